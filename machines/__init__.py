@@ -1,0 +1,1 @@
+"""Machine files: one TOML file for each GPU, every number with its source."""

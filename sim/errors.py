@@ -1,0 +1,23 @@
+"""What the simulator finds wrong with a program."""
+
+from __future__ import annotations
+
+from twill.errors import RefusedError
+
+
+class SimulationError(RefusedError):
+    """The program did something that a GPU would not survive; `kind` says what.
+
+    Attributes
+    ----------
+    kind : str
+        ``value`` (a read found another instance), ``overwrite`` (a slot was overwritten while it
+        was read), ``barrier`` (an arrive at the wrong phase) or ``deadlock``.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(kind, message)
+        self.kind, self.message = kind, message
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}"

@@ -1,0 +1,442 @@
+"""The streaming multiprocessor: warps, units, barriers and memory put together."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import simpy
+
+from twill.errors import InputError
+from twill.artifacts.schedule import Arrive, Schedule, Storage
+from twill.sim.barriers import Barriers
+from twill.sim.errors import SimulationError
+from twill.sim.hardware import Hardware
+from twill.sim.latency import Source
+from twill.sim.slots import Slots
+from twill.sim.warps import Warp
+from twill.sim.work import Work, works
+
+
+@dataclass
+class _Execution:
+    """One operation in one iteration, while it runs."""
+
+    arrived: int = 0
+    ended: int = 0
+    commands: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    started: float = math.nan
+    signals: tuple[str, ...] = ()
+    done_at: float | None = None
+    event: Any = None
+
+
+class StreamingMultiprocessor:
+    """One SM that executes a schedule's programs.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        With programs.
+    iterations : int
+        Trip count of the loop.
+    seed : int
+        Of the variable latencies.
+    latency : Source, optional
+        Latency of every variable-latency load; their nominal latency without it.
+
+    Attributes
+    ----------
+    finished_at : list of float
+        Cycle at which each iteration's last result was complete.
+    """
+
+    def __init__(self, schedule: Schedule, iterations: int, *, seed: int = 0,
+                 latency: Source | None = None) -> None:
+        if not schedule.programs:
+            raise InputError("the schedule has no programs", path="programs", file=schedule.name)
+        self.schedule, self.iterations = schedule, iterations
+        self.environment = simpy.Environment()
+        self.hardware = Hardware(schedule.machine)
+        self.works = works(schedule.loop, schedule.machine)
+        self.barriers = Barriers(self.environment, schedule.barriers)
+        self._latency, self._random = latency, random.Random(seed)  # noqa: S311 - no secret
+        self._home = schedule.assignment
+        self._groups = {group.name: group for group in schedule.groups}
+        self._running: dict[tuple[str, int], _Execution] = {}
+        self._arrivals: dict[tuple[str, int, str], int] = defaultdict(int)
+        self._storage = {(s.value, s.transfer): s for s in schedule.storage
+                         if s.memory != "registers" or s.group == self._home[s.value]}
+        self._slots: dict[tuple[str, str, int], Slots] = {}
+        self._unfinished = [len(self.works)] * iterations
+        self.finished_at = [0.0] * iterations
+        self.warps = list(self._make_warps())
+
+    # -- running ------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Execute until every warp is at its end.
+
+        Raises
+        ------
+        SimulationError
+            If a read, a write or an arrive is wrong, or the warps wait for each other.
+        """
+        for warp in self.warps:
+            self.environment.process(warp.run())
+        self.environment.run()
+        stuck = [warp for warp in self.warps if not warp.finished]
+        if stuck:
+            raise SimulationError("deadlock", self._deadlock(stuck))
+
+    def _make_warps(self) -> Iterator[Warp]:
+        """Place wide groups on whole sets of contexts, single warps behind them."""
+        first = 0
+        contexts = self.hardware.contexts
+        for group in sorted(self.schedule.groups, key=lambda g: -g.warps):
+            program = next((p for p in self.schedule.programs if p.group == group.name), None)
+            for lane in range(group.warps if program is not None else 0):
+                assert program is not None
+                yield Warp(self, group, program, lane, contexts[(first + lane) % len(contexts)])
+            first += group.warps
+
+    # -- values -------------------------------------------------------------------------------
+
+    def _place(self, value: str, group: str, lane: int) -> Slots:
+        """Return where a warp of `group` reads or writes `value`."""
+        storage = self._storage.get((value, False))
+        if storage is not None and storage.memory != "registers":
+            return self._slots_of(value, storage.memory, 0, storage.slots)
+        if storage is None:
+            return self._slots_of(value, "no memory", 0, self.iterations)
+        if group == self._home[value]:
+            return self._slots_of(value, f"registers of {group}", lane, storage.slots)
+        return self._slots_of(value, f"copy in {group}", lane, storage.slots)
+
+    def _slots_of(self, value: str, place: str, lane: int, count: int) -> Slots:
+        key = (value, place, lane)
+        if key not in self._slots:
+            self._slots[key] = Slots(value, place, count)
+        return self._slots[key]
+
+    def _in_registers(self, value: str) -> bool:
+        storage = self._storage.get((value, False))
+        return storage is not None and storage.memory == "registers"
+
+    def operands_ready(self, warp: Warp, work: Work, iteration: int) -> float:
+        """Return when the scoreboard lets `work` issue: synchronous results of its own group.
+
+        Parameters
+        ----------
+        warp : Warp
+            The warp that issues.
+        work : Work
+            The operation.
+        iteration : int
+            Its iteration.
+        """
+        group = warp.group.name
+        ready = -math.inf
+        for read in work.reads:
+            home = self._home[read.value]
+            crossing = home != group and self._in_registers(read.value)
+            synchronous = not self.works[read.value].asynchronous and home == group
+            if iteration >= read.distance and (synchronous or crossing):
+                slots = self._place(read.value, group, warp.lane)
+                ready = max(ready, slots.ready(iteration - read.distance))
+        return ready if ready < math.inf else -math.inf
+
+    def result_ready(self, warp: Warp, value: str, iteration: int) -> float:
+        """Return when a synchronous result of the warp's own group can be read.
+
+        Parameters
+        ----------
+        warp : Warp
+            The warp that reads it.
+        value : str
+            The result.
+        iteration : int
+            Its iteration.
+        """
+        ready = self._place(value, warp.group.name, warp.lane).ready(iteration)
+        return ready if ready < math.inf else -math.inf
+
+    # -- operations ---------------------------------------------------------------------------
+
+    def begin(self, warp: Warp, work: Work, iteration: int) -> None:
+        """Read operands and claim the result's slots.
+
+        A synchronous operation does so warp by warp, an asynchronous one when its last warp is
+        there.
+
+        Parameters
+        ----------
+        warp : Warp
+            A warp that begins it.
+        work : Work
+            The operation.
+        iteration : int
+            Its iteration.
+        """
+        execution = self._execution(work.name, iteration)
+        execution.arrived += 1
+        if not work.asynchronous:
+            self._touch(work, iteration, warp.group.name, warp.lane, first=execution.arrived == 1)
+        elif execution.arrived == work.warps:
+            for lane in range(work.warps):
+                self._touch(work, iteration, warp.group.name, lane, first=lane == 0)
+
+    def _touch(self, work: Work, iteration: int, group: str, lane: int, *, first: bool) -> None:
+        now, reader = self.environment.now, (work.name, iteration)
+        for read in work.reads:
+            if iteration >= read.distance and (first or self._in_registers(read.value)):
+                self._place(read.value, group, lane).read(
+                    iteration - read.distance, now, math.inf, reader, chained=read.chained)
+        if first or self._in_registers(work.name):
+            self._place(work.name, group, lane).begin_write(iteration, now, reader)
+
+    def _settle(self, work: Work, iteration: int, lanes: Iterator[int] | range, read_until: float,
+                readable: float) -> None:
+        """End the reads and make the result readable."""
+        group, reader = self._home[work.name], (work.name, iteration)
+        for lane in lanes:
+            for read in work.reads:
+                if iteration >= read.distance:
+                    self._place(read.value, group, lane).hold(
+                        iteration - read.distance, read_until, reader)
+            self._place(work.name, group, lane).end_write(iteration, readable)
+
+    def end(self, warp: Warp, work: Work, iteration: int, done: float) -> None:
+        """End a synchronous operation on one warp.
+
+        Parameters
+        ----------
+        warp : Warp
+            The warp.
+        work : Work
+            The operation.
+        iteration : int
+            Its iteration.
+        done : float
+            Cycle at which its last instruction is through the pipe.
+        """
+        execution = self._execution(work.name, iteration)
+        execution.ended += 1
+        last = execution.ended == work.warps
+        if self._in_registers(work.name) or last:
+            self._settle(work, iteration, range(warp.lane, warp.lane + 1), done, done + work.tail)
+        if last:
+            self._complete(work, iteration, done + work.tail)
+
+    def signal_when_done(self, work: Work, iteration: int, signals: tuple[str, ...]) -> None:
+        """Name the barriers at which an asynchronous operation arrives by itself.
+
+        Parameters
+        ----------
+        work : Work
+            The operation.
+        iteration : int
+            Its iteration.
+        signals : tuple of str
+            Barriers.
+        """
+        if signals:
+            self._execution(work.name, iteration).signals = signals
+
+    def command(self, work: Work, iteration: int, index: int) -> None:
+        """Take one command of an asynchronous operation from a warp.
+
+        The unit starts on it when the last warp of the operation has issued it.
+
+        Parameters
+        ----------
+        work : Work
+            The operation.
+        iteration : int
+            Its iteration.
+        index : int
+            Which of its commands.
+        """
+        execution = self._execution(work.name, iteration)
+        execution.commands[index] += 1
+        if execution.commands[index] < work.warps:
+            return
+        start, end = self.hardware.units[work.unit].accept(self.environment.now, work.unit_cycles)
+        if index == 0:
+            execution.started = start
+        if index < work.instructions - 1:
+            return
+        if work.variable_latency:
+            drawn = self._latency(self._random) if self._latency else work.latency
+            done = max(end, execution.started + drawn)
+        else:
+            done = max(end, end + work.tail - self.hardware.wait)
+        self._settle(work, iteration, range(work.warps), end, done)
+        self._complete(work, iteration, done)
+
+    def _complete(self, work: Work, iteration: int, done: float) -> None:
+        execution = self._running[work.name, iteration]
+        execution.done_at = done
+        for barrier in execution.signals:
+            self.barriers.arrive(barrier, iteration, done, work.name)
+        if execution.event is not None:
+            self._trigger(execution.event, done)
+        self.finished_at[iteration] = max(self.finished_at[iteration], done)
+        self._unfinished[iteration] -= 1
+        self._running.pop((work.name, iteration - self._history), None)
+
+    @property
+    def _history(self) -> int:
+        """Iterations for which a finished operation is remembered."""
+        return 64
+
+    def completion(self, warp: Warp, operation: str, iteration: int) -> Any | None:  # noqa: ANN401
+        """Return an event for the completion of an operation, or None if it is complete.
+
+        Parameters
+        ----------
+        warp : Warp
+            The warp that waits.
+        operation : str
+            The operation.
+        iteration : int
+            Its iteration.
+        """
+        work = self.works[operation]
+        if not work.asynchronous:
+            ready = self.result_ready(warp, operation, iteration)
+            ahead = ready - self.environment.now
+            return self.environment.timeout(ahead) if ahead > 0 else None
+        execution = self._execution(operation, iteration)
+        if execution.done_at is not None and execution.done_at <= self.environment.now:
+            return None
+        if execution.event is None:
+            execution.event = self.environment.event()
+            if execution.done_at is not None:
+                self._trigger(execution.event, execution.done_at)
+        return execution.event
+
+    def _trigger(self, event: Any, when: float) -> None:  # noqa: ANN401
+        timeout = self.environment.timeout(max(0, when - self.environment.now))
+        timeout.callbacks.append(lambda _: event.succeed())
+
+    def _execution(self, operation: str, iteration: int) -> _Execution:
+        return self._running.setdefault((operation, iteration), _Execution())
+
+    # -- synchronisation ----------------------------------------------------------------------
+
+    def arrive(self, warp: Warp, barrier: str, iteration: int) -> None:
+        """Arrive for a group once its last warp does.
+
+        Parameters
+        ----------
+        warp : Warp
+            The warp.
+        barrier : str
+            The barrier.
+        iteration : int
+            Iteration whose phase it is.
+        """
+        key = (barrier, iteration, warp.group.name)
+        self._arrivals[key] += 1
+        if self._arrivals[key] % warp.group.warps == 0:
+            del self._arrivals[key]
+            self.barriers.arrive(barrier, iteration, self.environment.now + self.hardware.signal,
+                                 warp.group.name)
+
+    def put(self, warp: Warp, value: str, iteration: int, done: float) -> None:
+        """Write a warp's part of a register value to its SMEM staging.
+
+        Parameters
+        ----------
+        warp : Warp
+            The warp.
+        value : str
+            The value.
+        iteration : int
+            Its iteration.
+        done : float
+            Cycle at which the part is written.
+        """
+        reader = (f"put of {value}", iteration)
+        self._place(value, warp.group.name, warp.lane).read(
+            iteration, self.environment.now, done, reader)
+        staging = self._staging(value, warp.lane)
+        staging.begin_write(iteration, self.environment.now, reader)
+        staging.end_write(iteration, done)
+
+    def get(self, warp: Warp, value: str, iteration: int, done: float) -> None:
+        """Read a warp's part of a register value from its SMEM staging.
+
+        Parameters
+        ----------
+        warp : Warp
+            The warp.
+        value : str
+            The value.
+        iteration : int
+            Its iteration.
+        done : float
+            Cycle at which the part is there.
+        """
+        now = self.environment.now
+        reader = (f"get of {value}", iteration)
+        self._staging(value, warp.lane).read(iteration, now, done, reader)
+        copy = self._place(value, warp.group.name, warp.lane)
+        copy.begin_write(iteration, now, reader)
+        copy.end_write(iteration, done)
+
+    def _staging(self, value: str, lane: int) -> Slots:
+        storage: Storage | None = self._storage.get((value, True))
+        count = storage.slots if storage is not None else 1
+        return self._slots_of(value, "staging in smem", lane, count)
+
+    # -- deadlock -----------------------------------------------------------------------------
+
+    def _deadlock(self, stuck: list[Warp]) -> str:
+        """Describe who waits for whom, the cycle of groups first."""
+        waits: dict[str, str] = {}
+        behind: dict[str, list[str]] = {}
+        for warp in stuck:
+            name = warp.group.name
+            if warp.blocked_on is None or name in waits:
+                continue
+            kind, target, iteration = warp.blocked_on
+            sources = self._arrivers(target) if kind == "barrier" else [self._home[target]]
+            waits[name] = (f"{name} waits for {target if kind == 'barrier' else kind} "
+                           f"{'' if kind == 'barrier' else f'of {target} '}of iteration "
+                           f"{iteration} (from {', '.join(sources) or 'nobody'})")
+            behind[name] = sources
+        cycle = _cycle(behind)
+        order = [*cycle, *(name for name in waits if name not in cycle)]
+        around = f"cycle {' -> '.join([*cycle, cycle[0]])}: " if cycle else ""
+        return (f"at cycle {self.environment.now:.0f} nothing can go on; {around}"
+                + "; ".join(waits[name] for name in order))
+
+    def _arrivers(self, barrier: str) -> list[str]:
+        found = []
+        for program in self.schedule.programs:
+            arrives = any(isinstance(i, Arrive) and i.barrier == barrier for i in program.body)
+            signals = any(barrier in issue.signals for issue in program.issues)
+            if arrives or signals:
+                found.append(program.group)
+        return found
+
+
+def _cycle(behind: dict[str, list[str]]) -> list[str]:
+    """Return groups that wait for each other in a circle, or nothing."""
+    for root in behind:
+        path, name = [root], root
+        while True:
+            following = next((n for n in behind.get(name, []) if n in behind), None)
+            if following is None:
+                break
+            if following in path:
+                return path[path.index(following):]
+            path.append(following)
+            name = following
+    return []

@@ -1,0 +1,169 @@
+"""Operations as the simulator executes them: instructions on pipes, or commands for a unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from twill.artifacts.loop import Cost, Loop, Operation
+from twill.artifacts.machine import Machine
+from twill.artifacts.schedule import Issue
+
+
+@dataclass(frozen=True)
+class Segment:
+    """`count` instructions of a warp on one unit.
+
+    Attributes
+    ----------
+    unit : str
+        The pipe; empty for commands to an asynchronous unit.
+    interval : float
+        Cycles from one instruction to the next, as far as the pipe or the command decides.
+    share : float
+        Cycles of the pipe that one instruction takes; less than `interval` where the warps on
+        several contexts use one pipe.
+    """
+
+    unit: str
+    count: int
+    interval: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Read:
+    """An operand.
+
+    Attributes
+    ----------
+    value, distance : str, int
+        The operation that made it, that many iterations before.
+    chained : bool
+        Whether the reader accumulates on the same in-order unit that made the value, so that it
+        may be queued behind it without a wait.
+    """
+
+    value: str
+    distance: int
+    chained: bool
+
+
+@dataclass(frozen=True)
+class Work:
+    """An operation with all that executing it takes.
+
+    Attributes
+    ----------
+    segments : tuple of Segment
+        What each of its warps issues.
+    unit, unit_cycles : str, float
+        The asynchronous unit and the cycles for which each command keeps it busy.
+    tail : int
+        Cycles from the end of the work until the result can be read.
+    reads : tuple of Read
+        Values that it reads.
+    """
+
+    name: str
+    asynchronous: bool
+    variable_latency: bool
+    warps: int
+    segments: tuple[Segment, ...]
+    unit: str
+    unit_cycles: float
+    tail: int
+    latency: int
+    transfer: int
+    reads: tuple[Read, ...]
+
+    @cached_property
+    def instructions(self) -> int:
+        """Instructions that one warp issues for it."""
+        return sum(segment.count for segment in self.segments)
+
+    def extent(self, part: Issue) -> tuple[int, int]:
+        """Return the first instruction of a part and the one after its last.
+
+        Parameters
+        ----------
+        part : Issue
+            A part of this operation.
+        """
+        if part.begin is None or part.end is None or part.of is None:
+            return 0, self.instructions
+        total = self.instructions
+        return part.begin * total // part.of, part.end * total // part.of
+
+    def stream(self, part: Issue) -> Iterator[tuple[Segment, int]]:
+        """Yield the instructions of a part, each with its index.
+
+        Parameters
+        ----------
+        part : Issue
+            A part of this operation.
+        """
+        begin, end = self.extent(part)
+        before = 0
+        for segment in self.segments:
+            first, last = max(begin, before), min(end, before + segment.count)
+            for index in range(first, last):
+                yield segment, index
+            before += segment.count
+
+
+def works(loop: Loop, machine: Machine) -> dict[str, Work]:
+    """Prepare every operation of a loop, by name.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop.
+    machine : Machine
+        The machine that executes it.
+    """
+    costs = {operation.name: machine.cost(operation) for operation in loop.operations}
+    reads: dict[str, dict[Read, None]] = {o.name: {} for o in loop.operations}
+    for dependence in loop.dependences:
+        if dependence.kind == "data":
+            maker, reader = costs[dependence.producer], costs[dependence.consumer]
+            unit = maker.steps[0].unit
+            chained = (dependence.in_place and maker.asynchronous and reader.asynchronous
+                       and unit == reader.steps[0].unit and machine.units[unit].in_order)
+            read = Read(dependence.producer, dependence.distance, chained)
+            reads[dependence.consumer][read] = None
+    return {operation.name: _work(operation, costs[operation.name], machine,
+                                  tuple(reads[operation.name])) for operation in loop.operations}
+
+
+def _work(operation: Operation, cost: Cost, machine: Machine, reads: tuple[Read, ...]) -> Work:
+    first = cost.steps[0]
+    if cost.asynchronous:
+        interval = cost.issue / first.instructions
+        segments: tuple[Segment, ...] = (Segment("", first.instructions, interval, interval),)
+        busy = max(step.cycles for step in cost.steps)
+    else:
+        segments = _segments(operation, cost, machine)
+        busy = sum(step.cycles for step in cost.steps)
+    return Work(
+        name=operation.name, asynchronous=cost.asynchronous,
+        variable_latency=cost.variable_latency, warps=operation.warps, segments=segments,
+        unit=first.unit, unit_cycles=first.cycles / first.instructions,
+        tail=max(0, cost.latency - busy), latency=cost.latency, transfer=cost.transfer,
+        reads=reads,
+    )  # fmt: skip
+
+
+def _segments(operation: Operation, cost: Cost, machine: Machine) -> tuple[Segment, ...]:
+    """Split a synchronous operation's instructions among its warps."""
+    contexts = machine.contexts.value
+    warps_on_context = -(-operation.warps // contexts)
+    found = []
+    for step in cost.steps:
+        interval = step.cycles / step.instructions
+        whole = machine.units[step.unit].scope == "sm"
+        found.append(Segment(
+            step.unit, max(1, step.instructions // warps_on_context), interval,
+            interval / min(operation.warps, contexts) if whole else interval))
+    return tuple(found)

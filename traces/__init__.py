@@ -1,0 +1,1 @@
+"""Packaged kernels, TTGIR dumps, loops and schedules."""

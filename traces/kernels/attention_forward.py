@@ -1,0 +1,48 @@
+"""Attention forward, two query sub-tiles in one loop body.
+
+One program computes 2 * M query rows of one head. The loop streams tiles of N keys and values; both
+sub-tiles share them, and neither reads the other's state, so that a scheduler may run the softmax
+of one beside the products of the other.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def attention_forward_two_tiles(
+    q_desc, k_desc, v_desc, o_desc, scale, sequence,
+    M: tl.constexpr, N: tl.constexpr, D: tl.constexpr,
+):
+    head = tl.program_id(1) * sequence
+    row = head + tl.program_id(0) * (2 * M)
+    q0 = q_desc.load([row, 0])
+    q1 = q_desc.load([row + M, 0])
+    m0 = tl.full([M], float("-inf"), tl.float32)
+    m1 = tl.full([M], float("-inf"), tl.float32)
+    l0 = tl.zeros([M], tl.float32)
+    l1 = tl.zeros([M], tl.float32)
+    o0 = tl.zeros([M, D], tl.float32)
+    o1 = tl.zeros([M, D], tl.float32)
+    log2_scale = scale * 1.44269504
+    for start in range(0, sequence, N):
+        k = k_desc.load([head + start, 0])
+        v = v_desc.load([head + start, 0])
+        s0 = tl.dot(q0, k.T)
+        s1 = tl.dot(q1, k.T)
+
+        n0 = tl.maximum(m0, tl.max(s0, 1) * log2_scale)
+        p0 = tl.exp2(s0 * log2_scale - n0[:, None])
+        a0 = tl.exp2(m0 - n0)
+        l0 = l0 * a0 + tl.sum(p0, 1)
+        o0 = tl.dot(p0.to(tl.float16), v, o0 * a0[:, None])
+        m0 = n0
+
+        n1 = tl.maximum(m1, tl.max(s1, 1) * log2_scale)
+        p1 = tl.exp2(s1 * log2_scale - n1[:, None])
+        a1 = tl.exp2(m1 - n1)
+        l1 = l1 * a1 + tl.sum(p1, 1)
+        o1 = tl.dot(p1.to(tl.float16), v, o1 * a1[:, None])
+        m1 = n1
+    o_desc.store([row, 0], (o0 / l0[:, None]).to(tl.float16))
+    o_desc.store([row + M, 0], (o1 / l1[:, None]).to(tl.float16))

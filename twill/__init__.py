@@ -1,0 +1,54 @@
+"""Provably optimal software pipelining and warp specialization, checked on a simulated SM.
+
+>>> import twill
+>>> loop, machine = twill.load_loop("paper_example"), twill.Machine.named("paper_example")
+>>> schedule = twill.schedule(loop, machine)
+>>> schedule.initiation_interval, schedule.length
+(2, 4)
+>>> twill.verify(schedule).valid
+True
+>>> twill.sim.run(schedule).iterations_per_cycle
+0.5
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from twill import sim
+    from twill.artifacts.loop import Loop
+    from twill.artifacts.machine import Machine
+    from twill.artifacts.schedule import Schedule
+    from twill.errors import InputError, RefusedError, TwillError
+    from twill.frontends.loops import load_loop
+    from twill.scheduler import schedule
+    from twill.verifier import Verdict, verify
+
+_HOMES = {
+    "InputError": "twill.errors",
+    "Loop": "twill.artifacts.loop",
+    "Machine": "twill.artifacts.machine",
+    "RefusedError": "twill.errors",
+    "Schedule": "twill.artifacts.schedule",
+    "TwillError": "twill.errors",
+    "Verdict": "twill.verifier",
+    "load_loop": "twill.frontends.loops",
+    "schedule": "twill.scheduler",
+    "verify": "twill.verifier",
+}
+
+__all__ = ["InputError", "Loop", "Machine", "RefusedError", "Schedule", "TwillError", "Verdict",
+           "load_loop", "schedule", "sim", "verify"]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    """Import the public names on first use, so that ``twill --help`` need not."""
+    if name == "sim":
+        return importlib.import_module("twill.sim")
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("twill-gpu")
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

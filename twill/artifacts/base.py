@@ -1,0 +1,218 @@
+"""What the three artifacts have in common: strict validation, stable bytes, atomic files."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError
+
+from twill.errors import InputError, short
+
+SIZE_LIMIT_BYTES = 64 * 1024 * 1024
+
+
+class Part(BaseModel):
+    """A piece of an artifact: frozen, strict, without unknown keys, without NaN or infinity."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Artifact(Part):
+    """A file that a person can open, edit and feed in again."""
+
+    def to_json(self) -> str:
+        """Return the artifact as JSON text; equal artifacts give equal bytes."""
+        data = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the artifact to `file` as JSON, whole or not at all.
+
+        Parameters
+        ----------
+        file : path
+            Where to write; an existing file is replaced.
+
+        Raises
+        ------
+        InputError
+            If the folder is missing or cannot be written.
+        """
+        write_whole(file, self.to_json())
+
+    @classmethod
+    def from_json(cls, text: str | bytes, *, file: str = "") -> Self:
+        """Read an artifact from JSON text.
+
+        Parameters
+        ----------
+        text : str or bytes
+            The JSON document.
+        file : str
+            Name used in errors.
+
+        Raises
+        ------
+        InputError
+            If the text is not JSON or not a valid artifact; names the path and the value.
+        """
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            raise _first_problem(error, file) from None
+
+    @classmethod
+    def load(cls, file: str | os.PathLike[str]) -> Self:
+        """Read an artifact from a JSON file (TOML if the name ends in ``.toml``).
+
+        Parameters
+        ----------
+        file : path
+            The file to read, at most 64 MiB.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read or is not a valid artifact.
+        """
+        data = read_bytes(file)
+        if Path(file).suffix == ".toml":
+            return cls.from_toml(data, file=str(file))
+        return cls.from_json(data, file=str(file))
+
+    @classmethod
+    def from_toml(cls, text: bytes, *, file: str = "") -> Self:
+        """Read an artifact from TOML text.
+
+        Parameters
+        ----------
+        text : bytes
+            The TOML document, UTF-8.
+        file : str
+            Name used in errors.
+
+        Raises
+        ------
+        InputError
+            If the text is not TOML or not a valid artifact.
+        """
+        try:
+            document = json.dumps(cls._completed(tomllib.loads(text.decode("utf-8")), file))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InputError(f"not TOML: {error}", file=file) from None
+        except RecursionError:
+            raise InputError("not TOML: nested too deeply", file=file) from None
+        except TypeError as error:
+            raise InputError(f"a value of a type that machines do not use: {error}",
+                             file=file) from None
+        return cls.from_json(document, file=file)
+
+    @classmethod
+    def _completed(cls, document: dict[str, Any], file: str) -> dict[str, Any]:  # noqa: ARG003
+        """Fill in what a TOML document leaves to another file; nothing by default."""
+        return document
+
+
+def refuse(path: str, message: str) -> PydanticCustomError:
+    """Make the exception that a model validator raises to name a path of its own.
+
+    Parameters
+    ----------
+    path : str
+        Path inside the model that is being validated, for example ``operations[3].name``.
+    message : str
+        What is wrong, with the value.
+    """
+    return PydanticCustomError("refused", "{message}", {"message": message, "inner": path})
+
+
+def read_bytes(file: str | os.PathLike[str]) -> bytes:
+    """Read a whole file of at most 64 MiB.
+
+    Parameters
+    ----------
+    file : path
+        The file to read.
+
+    Raises
+    ------
+    InputError
+        If it is missing, unreadable or larger.
+    """
+    path = Path(file)
+    try:
+        size = path.stat().st_size
+        if size > SIZE_LIMIT_BYTES:
+            raise InputError(f"{size} bytes is more than the limit of {SIZE_LIMIT_BYTES} bytes",
+                             file=str(file))
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(error.strerror or str(error), file=str(file)) from None
+
+
+def write_whole(file: str | os.PathLike[str], text: str) -> None:
+    """Write `text` to a temporary file beside `file` and rename it, so that no half remains.
+
+    Parameters
+    ----------
+    file : path
+        The file to replace.
+    text : str
+        Its new content, written as UTF-8.
+
+    Raises
+    ------
+    InputError
+        If the folder is missing, full or cannot be written.
+    """
+    target = Path(file)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+                stream.write(text)
+            mask = os.umask(0)
+            os.umask(mask)
+            Path(temporary).chmod(0o666 & ~mask)
+            Path(temporary).replace(target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror or error}", file=str(file)) from None
+
+
+def _first_problem(error: ValidationError, file: str) -> InputError:
+    problems = error.errors(include_url=False)
+    first = problems[0]
+    context: dict[str, Any] = first.get("ctx", {})
+    path = _dotted(first["loc"])
+    message = first["msg"]
+    if first["type"] == "refused":
+        inner = context["inner"]
+        path = inner if not path else f"{path}.{inner}" if inner else path
+        message = context["message"]
+    elif first["type"] == "json_invalid":
+        message = f"not JSON: {context['error']}"
+    elif first["type"] == "missing":
+        message = "this key is required"
+    elif first["type"] == "extra_forbidden":
+        message = f"unknown key (value {short(first['input'])})"
+    else:
+        message = f"{message[0].lower()}{message[1:]} (got {short(first['input'])})"
+    if len(problems) > 1:
+        message += f" (and {len(problems) - 1} more)"
+    return InputError(message, path=path, file=file)
+
+
+def _dotted(location: tuple[int | str, ...]) -> str:
+    text = ""
+    for step in location:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text

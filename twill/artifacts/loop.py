@@ -1,0 +1,368 @@
+"""The loop artifact: operations, dependences and values of one tile loop (``loop.json``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+
+from twill.artifacts.base import Artifact, Part, refuse
+from twill.errors import short
+
+ElementType = Literal[
+    "f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "f4e2m1",
+    "i64", "i32", "i16", "i8", "i1",
+]  # fmt: skip
+MemoryName = Literal["registers", "smem", "tmem", "none"]
+DependenceKind = Literal["data", "anti", "order"]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+ExactInt = Annotated[int, Field(ge=1, le=1 << 40)]
+
+ELEMENT_BITS: dict[str, int] = {
+    "f64": 64, "f32": 32, "f16": 16, "bf16": 16, "f8e4m3": 8, "f8e5m2": 8, "f4e2m1": 4,
+    "i64": 64, "i32": 32, "i16": 16, "i8": 8, "i1": 8,
+}  # fmt: skip
+REGISTER_BITS = 32
+THREADS_PER_WARP = 32
+TMEM_LANES = 128
+
+
+class Tile(Part):
+    """A tile of elements and the memory it lives in.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Elements along each dimension; ``()`` for a scalar.
+    dtype : str
+        Element type.
+    memory : str
+        ``registers`` (spread over the warps of its operation), ``smem``, ``tmem`` or ``none``.
+    elements_per_thread : int, optional
+        Elements that one thread holds, replicas counted; without it an even spread is assumed.
+    """
+
+    shape: tuple[PositiveInt, ...]
+    dtype: ElementType
+    memory: MemoryName = "none"
+    elements_per_thread: PositiveInt | None = None
+
+    @property
+    def bits(self) -> int:
+        """Bits of one element as stored."""
+        return ELEMENT_BITS[self.dtype]
+
+    @property
+    def elements(self) -> int:
+        """Elements in the tile."""
+        return math.prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the tile in memory."""
+        return -(-self.elements * self.bits // 8)
+
+    @property
+    def columns(self) -> int:
+        """TMEM columns of 128 lanes by 32 bits that the tile takes."""
+        rows = math.prod(self.shape[:-1]) if len(self.shape) > 1 else 1
+        width = self.shape[-1] if self.shape else 1
+        return -(-rows // TMEM_LANES) * -(-width * self.bits // REGISTER_BITS)
+
+    def per_thread(self, warps: int) -> int:
+        """Elements that each thread of `warps` warps holds.
+
+        Parameters
+        ----------
+        warps : int
+            Warps that the tile is spread over.
+        """
+        return self.elements_per_thread or -(-self.elements // (warps * THREADS_PER_WARP))
+
+    def registers(self, warps: int) -> int:
+        """Registers per thread when the tile is spread over `warps` warps.
+
+        Parameters
+        ----------
+        warps : int
+            Warps that the tile is spread over.
+        """
+        return -(-self.per_thread(warps) * self.bits // REGISTER_BITS)
+
+
+class Step(Part):
+    """Work of one operation on one functional unit.
+
+    Attributes
+    ----------
+    unit : str
+        Name of a functional unit of the machine.
+    cycles : int
+        Cycles for which the unit works for this operation.
+    instructions : int
+        Warp-instructions that each issue context it runs on executes for it, evenly spaced.
+    count : int
+        Instances of the unit in use during these cycles.
+    """
+
+    unit: Name
+    cycles: ExactInt
+    instructions: ExactInt = 1
+    count: ExactInt = 1
+
+
+class Cost(Part):
+    """What an operation costs on one machine, in clock cycles.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+        Work on functional units. The steps of a synchronous operation follow each other, those of
+        an asynchronous one run side by side.
+    asynchronous : bool
+        Whether a unit other than the issuing warps executes it, so that reading the result takes a
+        blocking wait.
+    issue : int
+        Cycles for which the warp group is busy issuing an asynchronous operation. A synchronous
+        one keeps its group busy for the sum of its steps.
+    latency : int
+        Cycles from issue until the result can be read (the wait included).
+    working_set : int
+        Registers per thread needed while it runs, beside operands and result.
+    transfer : int
+        Further cycles before a consumer on another warp group may issue.
+    variable_latency : bool
+        Whether `latency` is only nominal because memory decides.
+    """
+
+    steps: tuple[Step, ...] = Field(min_length=1)
+    asynchronous: bool = False
+    issue: NonNegativeInt = 0
+    latency: NonNegativeInt
+    working_set: NonNegativeInt = 0
+    transfer: NonNegativeInt = 0
+    variable_latency: bool = False
+
+
+class Operation(Part):
+    """A tile-level instruction of the loop body.
+
+    Attributes
+    ----------
+    name : str
+        Unique in the loop.
+    kind : str
+        What machines have rules for: ``mma``, ``load``, ``reduce``, ``exp2``, ...
+    warps : int
+        Warps that execute it together.
+    operands : tuple of Tile
+        What it reads, in order; operand 0 and 1 of an ``mma`` are its factors.
+    result : Tile, optional
+        What it produces.
+    elementwise : bool
+        Whether each result element depends on the same element of the operands only, so that the
+        result may take over the registers of one operand.
+    attributes : dict
+        Further facts that rules may use, for example ``combine`` of a reduction.
+    location : str, optional
+        ``file:line:column`` in the user's source.
+    cost : Cost, optional
+        A cost that replaces the machine's rule.
+    """
+
+    name: Name
+    kind: Name
+    warps: PositiveInt = 4
+    operands: tuple[Tile, ...] = ()
+    result: Tile | None = None
+    elementwise: bool = False
+    attributes: dict[str, str | bool | int | float] = {}
+    location: str | None = None
+    cost: Cost | None = None
+
+
+class Dependence(Part):
+    """`consumer` of iteration i follows `producer` of iteration i - distance.
+
+    Attributes
+    ----------
+    producer, consumer : str
+        Operation names.
+    distance : int
+        Iterations between the two (the paper's delta).
+    kind : str
+        ``data`` (the consumer reads the producer's result), ``anti`` (the consumer overwrites what
+        the producer reads) or ``order``.
+    operand : int, optional
+        Which operand of the consumer it is.
+    in_place : bool
+        Whether the consumer updates the producer's result where it lies (an accumulator).
+    delay : int, optional
+        Least cycles from issue to issue, in place of the producer's latency (the paper's d).
+    blocking : bool, optional
+        Whether the consumer executes a blocking wait, in place of the rule.
+    """
+
+    producer: Name
+    consumer: Name
+    distance: NonNegativeInt = 0
+    kind: DependenceKind = "data"
+    operand: NonNegativeInt | None = None
+    in_place: bool = False
+    delay: NonNegativeInt | None = None
+    blocking: bool | None = None
+
+
+class Invariant(Part):
+    """A value that lives across the whole loop.
+
+    Attributes
+    ----------
+    name : str
+        For people.
+    tile : Tile
+        Its type and memory.
+    used_by : tuple of str
+        Operations that read it; a value in registers occupies every group that holds one.
+    """
+
+    name: Name
+    tile: Tile
+    used_by: tuple[Name, ...] = ()
+
+
+class Folded(Part):
+    """A free operation of the source that was folded into its consumers."""
+
+    name: Name
+    kind: Name
+    into: tuple[Name, ...] = ()
+
+
+class Origin(Part):
+    """Where a loop came from, with counts to check an extraction against."""
+
+    kernel: str
+    architecture: str | None = None
+    compiler: str | None = None
+    nodes_as_written: NonNegativeInt | None = None
+    edges_as_written: NonNegativeInt | None = None
+    nodes_after_folding: NonNegativeInt | None = None
+    edges_after_folding: NonNegativeInt | None = None
+
+
+class Loop(Artifact):
+    """One singly-nested tile loop without inner control flow.
+
+    Attributes
+    ----------
+    name : str
+        For people and file names.
+    description : str
+        One sentence.
+    operations : tuple of Operation
+        The body in program order.
+    dependences : tuple of Dependence
+        Edges of the dependence graph.
+    invariants : tuple of Invariant
+        What occupies memory for the whole loop.
+    folded : tuple of Folded
+        Record of free operations.
+    origin : Origin, optional
+        Provenance.
+    """
+
+    schema_name: Literal["twill.loop"] = Field("twill.loop", alias="schema")
+    schema_version: Literal[1] = 1
+    name: Name
+    description: str = ""
+    operations: tuple[Operation, ...]
+    dependences: tuple[Dependence, ...] = ()
+    invariants: tuple[Invariant, ...] = ()
+    folded: tuple[Folded, ...] = ()
+    origin: Origin | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not self.operations:
+            raise refuse("operations", "the loop is empty (got [])")
+        self._check_names()
+        self._check_ends()
+        cycle = zero_distance_cycle(self.dependences)
+        if cycle:
+            raise refuse("dependences", "a cycle of distance 0 can never execute: "
+                         + " -> ".join(cycle))
+        return self
+
+    def _check_names(self) -> None:
+        seen: set[str] = set()
+        for index, operation in enumerate(self.operations):
+            if operation.name in seen:
+                raise refuse(f"operations[{index}].name",
+                             f"a second operation named {short(operation.name)}")
+            seen.add(operation.name)
+
+    def _check_ends(self) -> None:
+        names = {operation.name for operation in self.operations}
+        for index, dependence in enumerate(self.dependences):
+            for end in ("producer", "consumer"):
+                name = getattr(dependence, end)
+                if name not in names:
+                    raise refuse(f"dependences[{index}].{end}", f"no operation named {short(name)}")
+        for index, invariant in enumerate(self.invariants):
+            for position, name in enumerate(invariant.used_by):
+                if name not in names:
+                    raise refuse(f"invariants[{index}].used_by[{position}]",
+                                 f"no operation named {short(name)}")
+
+    def operation(self, name: str) -> Operation:
+        """Return the operation called `name`.
+
+        Parameters
+        ----------
+        name : str
+            An operation's name.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        for operation in self.operations:
+            if operation.name == name:
+                return operation
+        raise KeyError(name)
+
+
+def zero_distance_cycle(dependences: Iterable[Dependence]) -> list[str]:
+    """Return the operations of a cycle of distance 0, first one repeated at the end, or ``[]``.
+
+    Parameters
+    ----------
+    dependences : iterable of Dependence
+        Edges of the graph.
+    """
+    successors: dict[str, list[str]] = {}
+    for dependence in dependences:
+        if dependence.distance == 0:
+            successors.setdefault(dependence.producer, []).append(dependence.consumer)
+    finished: set[str] = set()
+    for root in successors:
+        path: list[str] = []
+        stack = [(root, iter(successors.get(root, ())))] if root not in finished else []
+        path.extend(name for name, _ in stack)
+        while stack:
+            name, rest = stack[-1]
+            following = next((n for n in rest if n not in finished), None)
+            if following is None:
+                finished.add(name)
+                stack.pop()
+                path.pop()
+            elif following in path:
+                return [*path[path.index(following):], following]
+            else:
+                path.append(following)
+                stack.append((following, iter(successors.get(following, ()))))
+    return []

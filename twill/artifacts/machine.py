@@ -1,0 +1,469 @@
+"""The machine artifact: units, memories, warps and cost rules of one SM (TOML)."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.resources
+import os
+import tomllib
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, PositiveInt, PrivateAttr, model_validator
+
+from twill.artifacts.base import Artifact, Part, read_bytes, refuse
+from twill.errors import InputError, short
+from twill.artifacts.expressions import check_expression, evaluate, to_cycles
+from twill.artifacts.loop import Cost, Name, Operation, Step
+
+Text = Annotated[str, Field(min_length=1)]
+Expression = Annotated[str, Field(min_length=1, max_length=500)]
+EIGHTHS = 8
+MOST_EXTENSIONS = 8
+
+
+class Quantity(Part):
+    """A number with its unit and its source."""
+
+    value: Annotated[float, Field(ge=0)]
+    unit: Text
+    source: Text
+
+
+class Count(Part):
+    """A whole positive number with its unit and its source."""
+
+    value: PositiveInt
+    unit: Text
+    source: Text
+
+
+class Cycles(Part):
+    """A cost in whole cycles with its source."""
+
+    value: Annotated[int, Field(ge=0, le=1 << 40)]
+    source: Text
+
+
+class Unit(Part):
+    """A kind of functional unit.
+
+    Attributes
+    ----------
+    capacity : int
+        Instances, or shares of one, that can be in use in a cycle.
+    unit : str
+        What one of them is.
+    scope : str
+        ``context`` if each issue context has its own part, ``sm`` if the SM has one.
+    in_order : bool
+        Whether it executes asynchronous operations strictly in the order of their issue, so that
+        an accumulation may follow on it without a wait.
+    source : str
+        Where the numbers come from.
+    """
+
+    capacity: PositiveInt
+    unit: Text
+    scope: Literal["context", "sm"] = "sm"
+    in_order: bool = False
+    source: Text
+
+
+class Memory(Part):
+    """A memory that values are placed in at addresses."""
+
+    capacity: PositiveInt
+    unit: Literal["bytes", "columns"]
+    source: Text
+
+
+class Registers(Part):
+    """The register file and how it is handed out.
+
+    Attributes
+    ----------
+    file : Count
+        32-bit registers of the SM.
+    limit : Count
+        Most registers that one thread can use.
+    step, least, most : Count
+        Registers per thread are allocated in multiples of `step` from `least` to `most`.
+    warps : Count
+        Aligned warps that share one allocation.
+    reserve : Quantity
+        Registers per thread kept for addresses, descriptors and loop counters.
+    """
+
+    file: Count
+    limit: Count
+    step: Count
+    least: Count
+    most: Count
+    warps: Count
+    reserve: Quantity
+
+
+class GroupPool(Part):
+    """How many warp groups of one width a program may use."""
+
+    warps: PositiveInt
+    count: PositiveInt
+    source: Text
+
+
+class Synchronisation(Part):
+    """Costs of signals between warp groups, in cycles.
+
+    Attributes
+    ----------
+    wait : Cycles
+        A blocking wait on a barrier whose phase is already complete.
+    arrive : Cycles
+        Issue time of an arrive.
+    hop : Cycles
+        From the issue of an arrive until a blocked waiter goes on; both of the above included.
+    """
+
+    wait: Cycles
+    arrive: Cycles
+    hop: Cycles
+
+
+class StepRule(Part):
+    """One step of a rule, as expressions."""
+
+    unit: Name
+    cycles: Expression
+    instructions: Expression = "1"
+    count: Expression = "1"
+
+
+class Rule(Part):
+    """How operations of some kinds are costed; the first rule that applies counts.
+
+    Expressions use ``+ - * / // %``, comparisons, ``and or not``, ``ceil floor max min log2``, the
+    machine's constants, the names in `let`, the operation's attributes and the variables listed
+    in `Machine.variables`.
+    """
+
+    kind: Annotated[tuple[Name, ...], Field(min_length=1)]
+    when: Expression = "True"
+    let: dict[str, Expression] = {}
+    steps: Annotated[tuple[StepRule, ...], Field(min_length=1)]
+    asynchronous: bool = False
+    issue: Expression = "0"
+    latency: Expression
+    working_set: Expression = "0"
+    variable_latency: bool = False
+    source: Text
+
+
+class Transfer(Part):
+    """Cycles for a register value to pass from one warp group to another through SMEM."""
+
+    cycles: Expression
+    source: Text
+
+
+class Machine(Artifact):
+    """One SM as the scheduler and the simulator see it.
+
+    Attributes
+    ----------
+    name, description, architecture : str
+        For people; `architecture` is the compilation target, for example ``sm_90``.
+    issue_unit : str, optional
+        The unit that counts issue slots, in eighths of what the contexts issue a cycle.
+    clock : Quantity
+        Clock in MHz at which throughput is reported.
+    multiprocessors, contexts, warps : Count
+        SMs of the chip; issue contexts of an SM; most resident warps of an SM.
+    units, memories : dict
+        Functional units and addressed memories by name.
+    registers : Registers, optional
+        Absent: registers are not limited.
+    groups : tuple of GroupPool
+        Warp groups that a program may use.
+    synchronisation : Synchronisation
+        Signal costs.
+    transfer : Transfer
+        Cost of moving a register value to another group.
+    sources : dict
+        Full references behind the keys with which `source` texts begin.
+    constants : dict
+        Named numbers for the rules.
+    rules : tuple of Rule
+        Costs by kind of operation.
+    """
+
+    schema_name: Literal["twill.machine"] = Field("twill.machine", alias="schema")
+    schema_version: Literal[1] = 1
+    name: Name
+    description: str = ""
+    architecture: str = ""
+    issue_unit: Name | None = None
+    clock: Quantity
+    multiprocessors: Count
+    contexts: Count
+    warps: Count
+    units: Annotated[dict[str, Unit], Field(min_length=1)]
+    memories: dict[Literal["smem", "tmem"], Memory] = {}
+    registers: Registers | None = None
+    groups: Annotated[tuple[GroupPool, ...], Field(min_length=1)]
+    synchronisation: Synchronisation
+    transfer: Transfer
+    sources: Annotated[dict[str, Text], Field(min_length=1)]
+    constants: dict[str, Quantity] = {}
+    rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
+
+    _file: str = PrivateAttr(default="")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.issue_unit is not None:
+            unit = self.units.get(self.issue_unit)
+            if unit is None:
+                raise refuse("issue_unit", f"no unit named {short(self.issue_unit)}")
+            if unit.capacity != EIGHTHS:
+                raise refuse(f"units.{self.issue_unit}.capacity",
+                             f"issue slots are counted in eighths, so 8 (got {unit.capacity})")
+        for index, rule in enumerate(self.rules):
+            self._check_rule(f"rules[{index}]", rule)
+        check_expression(self.transfer.cycles, "transfer.cycles")
+        self._check_sources()
+        return self
+
+    def _check_rule(self, path: str, rule: Rule) -> None:
+        for position, step in enumerate(rule.steps):
+            where = f"{path}.steps[{position}]"
+            if step.unit not in self.units:
+                raise refuse(f"{where}.unit", f"no unit named {short(step.unit)}")
+            for key in ("cycles", "instructions", "count"):
+                check_expression(getattr(step, key), f"{where}.{key}")
+        for key in ("when", "issue", "latency", "working_set"):
+            check_expression(getattr(rule, key), f"{path}.{key}")
+        for name, expression in rule.let.items():
+            check_expression(expression, f"{path}.let.{name}")
+
+    def _check_sources(self) -> None:
+        for path, source in _sources(self.model_dump(), ""):
+            key = source.split(":", 1)[0].split(" ", 1)[0]
+            if key not in self.sources:
+                raise refuse(path, f"must begin with a key of [sources] (got {short(source)})")
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 of the machine's JSON text, as ``sha256:...``."""
+        return "sha256:" + hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    @classmethod
+    def load(cls, file: str | os.PathLike[str]) -> Self:
+        """Read a machine from a TOML or JSON file.
+
+        Parameters
+        ----------
+        file : path
+            The file to read.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read or is not a valid machine.
+        """
+        machine = super().load(file)
+        machine._file = str(file)
+        return machine
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """Return a packaged machine, or read a file if `name` ends in ``.toml`` or ``.json``.
+
+        Parameters
+        ----------
+        name : str
+            A name that `packaged_machines` lists, or a path.
+
+        Raises
+        ------
+        InputError
+            If there is no such machine.
+        """
+        if name.endswith((".toml", ".json")):
+            return cls.load(name)
+        if name not in packaged_machines():
+            known = ", ".join(packaged_machines())
+            raise InputError(f"no such machine; packaged are {known}; a file ends in .toml",
+                             file=name)
+        machine = cls.from_toml(_packaged(name).read_bytes(), file=f"{name}.toml")
+        machine._file = f"machines/{name}.toml"
+        return machine
+
+    @classmethod
+    def _completed(cls, document: dict[str, Any], file: str) -> dict[str, Any]:
+        return _extended(document, file, depth=0)
+
+    @property
+    def file(self) -> str:
+        """File that rules are to be added to, as far as it is known."""
+        return self._file or f"the machine {self.name}"
+
+    def variables(self, operation: Operation) -> dict[str, Any]:
+        """Return the names that rules may use for `operation`.
+
+        ``elements bits bytes per_thread columns`` describe the result (operand 0 if there is
+        none), the same with ``input_`` operand 0; ``m n k a_memory b_memory`` a matrix product;
+        ``result_memory``, ``warps``; then the operation's attributes and the machine's constants.
+
+        Parameters
+        ----------
+        operation : Operation
+            The operation to cost.
+        """
+        first = operation.operands[0] if operation.operands else operation.result
+        result = operation.result or first
+        names: dict[str, Any] = {"warps": operation.warps}
+        for prefix, tile in (("", result), ("input_", first)):
+            if tile is not None:
+                names |= {
+                    f"{prefix}elements": tile.elements, f"{prefix}bits": tile.bits,
+                    f"{prefix}bytes": tile.bytes, f"{prefix}columns": tile.columns,
+                    f"{prefix}per_thread": tile.per_thread(operation.warps),
+                }  # fmt: skip
+        names["result_memory"] = operation.result.memory if operation.result else "none"
+        if operation.kind == "mma" and len(operation.operands) > 1 and operation.result:
+            a, b = operation.operands[:2]
+            names |= {"m": operation.result.shape[-2], "n": operation.result.shape[-1],
+                      "k": a.shape[-1], "a_memory": a.memory, "b_memory": b.memory}
+        constants = {name: quantity.value for name, quantity in self.constants.items()}
+        return {**constants, **operation.attributes, **names}
+
+    def rule_for(self, operation: Operation) -> Rule:
+        """Return the first rule that applies to `operation`.
+
+        Parameters
+        ----------
+        operation : Operation
+            The operation to cost.
+
+        Raises
+        ------
+        InputError
+            If none applies; names the operation, its location and the file to add a rule to.
+        """
+        names = self.variables(operation)
+        for index, rule in enumerate(self.rules):
+            if operation.kind in rule.kind and evaluate(
+                rule.when, names, path=f"rules[{index}].when", file=self.file
+            ):
+                return rule
+        place = f" at {operation.location}" if operation.location else ""
+        raise InputError(
+            f"no cost rule for kind {short(operation.kind)} (operation {short(operation.name)}"
+            f"{place}): add a [[rules]] entry to this file", path="rules", file=self.file)
+
+    def cost(self, operation: Operation) -> Cost:
+        """Return what `operation` costs here, in clock cycles.
+
+        Parameters
+        ----------
+        operation : Operation
+            The operation; a cost of its own replaces the rules.
+
+        Raises
+        ------
+        InputError
+            If no rule applies, or a rule needs a fact that the operation lacks.
+        """
+        if operation.cost is not None:
+            return operation.cost
+        rule = self.rule_for(operation)
+        where = f"rules[{self.rules.index(rule)}]"
+        names = self.variables(operation)
+
+        def number(expression: str, key: str) -> int:
+            return to_cycles(evaluate(expression, names, path=f"{where}.{key}", file=self.file,
+                                      operation=operation.name))
+
+        for name, expression in rule.let.items():
+            names[name] = evaluate(expression, names, path=f"{where}.let.{name}", file=self.file,
+                                   operation=operation.name)
+        steps = []
+        for position, step in enumerate(rule.steps):
+            cycles, instructions, count = (
+                number(getattr(step, key), f"steps[{position}].{key}")
+                for key in ("cycles", "instructions", "count"))
+            if cycles and count:
+                steps.append(Step(unit=step.unit, cycles=cycles, count=count,
+                                  instructions=max(1, instructions)))
+        if not steps:
+            raise InputError(f"operation {short(operation.name)} would take no cycles",
+                             path=f"{where}.steps", file=self.file)
+        names["occupancy"] = (max if rule.asynchronous else sum)(step.cycles for step in steps)
+        bytes_moved = operation.result.bytes if operation.result else 0
+        return Cost(
+            steps=tuple(steps), asynchronous=rule.asynchronous, issue=number(rule.issue, "issue"),
+            latency=number(rule.latency, "latency"),
+            working_set=number(rule.working_set, "working_set"),
+            transfer=to_cycles(evaluate(self.transfer.cycles, {**names, "bytes": bytes_moved},
+                                        path="transfer.cycles", file=self.file)),
+            variable_latency=rule.variable_latency,
+        )  # fmt: skip
+
+
+def _extended(document: dict[str, Any], file: str, depth: int) -> dict[str, Any]:
+    """Lay `document` over the machine that its key ``extends`` names; its rules come first."""
+    base_name = document.pop("extends", None)
+    if base_name is None:
+        return document
+    if not isinstance(base_name, str) or depth >= MOST_EXTENSIONS:
+        raise InputError(f"not a machine to extend (got {short(base_name)})",
+                         path="extends", file=file)
+    if base_name in packaged_machines():
+        text = _packaged(base_name).read_bytes()
+    else:
+        text = read_bytes(Path(file).parent / base_name)
+    try:
+        base = tomllib.loads(text.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not TOML: {error}", file=base_name) from None
+    base = _extended(base, base_name, depth + 1)
+    rules = [*document.pop("rules", []), *base.pop("rules", [])]
+    return {**_laid_over(base, document), "rules": rules}
+
+
+def _laid_over(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in top.items():
+        below = merged.get(key)
+        both = isinstance(value, dict) and isinstance(below, dict)
+        merged[key] = _laid_over(below, value) if both else value
+    return merged
+
+
+def _packaged(name: str) -> Traversable:
+    return importlib.resources.files("twill.machines").joinpath(f"{name}.toml")
+
+
+def packaged_machines() -> list[str]:
+    """Return the names of the machines that ship with the package, sorted."""
+    folder = importlib.resources.files("twill.machines")
+    return sorted(Path(entry.name).stem for entry in folder.iterdir()
+                  if entry.name.endswith(".toml"))
+
+
+def _sources(value: object, path: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            where = f"{path}.{key}" if path else str(key)
+            if key == "source" and isinstance(inner, str):
+                found.append((where, inner))
+            else:
+                found.extend(_sources(inner, where))
+    elif isinstance(value, tuple | list):
+        for index, inner in enumerate(value):
+            found.extend(_sources(inner, f"{path}[{index}]"))
+    return found

@@ -1,0 +1,436 @@
+"""The schedule artifact: who executes what, when, and in which order (``schedule.json``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+
+from twill.artifacts.base import Artifact, Part, refuse
+from twill.errors import short
+from twill.artifacts.loop import Loop, Name
+from twill.artifacts.machine import Machine
+
+Rules = Literal["issue", "paper"]
+Level = Literal["interval", "stages", "groups", "transfers", "length", "slack"]
+
+
+class TimeScale(Part):
+    """The unit of time in a schedule.
+
+    Attributes
+    ----------
+    mode : str
+        ``exact``: one unit is one clock cycle. ``normalized``: costs were replaced by smaller whole
+        numbers of nearly the same ratios (paper section 5.2).
+    costs : tuple of (int, int)
+        In normalized time, each cost in cycles with its replacement.
+    budget : int, optional
+        The bound U on the sum of the replacements.
+    cycles_per_unit : float
+        Sum of the costs over the sum of their replacements.
+    distortion : float
+        Largest factor by which the ratio of two costs changed; 1 is none.
+    """
+
+    mode: Literal["exact", "normalized"] = "exact"
+    costs: tuple[tuple[PositiveInt, PositiveInt], ...] = ()
+    budget: PositiveInt | None = None
+    cycles_per_unit: Annotated[float, Field(gt=0)] = 1.0
+    distortion: Annotated[float, Field(ge=1)] = 1.0
+
+
+class Group(Part):
+    """A warp group: warps that run one program.
+
+    Attributes
+    ----------
+    name : str
+        Unique in the schedule.
+    warps : int
+        1, 4 or 8.
+    variable_latency : bool
+        Whether it is set aside for operations of variable latency.
+    registers : int, optional
+        Registers per thread allocated to it.
+    registers_live : int, optional
+        Most registers per thread live at once, as scheduled.
+    """
+
+    name: Name
+    warps: PositiveInt
+    variable_latency: bool = False
+    registers: PositiveInt | None = None
+    registers_live: NonNegativeInt | None = None
+
+
+class Placement(Part):
+    """Where and when an operation executes.
+
+    Attributes
+    ----------
+    operation, group : str
+        The operation and the warp group that issues it.
+    start : int, optional
+        Issue time within its iteration, M(v).
+    """
+
+    operation: Name
+    group: Name
+    start: NonNegativeInt | None = None
+
+
+class Storage(Part):
+    """Slots that hold the instances of a value; iteration i uses slot i mod `slots`.
+
+    Attributes
+    ----------
+    value : str
+        The operation whose result it holds.
+    memory : str
+        ``registers`` (of `group`), ``smem`` or ``tmem``.
+    group : str, optional
+        The group whose registers hold it.
+    transfer : bool
+        Whether it is the SMEM staging of a register value read by another group.
+    slots : int
+        Instances that fit.
+    size : int
+        Registers per thread, bytes or columns of one slot.
+    address : int, optional
+        Of slot 0, in bytes or columns; slots follow each other.
+    """
+
+    value: Name
+    memory: Literal["registers", "smem", "tmem"]
+    group: Name | None = None
+    transfer: bool = False
+    slots: PositiveInt
+    size: NonNegativeInt
+    address: NonNegativeInt | None = None
+
+
+class Fixed(Part):
+    """Memory that an invariant occupies throughout the loop."""
+
+    name: Name
+    memory: Literal["smem", "tmem"]
+    size: PositiveInt
+    address: NonNegativeInt | None = None
+
+
+class Barrier(Part):
+    """An mbarrier for each of `slots` slots.
+
+    Iteration i uses slot i mod `slots`; its phase completes when `arrivals` groups (or asynchronous
+    units) have arrived.
+    """
+
+    name: Name
+    slots: PositiveInt
+    arrivals: PositiveInt = 1
+
+
+class Issue(Part):
+    """Execute an operation, or the part of it between two of its issue cycles.
+
+    Attributes
+    ----------
+    stage : int
+        In round j of the program it concerns iteration j - stage; nothing happens if the loop has
+        no such iteration.
+    begin, end, of : int, optional
+        The part from cycle `begin` to before cycle `end` of the `of` cycles that issuing it takes;
+        without them the whole.
+    signals : tuple of str
+        Barriers at which the operation's completion arrives by itself.
+    """
+
+    do: Literal["issue"] = "issue"
+    operation: Name
+    stage: NonNegativeInt = 0
+    begin: NonNegativeInt | None = None
+    end: PositiveInt | None = None
+    of: PositiveInt | None = None
+    signals: tuple[Name, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        given = [self.begin, self.end, self.of]
+        if given == [None, None, None]:
+            return self
+        if self.begin is None or self.end is None or self.of is None \
+                or not self.begin < self.end <= self.of:
+            raise refuse("begin", "a part needs begin < end <= of (got begin "
+                         f"{self.begin}, end {self.end}, of {self.of})")
+        return self
+
+    @property
+    def first(self) -> bool:
+        """Whether the operation begins with this part."""
+        return not self.begin
+
+    @property
+    def last(self) -> bool:
+        """Whether the operation is issued completely with this part."""
+        return self.end == self.of
+
+
+class Interleave(Part):
+    """Parts of several operations whose instructions alternate in proportion."""
+
+    do: Literal["interleave"] = "interleave"
+    parts: Annotated[tuple[Issue, ...], Field(min_length=2)]
+
+
+class Await(Part):
+    """Block until an asynchronous operation of this group has completed."""
+
+    do: Literal["await"] = "await"
+    operation: Name
+    stage: NonNegativeInt = 0
+    distance: NonNegativeInt = 0
+
+
+class Wait(Part):
+    """Block until the barrier's phase of iteration j - stage - distance is complete.
+
+    A negative distance waits for a later iteration, as where groups take turns on a unit; there is
+    no wait for an iteration that the loop does not have.
+    """
+
+    do: Literal["wait"] = "wait"
+    barrier: Name
+    stage: NonNegativeInt = 0
+    distance: int = 0
+
+
+class Arrive(Part):
+    """Arrive at the barrier's phase of iteration j - stage - distance."""
+
+    do: Literal["arrive"] = "arrive"
+    barrier: Name
+    stage: NonNegativeInt = 0
+    distance: NonNegativeInt = 0
+
+
+class Put(Part):
+    """Write a register value of this group to its SMEM staging."""
+
+    do: Literal["put"] = "put"
+    value: Name
+    stage: NonNegativeInt = 0
+
+
+class Get(Part):
+    """Read a register value of another group from its SMEM staging."""
+
+    do: Literal["get"] = "get"
+    value: Name
+    stage: NonNegativeInt = 0
+    distance: NonNegativeInt = 0
+
+
+Instruction = Annotated[
+    Issue | Interleave | Await | Wait | Arrive | Put | Get, Field(discriminator="do")
+]
+
+
+class Program(Part):
+    """What one warp group executes, in order, in each round j = 0, 1, ...
+
+    Rounds in which some iterations are still or already missing are the prologue and the epilogue.
+    """
+
+    group: Name
+    body: tuple[Instruction, ...]
+
+    @property
+    def issues(self) -> Iterator[Issue]:
+        """Every issue of the body, those inside interleaved blocks included."""
+        for instruction in self.body:
+            if isinstance(instruction, Issue):
+                yield instruction
+            elif isinstance(instruction, Interleave):
+                yield from instruction.parts
+
+    @property
+    def last_stage(self) -> int:
+        """Largest stage, hence rounds that follow the last iteration's first."""
+        stages = [part.stage for part in self.issues]
+        stages += [i.stage for i in self.body if not isinstance(i, Interleave)]
+        return max(stages, default=0)
+
+
+class LowerBound(Part):
+    """Why no smaller initiation interval exists.
+
+    Attributes
+    ----------
+    value : int
+        The least interval, in units of the schedule's time.
+    reason : str
+        ``ResMII``, ``RecMII``, ``no modulo schedule``, ``no joint schedule`` or ``not proved``.
+    unit : str, optional
+        For ResMII, the unit that is always busy.
+    cycle : tuple of str
+        For RecMII, the operations of the recurrence.
+    solver : str, optional
+        Who refuted `value` - 1.
+    families : tuple of str
+        Constraint families in the unsatisfiable core.
+    most_stages : int
+        The claim holds for schedules of at most so many stages.
+    """
+
+    value: NonNegativeInt
+    reason: Literal["ResMII", "RecMII", "no modulo schedule", "no joint schedule", "not proved"]
+    unit: str | None = None
+    cycle: tuple[str, ...] = ()
+    solver: str | None = None
+    families: tuple[str, ...] = ()
+    most_stages: PositiveInt
+
+
+class LevelProof(Part):
+    """One level of the objective: its value and whether nothing better exists."""
+
+    level: Level
+    value: int
+    proved: bool
+
+
+class Proof(Part):
+    """What was proved about a schedule."""
+
+    bound: LowerBound
+    levels: tuple[LevelProof, ...]
+
+
+class Schedule(Artifact):
+    """A warp-specialized software pipeline for one loop on one machine.
+
+    Interval, length, stages, starts and proof are absent in a schedule that nobody solved; it can
+    still be executed.
+
+    Attributes
+    ----------
+    initiation_interval, length, stages : int, optional
+        I, L and ceil(L / I), in units of `time`.
+    pipeline_depths : dict
+        Ring slots of each streaming load.
+    machine_hash : str, optional
+        Digest of the embedded machine; refused on reading if it does not match.
+    solver : dict
+        Versions of what computed it.
+    """
+
+    schema_name: Literal["twill.schedule"] = Field("twill.schedule", alias="schema")
+    schema_version: Literal[1] = 1
+    name: Name
+    description: str = ""
+    rules: Rules = "issue"
+    time: TimeScale = TimeScale()
+    initiation_interval: PositiveInt | None = None
+    length: PositiveInt | None = None
+    stages: PositiveInt | None = None
+    groups: Annotated[tuple[Group, ...], Field(min_length=1)]
+    placements: tuple[Placement, ...]
+    pipeline_depths: dict[Name, PositiveInt] = {}
+    storage: tuple[Storage, ...] = ()
+    fixed: tuple[Fixed, ...] = ()
+    barriers: tuple[Barrier, ...] = ()
+    programs: tuple[Program, ...] = ()
+    proof: Proof | None = None
+    solver: dict[str, str] = {}
+    seed: NonNegativeInt = 0
+    loop: Loop
+    machine: Machine
+    machine_hash: str | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _unique("groups", "name", [group.name for group in self.groups])
+        _unique("barriers", "name", [barrier.name for barrier in self.barriers])
+        _unique("placements", "operation", [p.operation for p in self.placements])
+        _unique("programs", "group", [program.group for program in self.programs])
+        self._check_placements()
+        for index, program in enumerate(self.programs):
+            self._check_program(f"programs[{index}]", program)
+        if self.machine_hash not in (None, self.machine.digest):
+            raise refuse("machine_hash", f"the embedded machine's hash is {self.machine.digest} "
+                         f"(got {short(self.machine_hash)})")
+        return self
+
+    def _check_placements(self) -> None:
+        groups = {group.name for group in self.groups}
+        operations = {operation.name for operation in self.loop.operations}
+        for index, placement in enumerate(self.placements):
+            _known(f"placements[{index}].group", placement.group, groups, "group")
+            _known(f"placements[{index}].operation", placement.operation, operations, "operation")
+        missing = sorted(operations - {placement.operation for placement in self.placements})
+        if missing:
+            raise refuse("placements", f"operation {short(missing[0])} is not placed")
+        for index, storage in enumerate(self.storage):
+            _known(f"storage[{index}].value", storage.value, operations, "operation")
+
+    def _check_program(self, path: str, program: Program) -> None:
+        groups = {group.name for group in self.groups}
+        operations = {operation.name for operation in self.loop.operations}
+        barriers = {barrier.name for barrier in self.barriers}
+        _known(f"{path}.group", program.group, groups, "group")
+        for index, instruction in enumerate(program.body):
+            where = f"{path}.body[{index}]"
+            match instruction:
+                case Wait() | Arrive():
+                    _known(f"{where}.barrier", instruction.barrier, barriers, "barrier")
+                case Await():
+                    _known(f"{where}.operation", instruction.operation, operations, "operation")
+                case Put() | Get():
+                    _known(f"{where}.value", instruction.value, operations, "operation")
+                case Issue() | Interleave():
+                    parts = [instruction] if isinstance(instruction, Issue) else instruction.parts
+                    for part in parts:
+                        _known(f"{where}.operation", part.operation, operations, "operation")
+                        for signal in part.signals:
+                            _known(f"{where}.signals", signal, barriers, "barrier")
+
+    @property
+    def start(self) -> dict[str, int]:
+        """M: issue time by operation; operations without one are left out."""
+        return {p.operation: p.start for p in self.placements if p.start is not None}
+
+    @property
+    def assignment(self) -> dict[str, str]:
+        """A: group by operation."""
+        return {placement.operation: placement.group for placement in self.placements}
+
+    def program(self, group: str) -> Program:
+        """Return the program of a group.
+
+        Parameters
+        ----------
+        group : str
+            The group's name.
+
+        Raises
+        ------
+        KeyError
+            If it has none.
+        """
+        for program in self.programs:
+            if program.group == group:
+                return program
+        raise KeyError(group)
+
+
+def _unique(path: str, key: str, names: list[str]) -> None:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise refuse(f"{path}[{index}].{key}", f"a second one named {short(name)}")
+
+
+def _known(path: str, name: str, names: Iterable[str], what: str) -> None:
+    if name not in names:
+        raise refuse(path, f"no {what} named {short(name)}")

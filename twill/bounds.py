@@ -1,0 +1,158 @@
+"""Lower bounds on the initiation interval that need no solver: ResMII and RecMII."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twill.problem import Problem
+
+NO_PATH = -(1 << 62)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Lower bounds on I, in the problem's time units.
+
+    Attributes
+    ----------
+    by_unit : dict
+        ResMII of each functional unit.
+    resource_unit : str
+        The unit with the largest.
+    recurrence : int
+        RecMII, 0 without recurrences.
+    recurrence_cycle : tuple of str
+        Operations of the recurrence that sets it.
+    """
+
+    by_unit: dict[str, int]
+    resource_unit: str
+    recurrence: int
+    recurrence_cycle: tuple[str, ...]
+
+    @property
+    def resource(self) -> int:
+        """ResMII."""
+        return self.by_unit[self.resource_unit]
+
+    @property
+    def interval(self) -> int:
+        """The larger of both, at least 1."""
+        return max(self.resource, self.recurrence, 1)
+
+
+def bounds(problem: Problem) -> Bounds:
+    """Compute ResMII and RecMII.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    """
+    by_unit = {unit: resource_bound(problem, unit) for unit in problem.capacities}
+    unit = max(by_unit, key=lambda name: by_unit[name])
+    recurrence, cycle = recurrence_bound(problem)
+    return Bounds(by_unit, unit, recurrence, cycle)
+
+
+def resource_bound(problem: Problem, unit: str) -> int:
+    """Return the least interval at which a unit has time for one iteration's work.
+
+    The larger of three demands: all work spread over the capacity; the reservations that exclude
+    each other in pairs, one after the other; and each reservation beside its own next instances.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    unit : str
+        A functional unit.
+    """
+    capacity = problem.capacities[unit]
+    mine = [r for operation in problem.operations for r in operation.reservations if r.unit == unit]
+    work = sum(r.length * r.count for r in mine)
+    exclusive = sum(r.length for r in mine if 2 * r.count > capacity)
+    own = max((-(-r.length // (capacity // r.count)) for r in mine), default=0)
+    return max(-(-work // capacity), exclusive, own)
+
+
+def recurrence_bound(problem: Problem) -> tuple[int, tuple[str, ...]]:
+    """Return RecMII and the operations of the recurrence that sets it.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    """
+    arcs = [(e.producer, e.consumer, problem.least_delay(i), e.distance)
+            for i, e in enumerate(problem.edges)]
+    size = len(problem.operations)
+    low, high = 0, sum(delay for _, _, delay, _ in arcs) + 1
+    cycle: list[int] = []
+    while low < high:
+        middle = (low + high) // 2
+        found = _positive_cycle(size, arcs, middle)
+        if found:
+            low, cycle = middle + 1, found
+        else:
+            high = middle
+    return low, tuple(problem.operations[v].name for v in cycle)
+
+
+def longest_paths(problem: Problem, interval: int,
+                  extra: list[tuple[int, int, int]] | None = None) -> NDArray[np.int64] | None:
+    """Return D with M(v) - M(u) >= D[u, v] in every schedule, or None if there is none.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        I.
+    extra : list of (int, int, int), optional
+        Further constraints (u, v, c): M(v) - M(u) >= c.
+
+    Returns
+    -------
+    ndarray of shape (operations, operations) or None
+        `NO_PATH` where nothing is implied; None if the constraints contradict each other.
+    """
+    size = len(problem.operations)
+    matrix = np.full((size, size), NO_PATH, dtype=np.int64)
+    np.fill_diagonal(matrix, 0)
+    arcs = [(e.producer, e.consumer, problem.least_delay(i) - e.distance * interval)
+            for i, e in enumerate(problem.edges)]
+    for u, v, weight in arcs + (extra or []):
+        matrix[u, v] = max(matrix[u, v], weight)
+    for k in range(size):
+        via = matrix[:, k, None] + matrix[None, k, :]
+        reachable = (matrix[:, k, None] > NO_PATH // 2) & (matrix[None, k, :] > NO_PATH // 2)
+        np.maximum(matrix, np.where(reachable, via, NO_PATH), out=matrix)
+    if (np.diagonal(matrix) > 0).any():
+        return None
+    return matrix
+
+
+def _positive_cycle(size: int, arcs: list[tuple[int, int, int, int]], interval: int) -> list[int]:
+    """Return a cycle whose delays exceed its distance times `interval` (Bellman-Ford)."""
+    distance = [0] * size
+    before = [-1] * size
+    changed = -1
+    for _ in range(size):
+        changed = -1
+        for u, v, delay, iterations in arcs:
+            reach = distance[u] + delay - iterations * interval
+            if reach > distance[v]:
+                distance[v], before[v], changed = reach, u, v
+        if changed < 0:
+            return []
+    node = changed
+    for _ in range(size):
+        node = before[node]
+    cycle = [node]
+    while before[cycle[-1]] != node:
+        cycle.append(before[cycle[-1]])
+    return cycle[::-1]

@@ -1,0 +1,148 @@
+"""Costs as the static model sees them: reservations from issue, occupancy, latency.
+
+The machine file says what an operation does to each unit. Here that becomes a resource reservation
+table (paper section 3.1). Issue slots are a unit like any other, counted in eighths of what the
+contexts issue a cycle: an exponential issues one instruction in eight cycles (1/8). A stream that
+could fill every slot is costed at 7/8 for 8/7 of the time, since at 8/8 nothing, not even an
+exponential, could ever run beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from twill.errors import InputError, short
+from twill.artifacts.loop import Loop, Operation, Step
+from twill.artifacts.machine import EIGHTHS, Machine
+
+FULL_RATE_SHARE = EIGHTHS - 1
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """`count` instances of `unit` in use for `length` cycles from `start` cycles after issue."""
+
+    unit: str
+    start: int
+    length: int
+    count: int
+
+
+@dataclass(frozen=True)
+class StaticCost:
+    """An operation's cost in the static model, in cycles (see `twill.artifacts.loop.Cost`).
+
+    Attributes
+    ----------
+    reservations : tuple of Reservation
+        Its resource reservation table, run-length encoded.
+    occupancy : int
+        Length of the table, cycles(v) in the paper.
+    issue : int
+        Cycles for which its warp group is busy issuing it.
+    latency : int
+        Cycles from issue until the result can be read.
+    in_order_unit : str or None
+        The unit that executes it in issue order, if it is asynchronous and there is one.
+    """
+
+    reservations: tuple[Reservation, ...]
+    occupancy: int
+    issue: int
+    latency: int
+    transfer: int
+    working_set: int
+    asynchronous: bool
+    variable_latency: bool
+    in_order_unit: str | None
+
+
+def static_cost(operation: Operation, machine: Machine) -> StaticCost:
+    """Cost one operation for the static model.
+
+    Parameters
+    ----------
+    operation : Operation
+        The operation.
+    machine : Machine
+        The machine to cost it for.
+
+    Raises
+    ------
+    InputError
+        If no rule applies, or a cost names a unit that the machine lacks or has too few of.
+    """
+    cost = machine.cost(operation)
+    for index, step in enumerate(cost.steps):
+        _check_step(step, f"operation {operation.name}: steps[{index}]", machine)
+    if cost.asynchronous:
+        reservations = [Reservation(step.unit, 0, step.cycles, step.count) for step in cost.steps]
+        occupancy = max(step.cycles for step in cost.steps)
+        stretched = 0
+        unit = cost.steps[0].unit
+        in_order = unit if machine.units[unit].in_order else None
+    else:
+        reservations, occupancy = _in_sequence(cost.steps, machine)
+        stretched = occupancy - sum(step.cycles for step in cost.steps)
+        in_order = None
+    return StaticCost(
+        reservations=tuple(reservations),
+        occupancy=occupancy,
+        issue=cost.issue if cost.asynchronous else occupancy,
+        latency=cost.latency + stretched,
+        transfer=cost.transfer,
+        working_set=cost.working_set,
+        asynchronous=cost.asynchronous,
+        variable_latency=cost.variable_latency,
+        in_order_unit=in_order,
+    )
+
+
+def static_costs(loop: Loop, machine: Machine) -> dict[str, StaticCost]:
+    """Cost every operation of a loop, by name.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop.
+    machine : Machine
+        The machine to cost it for.
+    """
+    return {operation.name: static_cost(operation, machine) for operation in loop.operations}
+
+
+def _in_sequence(steps: tuple[Step, ...], machine: Machine) -> tuple[list[Reservation], int]:
+    """Reserve for steps that follow each other; return the reservations and the occupancy.
+
+    Every reservation starts at issue, because feasibility is monotone in the interval only then:
+    the short tail of an operation (the shuffles of a reduction) is booked at its start, and issue
+    slots at the highest rate of any step throughout.
+    """
+    shares = [_issue_share(step, machine) for step in steps]
+    reservations = [Reservation(step.unit, 0, length, step.count)
+                    for step, (length, _) in zip(steps, shares, strict=True)]
+    occupancy = sum(length for length, _ in shares)
+    highest = max(share for _, share in shares)
+    if highest and machine.issue_unit is not None:
+        reservations.append(Reservation(machine.issue_unit, 0, occupancy, highest))
+    return reservations, occupancy
+
+
+def _issue_share(step: Step, machine: Machine) -> tuple[int, int]:
+    """Return the cycles a step takes and the eighths of the issue slots it uses meanwhile."""
+    if machine.issue_unit is None or step.unit == machine.issue_unit:
+        return step.cycles, 0
+    share = -(-EIGHTHS * step.instructions // step.cycles)
+    if share < EIGHTHS:
+        return step.cycles, share
+    return -(-step.instructions * EIGHTHS // FULL_RATE_SHARE), FULL_RATE_SHARE
+
+
+def _check_step(step: Step, path: str, machine: Machine) -> None:
+    unit = machine.units.get(step.unit)
+    if unit is None:
+        raise InputError(f"no unit named {short(step.unit)} (there are {', '.join(machine.units)})",
+                         path=f"{path}.unit", file=machine.name)
+    if step.count > unit.capacity:
+        raise InputError(f"needs {step.count} of unit {step.unit}, which has {unit.capacity}",
+                         path=f"{path}.count", file=machine.name)

@@ -1,0 +1,1 @@
+"""Readers that turn other people's formats into loops."""

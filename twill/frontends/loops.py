@@ -1,0 +1,72 @@
+"""Loops by name or file: packaged ones, ``loop.json``, TTGIR dumps."""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import tomllib
+from dataclasses import dataclass
+
+from twill.errors import InputError
+from twill.artifacts.loop import Loop
+
+
+@dataclass(frozen=True)
+class PackagedLoop:
+    """A loop that ships with the package.
+
+    Attributes
+    ----------
+    name, description : str
+        For people.
+    file : str
+        Its file inside the package ``twill.traces``.
+    machine : str
+        The packaged machine that it is meant for.
+    """
+
+    name: str
+    file: str
+    machine: str
+    description: str
+
+
+@functools.cache
+def packaged_loops() -> dict[str, PackagedLoop]:
+    """Return the packaged loops by name."""
+    text = importlib.resources.files("twill.traces").joinpath("loops.toml").read_text()
+    return {name: PackagedLoop(name=name, **entry) for name, entry in tomllib.loads(text).items()}
+
+
+def load_loop(name: str) -> Loop:
+    """Return a loop: packaged by name, or from a ``.json`` or ``.mlir`` file.
+
+    Parameters
+    ----------
+    name : str
+        A name that `packaged_loops` lists, or a path.
+
+    Raises
+    ------
+    InputError
+        If there is no such loop or its file cannot be read.
+    RefusedError
+        If a dump's loop cannot be scheduled.
+    """
+    packaged = packaged_loops().get(name)
+    if packaged is not None:
+        folder = importlib.resources.files("twill.traces")
+        with importlib.resources.as_file(folder.joinpath(packaged.file)) as file:
+            return _read(str(file), packaged.name)
+    if not name.endswith((".json", ".mlir")):
+        raise InputError(f"no such loop; packaged are {', '.join(packaged_loops())}; a file ends "
+                         "in .json or .mlir", file=name)
+    return _read(name, None)
+
+
+def _read(file: str, name: str | None) -> Loop:
+    if file.endswith(".mlir"):
+        from twill.frontends.ttgir import load_ttgir
+
+        return load_ttgir(file, name=name)
+    return Loop.load(file)

@@ -1,0 +1,155 @@
+"""The dependence graph of a loop body: SSA uses, loop-carried values, free nodes folded away."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from xdsl.ir import Operation, SSAValue
+
+from twill.errors import RefusedError
+from twill.frontends.ttgir.reader import name_of, string, uses
+
+MOST_HOPS = 64
+CONTROL_FLOW = ("scf.for", "scf.if", "scf.while", "cf.br", "cf.cond_br")
+
+
+@dataclass(frozen=True, order=True)
+class Use:
+    """`consumer` reads, as operand `operand`, what `producer` made `distance` iterations before."""
+
+    producer: int
+    consumer: int
+    distance: int
+    operand: int = field(compare=False)
+
+
+@dataclass
+class BodyGraph:
+    """Nodes and edges of one loop body.
+
+    Attributes
+    ----------
+    operations : list of Operation
+        The body without its terminator; nodes are positions in it.
+    uses : list of Use
+        Edges; for each (producer, consumer, distance) the first operand that makes it.
+    outside : dict
+        For each node, operands defined outside the loop by position.
+    """
+
+    operations: list[Operation]
+    uses: list[Use]
+    outside: dict[int, dict[int, SSAValue]]
+
+    @property
+    def edges(self) -> set[tuple[int, int, int]]:
+        """Distinct (producer, consumer, distance)."""
+        return {(use.producer, use.consumer, use.distance) for use in self.uses}
+
+
+def body_graph(loop: Operation, file: str = "") -> BodyGraph:
+    """Build the graph of a loop as it is written.
+
+    Parameters
+    ----------
+    loop : Operation
+        An ``scf.for``.
+    file : str
+        Name used in errors.
+
+    Raises
+    ------
+    RefusedError
+        If the body has control flow of its own.
+    """
+    block = loop.regions[0].blocks[0]
+    *operations, terminator = block.ops
+    carried = list(block.args)[1:]
+    yielded = list(terminator.operands)
+    position = {operation: index for index, operation in enumerate(operations)}
+    for operation in operations:
+        if name_of(operation) in CONTROL_FLOW:
+            where = string(operation, "sched.location")
+            raise RefusedError(
+                f"{file or 'dump'}: the loop body contains {name_of(operation)}"
+                f"{f' at {where}' if where else ''}; only singly-nested loops without inner "
+                "control flow can be scheduled")
+
+    def origin(value: SSAValue) -> tuple[int, int] | SSAValue:
+        """Return (node, iterations ago), or the value if it comes from outside."""
+        for hops in range(MOST_HOPS):
+            if value in carried:
+                following = yielded[carried.index(value)]
+                if following is value:
+                    return value
+                value = following
+                continue
+            owner = value.owner
+            if isinstance(owner, Operation) and owner in position:
+                return position[owner], hops
+            return value
+        raise RefusedError(f"{file or 'dump'}: a value is carried over more than {MOST_HOPS} "
+                           "iterations")
+
+    found: dict[tuple[int, int, int], Use] = {}
+    outside: dict[int, dict[int, SSAValue]] = {}
+    for consumer, operation in enumerate(operations):
+        for operand, value in enumerate(uses(operation)):
+            source = origin(value)
+            if isinstance(source, tuple):
+                producer, distance = source
+                found.setdefault((producer, consumer, distance),
+                                 Use(producer, consumer, distance, operand))
+            else:
+                outside.setdefault(consumer, {})[operand] = source
+    return BodyGraph(operations, sorted(found.values()), outside)
+
+
+def fold(graph: BodyGraph, free: set[int]) -> list[Use]:
+    """Contract free nodes: their producers reach their consumers, distances adding up.
+
+    Parameters
+    ----------
+    graph : BodyGraph
+        The graph as written.
+    free : set of int
+        Nodes without cost.
+
+    Returns
+    -------
+    list of Use
+        Edges between the other nodes; several distances between two nodes are kept apart.
+    """
+    reading: dict[int, list[Use]] = {}
+    for use in graph.uses:
+        reading.setdefault(use.producer, []).append(use)
+    found: dict[tuple[int, int, int], Use] = {}
+    for producer in range(len(graph.operations)):
+        if producer in free:
+            continue
+        for use in _reached(producer, reading, free):
+            found.setdefault((use.producer, use.consumer, use.distance), use)
+    return sorted(found.values())
+
+
+def _reached(producer: int, reading: dict[int, list[Use]], free: set[int]) -> Iterator[Use]:
+    """Yield the uses of `producer` by nodes that cost something, through free nodes.
+
+    A free node counts at the least distance at which it is reached, so that pointers which advance
+    by themselves end.
+    """
+    least: dict[int, int] = {}
+    pending = [(0, producer)]
+    while pending:
+        distance, node = heapq.heappop(pending)
+        if node in least or (node in free) != (node != producer):
+            continue
+        least[node] = distance
+        for use in reading.get(node, ()):
+            total = distance + use.distance
+            if use.consumer in free:
+                heapq.heappush(pending, (total, use.consumer))
+            else:
+                yield Use(producer, use.consumer, total, use.operand)

@@ -1,0 +1,214 @@
+"""Read a TTGIR dump in MLIR's generic form with xdsl."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, StringAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError
+
+from twill.errors import InputError, short
+from twill.frontends.ttgir.layouts import Layout, elements_per_thread, parse_layout
+from twill.artifacts.loop import ELEMENT_BITS, Tile
+
+_ALIAS_LINE = re.compile(r"^(#[A-Za-z_]\w*) = (#.*)$", re.MULTILINE)
+_ALIAS_USE = re.compile(r"#[A-Za-z_]\w*(?![\w.<])")
+_SHAPED = re.compile(r"^!?(?:ttg\.memdesc|tensor)<((?:\d+x)*)([a-z]\w*|!tt\.ptr<\w+>)(?:, (.*))?>$")
+_ELEMENT = {"f8E4M3FN": "f8e4m3", "f8E5M2": "f8e5m2"}
+MOST_ALIAS_DEPTH = 20
+
+
+@dataclass(frozen=True)
+class Type:
+    """An IR type as far as scheduling needs it.
+
+    Attributes
+    ----------
+    kind : str
+        ``tensor``, ``memdesc`` or ``scalar``.
+    shape : tuple of int
+        Extents; empty for a scalar.
+    dtype : str
+        Element type, ``pointer`` for pointers.
+    layout : Layout or None
+        How a tensor is spread over threads.
+    memory : str
+        ``registers``, ``smem`` or ``tmem``.
+    """
+
+    kind: str
+    shape: tuple[int, ...]
+    dtype: str
+    layout: Layout | None
+    memory: str
+
+    def tile(self) -> Tile | None:
+        """Return the type as a tile, or None if its elements are not numbers."""
+        if self.dtype not in ELEMENT_BITS:
+            return None
+        spread = elements_per_thread(self.layout, self.shape) if self.layout else None
+        return Tile.model_validate({"shape": self.shape, "dtype": self.dtype,
+                                    "memory": self.memory, "elements_per_thread": spread})
+
+
+class Dump:
+    """A parsed dump.
+
+    Parameters
+    ----------
+    text : str
+        MLIR in generic form, without locations.
+    file : str
+        Name used in errors.
+
+    Raises
+    ------
+    InputError
+        If it does not parse.
+    """
+
+    def __init__(self, text: str, file: str = "") -> None:
+        self.file = file
+        self._aliases = dict(_ALIAS_LINE.findall(text))
+        first = text.split("\n", 1)[0]
+        self.compiler = first.removeprefix("// ").split(",")[0] if first.startswith("//") else None
+        context = Context(allow_unregistered=True)
+        context.load_dialect(Builtin)
+        try:
+            self._module: Operation = Parser(context, text, name=file or "dump").parse_module()
+        except (ParseError, RecursionError, KeyError, IndexError, ValueError, AssertionError,
+                TypeError, AttributeError) as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise InputError(f"not a TTGIR dump in MLIR's generic form: {short(reason, 200)}",
+                             file=file) from None
+
+    @property
+    def architecture(self) -> str | None:
+        """Compilation target, for example ``sm_90``."""
+        target = self._module.attributes.get("ttg.target")
+        return f"sm_{target.data.removeprefix('cuda:')}" if isinstance(target, StringAttr) else None
+
+    @property
+    def warps(self) -> int:
+        """Warps that the layouts are for."""
+        return int(integer(self._module, "ttg.num-warps") or 4)
+
+    @property
+    def kernel(self) -> str:
+        """Name of the kernel's function."""
+        for operation in self._module.walk():
+            if name_of(operation) == "tt.func":
+                symbol = operation.properties.get("sym_name")
+                return symbol.data if isinstance(symbol, StringAttr) else "kernel"
+        raise InputError("there is no tt.func", file=self.file)
+
+    def loops(self) -> list[Operation]:
+        """Return every ``scf.for`` in program order."""
+        return [o for o in self._module.walk() if name_of(o) == "scf.for"]
+
+    def type_of(self, value: SSAValue) -> Type:
+        """Return the type of a value.
+
+        Parameters
+        ----------
+        value : SSAValue
+            An operand or result.
+        """
+        text = self._expanded(str(value.type))
+        match = _SHAPED.match(text)
+        if match is None:
+            dtype = "pointer" if text.startswith("!tt.ptr") else text
+            return Type("scalar", (), _ELEMENT.get(dtype, dtype), None, "registers")
+        shape = tuple(int(extent) for extent in match[1].split("x")[:-1])
+        dtype = "pointer" if match[2].startswith("!") else _ELEMENT.get(match[2], match[2])
+        rest = match[3] or ""
+        if text.startswith("!ttg.memdesc"):
+            memory = "tmem" if "tensor_memory" in rest and "shared_memory" not in rest else "smem"
+            return Type("memdesc", shape, dtype, None, memory)
+        return Type("tensor", shape, dtype, parse_layout(rest) if rest else None, "registers")
+
+    def _expanded(self, text: str) -> str:
+        for _ in range(MOST_ALIAS_DEPTH):
+            longer = _ALIAS_USE.sub(lambda m: self._aliases.get(m[0], m[0]), text)
+            if longer == text:
+                return text
+            text = longer
+        raise InputError("attribute aliases refer to each other", file=self.file)
+
+
+def name_of(operation: Operation) -> str:
+    """Return an operation's name, also of one that xdsl does not know.
+
+    Parameters
+    ----------
+    operation : Operation
+        The operation.
+    """
+    unregistered = getattr(operation, "op_name", None)
+    return str(unregistered.data) if unregistered is not None else operation.name
+
+
+def attribute(operation: Operation, key: str) -> Any:  # noqa: ANN401
+    """Return an attribute or property of an operation, or None.
+
+    Parameters
+    ----------
+    operation : Operation
+        The operation.
+    key : str
+        The attribute's name.
+    """
+    found = operation.attributes.get(key)
+    return found if found is not None else operation.properties.get(key)
+
+
+def integer(operation: Operation, key: str) -> int | None:
+    """Return an integer attribute's value, or None.
+
+    Parameters
+    ----------
+    operation : Operation
+        The operation.
+    key : str
+        The attribute's name.
+    """
+    value = getattr(attribute(operation, key), "value", None)
+    return None if value is None else int(value.data)
+
+
+def string(operation: Operation, key: str) -> str | None:
+    """Return a string attribute's value, or None.
+
+    Parameters
+    ----------
+    operation : Operation
+        The operation.
+    key : str
+        The attribute's name.
+    """
+    found = attribute(operation, key)
+    return found.data if isinstance(found, StringAttr) else None
+
+
+def uses(operation: Operation) -> Iterator[SSAValue]:
+    """Yield what an operation reads, including what its regions capture.
+
+    Parameters
+    ----------
+    operation : Operation
+        The operation.
+    """
+    inside = {result for inner in operation.walk() if inner is not operation
+              for result in inner.results}
+    inside |= {argument for region in operation.regions for block in region.blocks
+               for argument in block.args}
+    yield from operation.operands
+    for inner in operation.walk():
+        if inner is not operation:
+            yield from (value for value in inner.operands if value not in inside)

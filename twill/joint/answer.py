@@ -1,0 +1,151 @@
+"""What every engine takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from twill.joint.groups import WarpGroup
+from twill.problem import Problem
+
+Status = Literal["sat", "unsat", "unknown"]
+
+FAMILIES = ("dependence", "capacity", "memory", "registers", "transfers", "concurrency")
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A modulo schedule with its warp assignment.
+
+    Attributes
+    ----------
+    start : tuple of int
+        M(v), the issue time within an iteration.
+    group : tuple of int
+        A(v), an index into `groups`.
+    groups : tuple of WarpGroup
+        The warp groups that were available.
+    """
+
+    start: tuple[int, ...]
+    group: tuple[int, ...]
+    groups: tuple[WarpGroup, ...]
+
+    def length(self, problem: Problem) -> int:
+        """Return L: time from the first issue to the last completion.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem that it solves.
+        """
+        return max(self.start[o.index] + o.cycles for o in problem.operations)
+
+    def transfers(self, problem: Problem) -> int:
+        """Return how many dependences move a register value to another group.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem that it solves.
+        """
+        return sum(edge.transferable and self.group[edge.producer] != self.group[edge.consumer]
+                   for edge in problem.edges)
+
+    def slack(self, problem: Problem, interval: int) -> int | None:
+        """Return the least time between a completion and its blocking consumer's issue.
+
+        Streaming loads do not count: their latency is hidden by the ring's depth. None if nothing
+        blocks.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem that it solves.
+        interval : int
+            I.
+        """
+        margins = []
+        for edge in problem.edges:
+            crosses = self.group[edge.producer] != self.group[edge.consumer]
+            if edge.streaming or not (edge.blocking or crosses):
+                continue
+            distance = self.start[edge.consumer] + edge.distance * interval \
+                - self.start[edge.producer]
+            margins.append(distance - (edge.cross_delay if crosses else edge.delay))
+        return min(margins, default=None)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Outcome of one question to an engine.
+
+    Attributes
+    ----------
+    status : str
+        ``sat``, ``unsat`` or ``unknown`` (a limit was reached).
+    assignment : Assignment or None
+        Present if ``sat``.
+    families : tuple of str
+        Constraint families of the unsatisfiable core, if it was asked for.
+    statistics : dict
+        Counts for people: rounds, atoms, clauses.
+    """
+
+    status: Status
+    assignment: Assignment | None = None
+    families: tuple[str, ...] = ()
+    statistics: dict[str, int] = field(default_factory=dict)
+
+
+class Engine(Protocol):
+    """One joint system at a fixed interval, asked again and again under further limits."""
+
+    def solve(self, *, length: int | None = None, transfers: int | None = None,
+              slack: int | None = None, timeout: float | None = None) -> Answer:
+        """Search for a schedule within these limits.
+
+        Parameters
+        ----------
+        length : int, optional
+            Most time from first issue to last completion (the system's own length without it).
+        transfers : int, optional
+            Most dependences that move a register value to another group.
+        slack : int, optional
+            Least time between a completion and its blocking consumer.
+        timeout : float, optional
+            Seconds.
+        """
+
+    def dispose(self) -> None:
+        """Give the solver's memory back."""
+
+    @property
+    def name(self) -> str:
+        """Solver and version, for the proof."""
+
+
+class EngineFactory(Protocol):
+    """Makes an engine for one interval, length and set of groups."""
+
+    def __call__(self, problem: Problem, interval: int, length: int,
+                 groups: Sequence[WarpGroup], *, families: Sequence[str] = FAMILIES,
+                 explain: bool = False, seed: int = 0) -> Engine:
+        """Build the system.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+        interval, length : int
+            I and the most time an iteration may take, L.
+        groups : sequence of WarpGroup
+            Available warp groups.
+        families : sequence of str
+            Constraint families that are switched on.
+        explain : bool
+            Whether an ``unsat`` answer shall name the families it needed.
+        seed : int
+            The solver's random seed.
+        """

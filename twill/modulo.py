@@ -1,0 +1,154 @@
+"""The pure modulo schedule as an integer linear program, solved by CBC through PuLP.
+
+Binary variables place each operation in a row of the modular reservation table, an integer counts
+its stage (the formulation of Govindarajan, Altman and Gao that Stoutchinin's ILP builds on). It is
+indexed by time, so it serves coarse grids: the paper's normalized costs, and cross-checks.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from twill.bounds import longest_paths
+from twill.errors import SolverError
+from twill.problem import Problem
+
+Status = Literal["sat", "unsat", "unknown"]
+Rows = dict[tuple[int, int], Any]
+
+
+@dataclass(frozen=True)
+class ModuloSchedule:
+    """A modulo schedule without warps.
+
+    Attributes
+    ----------
+    start : tuple of int
+        Issue time within an iteration by operation.
+    length : int
+        L.
+    """
+
+    start: tuple[int, ...]
+    length: int
+
+
+def modulo_schedule(problem: Problem, interval: int, *, timeout: float | None = None
+                    ) -> tuple[Status, ModuloSchedule | None]:
+    """Find a modulo schedule at a fixed interval.
+
+    CBC chooses the rows; the stages are then the least that these rows allow, which makes the
+    schedule as short as they allow.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem; only its dependences and unit capacities count.
+    interval : int
+        I.
+    timeout : float, optional
+        Seconds.
+
+    Raises
+    ------
+    SolverError
+        If CBC fails.
+    """
+    if longest_paths(problem, interval) is None:
+        return "unsat", None
+    model, rows = _program(problem, interval)
+    status = _solve(model, timeout)
+    if status != "sat":
+        return status, None
+    row = [next(t for t in range(interval) if round(rows[o.index, t].value() or 0))
+           for o in problem.operations]
+    start = _least_stages(problem, interval, row)
+    return "sat", ModuloSchedule(tuple(start), max(
+        start[o.index] + o.cycles for o in problem.operations))
+
+
+def _program(problem: Problem, interval: int) -> tuple[Any, Rows]:
+    import pulp
+
+    model = pulp.LpProblem("modulo", pulp.LpMinimize)
+    size = len(problem.operations)
+    most_stages = size + sum(e.delay for e in problem.edges) // interval + 1
+    rows: Rows = {(v, t): pulp.LpVariable(f"row_{v}_{t}", cat="Binary")
+                  for v in range(size) for t in range(interval)}
+    stage = [pulp.LpVariable(f"stage_{v}", 0, most_stages, cat="Integer") for v in range(size)]
+    start = [pulp.lpSum(t * rows[v, t] for t in range(interval)) + interval * stage[v]
+             for v in range(size)]
+    for v in range(size):
+        model += pulp.lpSum(rows[v, t] for t in range(interval)) == 1
+    for position, edge in enumerate(problem.edges):
+        if edge.producer != edge.consumer:
+            model += start[edge.consumer] - start[edge.producer] \
+                >= problem.least_delay(position) - edge.distance * interval
+    busiest = max(problem.operations, key=lambda o: o.cycles).index
+    model += rows[busiest, 0] == 1
+    for unit in problem.capacities:
+        _capacity(problem, interval, unit, rows, model)
+    return model, rows
+
+
+def _capacity(problem: Problem, interval: int, unit: str, rows: Rows, model: Any) -> None:  # noqa: ANN401
+    """Bound a unit in every row of the modular reservation table."""
+    import pulp
+
+    users = [(o.index, r) for o in problem.operations for r in o.reservations if r.unit == unit]
+    if sum(r.count * -(-r.length // interval) for _, r in users) <= problem.capacities[unit]:
+        return
+    for slot in range(interval):
+        model += pulp.lpSum(
+            r.count * rows[v, (slot - r.start - cycle) % interval]
+            for v, r in users for cycle in range(r.length)) <= problem.capacities[unit]
+
+
+def _least_stages(problem: Problem, interval: int, row: list[int]) -> list[int]:
+    """Return issue times in the given rows with the least stages (longest paths)."""
+    stage = [0] * len(row)
+    changed = True
+    while changed:
+        changed = False
+        for position, edge in enumerate(problem.edges):
+            u, v = edge.producer, edge.consumer
+            behind = problem.least_delay(position) + row[u] - row[v]
+            needed = stage[u] + -(-behind // interval) - edge.distance
+            if needed > stage[v]:
+                stage[v], changed = needed, True
+    return [r + interval * k for r, k in zip(row, stage, strict=True)]
+
+
+def _solve(model: Any, timeout: float | None) -> Status:  # noqa: ANN401
+    """Run CBC as a process of its own that does not outlive an interruption."""
+    import pulp
+
+    solver = pulp.PULP_CBC_CMD(msg=False)
+    with tempfile.TemporaryDirectory(prefix="twill-cbc-") as folder:
+        program, solution = Path(folder) / "program.mps", Path(folder) / "program.sol"
+        variables, names, constraints, _ = model.writeMPS(str(program), rename=1)
+        limit = [] if timeout is None else ["-sec", str(timeout)]
+        command = [solver.path, str(program), *limit, "-solve", "-solution", str(solution)]
+        process = subprocess.Popen(  # noqa: S603 - the path is PuLP's own bundled solver
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait()
+        finally:
+            process.kill()
+            process.wait()
+        if process.returncode or not solution.exists():
+            raise SolverError(f"CBC ended with exit status {process.returncode}")
+        status, values, *_ = solver.readsol_MPS(str(solution), model, variables, names,
+                                                constraints)
+    if status == pulp.LpStatusOptimal:
+        model.assignVarsVals(values)
+        return "sat"
+    if status == pulp.LpStatusInfeasible:
+        return "unsat"
+    if timeout is not None:
+        return "unknown"
+    raise SolverError(f"CBC ended with status {pulp.LpStatus[status]}")

@@ -1,0 +1,103 @@
+"""A solved problem with names: the common ground of storage and programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from twill.joint.answer import Assignment
+from twill.joint.groups import WarpGroup
+from twill.problem import Edge, Problem
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A modulo schedule with warp assignment, as `twill.program` reads it.
+
+    Attributes
+    ----------
+    problem : Problem
+        What was solved.
+    interval : int
+        I.
+    start : tuple of int
+        M(v).
+    place : tuple of str
+        Name of A(v).
+    groups : dict
+        Warp groups by name, in the order of the schedule.
+    """
+
+    problem: Problem
+    interval: int
+    start: tuple[int, ...]
+    place: tuple[str, ...]
+    groups: dict[str, WarpGroup]
+
+    @cached_property
+    def crossing(self) -> tuple[Edge, ...]:
+        """Edges between different groups."""
+        return tuple(e for e in self.problem.edges if self.crosses(e))
+
+    def crosses(self, edge: Edge) -> bool:
+        """Return whether the ends of an edge are on different groups.
+
+        Parameters
+        ----------
+        edge : Edge
+            An edge of the problem.
+        """
+        return self.place[edge.producer] != self.place[edge.consumer]
+
+    def members(self, group: str) -> list[int]:
+        """Return the operations of a group by issue time.
+
+        Parameters
+        ----------
+        group : str
+            The group's name.
+        """
+        return sorted((v for v, name in enumerate(self.place) if name == group),
+                      key=lambda v: (self.start[v], v))
+
+    def read_until(self, edge: Edge) -> int:
+        """Return when the consumer has read the value, relative to the producer's iteration.
+
+        Parameters
+        ----------
+        edge : Edge
+            An edge that carries a value.
+        """
+        return self.start[edge.consumer] + edge.distance * self.interval + edge.reads
+
+
+def pipeline(problem: Problem, interval: int, assignment: Assignment) -> Pipeline:
+    """Name the groups of an assignment in the order in which they are first used.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        I.
+    assignment : Assignment
+        Its solution; groups without operations are dropped.
+    """
+    first: dict[int, int] = {}
+    for v in sorted(range(len(assignment.start)), key=lambda v: (assignment.start[v], v)):
+        first.setdefault(assignment.group[v], len(first))
+    order = sorted(first, key=lambda g: (not assignment.groups[g].variable_latency, first[g]))
+    names: dict[int, str] = {}
+    for g in order:
+        if assignment.groups[g].variable_latency:
+            count = sum(assignment.groups[h].variable_latency for h in names)
+            names[g] = "load" if not count else f"load{count}"
+        else:
+            names[g] = f"compute{sum(not assignment.groups[h].variable_latency for h in names)}"
+    earliest = min(assignment.start)
+    return Pipeline(
+        problem=problem, interval=interval,
+        start=tuple(time - earliest for time in assignment.start),
+        place=tuple(names[g] for g in assignment.group),
+        groups={names[g]: assignment.groups[g] for g in order},
+    )  # fmt: skip

@@ -1,0 +1,334 @@
+"""Schedule -> in-order programs, barriers and storage.
+
+Each group's operations are put in the order of their issue times modulo I. Where the static
+schedule overlaps two operations of one group they are split there, so that a blocking wait falls
+where it falls and interrupts what runs beside it. In one slot asynchronous operations issue first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from twill.pipeline import Pipeline
+from twill.artifacts.schedule import (
+    Arrive,
+    Await,
+    Barrier,
+    Get,
+    Instruction,
+    Interleave,
+    Issue,
+    Program,
+    Put,
+    Wait,
+)
+from twill.signals import DONE, EMPTY, FULL, ISSUED, SENT, Release, Request, Signals
+
+
+@dataclass(frozen=True)
+class _Event:
+    """Instructions at a point of time that do not belong to one operation's issue."""
+
+    time: int
+    order: int
+    kind: str
+    subject: int
+    release: Release | None = None
+
+
+@dataclass(frozen=True)
+class _Window:
+    """Where in a group's round an operation is being issued: [begin, end), offset into it."""
+
+    operation: int
+    stage: int
+    begin: int
+    end: int
+    offset: int
+
+
+def programs(signals: Signals) -> tuple[Program, ...]:
+    """Return the program of every group.
+
+    Parameters
+    ----------
+    signals : Signals
+        The pipeline with its waits and releases.
+    """
+    return tuple(_GroupProgram(signals, group).program() for group in signals.pipeline.groups)
+
+
+def barriers(signals: Signals) -> tuple[Barrier, ...]:
+    """Return the barriers that the programs use.
+
+    Parameters
+    ----------
+    signals : Signals
+        The pipeline with its waits and releases.
+    """
+    targets = {request.target for request in signals.needed}
+    found = []
+    for v, operation in enumerate(signals.problem.operations):
+        readers = sum(release.value == v for release in signals.releases)
+        for kind, slots, arrivals in (
+            (FULL, signals.slots[v], 1), (EMPTY, signals.slots[v], readers),
+            (SENT, signals.staging_slots(v) if v in signals.transferred else 1, 1),
+            (DONE, signals.slots[v], 1), (ISSUED, 1, 1),
+        ):  # fmt: skip
+            if (kind, v) in targets:
+                found.append(Barrier(name=barrier_name(kind, operation.name), slots=slots,
+                                     arrivals=arrivals))
+        if v in signals.transferred:
+            found.append(Barrier(name=barrier_name("taken", operation.name),
+                                 slots=signals.staging_slots(v),
+                                 arrivals=_takers(signals, v)))
+    return tuple(found)
+
+
+def barrier_name(kind: str, operation: str) -> str:
+    """Return the name of a barrier.
+
+    Parameters
+    ----------
+    kind : str
+        ``full``, ``empty``, ``sent``, ``taken`` or ``done``.
+    operation : str
+        The producer's name.
+    """
+    return f"{operation}.{kind}"
+
+
+def _takers(signals: Signals, v: int) -> int:
+    return sum(signals.pipeline.crosses(e) and e.transferable for e in signals.problem.consumers[v])
+
+
+class _GroupProgram:
+    def __init__(self, signals: Signals, group: str) -> None:
+        self.signals, self.group = signals, group
+        self.pipeline: Pipeline = signals.pipeline
+        self.problem = signals.problem
+        self.interval = signals.interval
+        self.members = self.pipeline.members(group)
+        self.origin = self._cut()
+        self.first_round = min(self._round(self.pipeline.start[v]) for v in self.members)
+
+    def program(self) -> Program:
+        windows = [window for v in self.members for window in self._windows(v)]
+        events = sorted(self._events(), key=lambda e: (self._position(e.time), e.order, e.subject))
+        marks = {window.begin for window in windows} | {window.end for window in windows}
+        marks |= {self._position(event.time) for event in events}
+        times = sorted(marks | {0, self.interval})
+        body: list[Instruction] = []
+        for time, following in zip(times, [*times[1:], times[-1]], strict=True):
+            if time == self.interval:
+                break
+            starting = sorted((w for w in windows if w.begin == time and w.offset == 0),
+                              key=self._start_order)
+            now = [event for event in events if self._position(event.time) == time]
+            attached = {event: owner for event in now
+                        if (owner := self._owner(event, starting)) is not None}
+            for event in now:
+                if event not in attached:
+                    body.extend(self._event_instructions(event))
+            body.extend(self._turns_passed(windows, time))
+            for window in starting:
+                body.extend(self._before(window))
+                for event, owner in attached.items():
+                    if owner == window.operation:
+                        body.extend(self._event_instructions(event))
+                if window.begin == window.end:
+                    body.append(self._issue(window, 0, 0))
+                    if (ISSUED, window.operation) in self._targets:
+                        name = self.problem.operations[window.operation].name
+                        body.append(Arrive(barrier=barrier_name(ISSUED, name),
+                                           stage=window.stage))
+            active = [w for w in windows if w.begin <= time and following <= w.end and w.begin
+                      < w.end]
+            self._append_segment(body, active, time, following)
+        return Program(group=self.group, body=tuple(body))
+
+    # -- time ---------------------------------------------------------------------------------
+
+    def _cut(self) -> int:
+        """Return where the round begins: at a blocking operation, where nothing is being issued."""
+        waiting = {request.owner for request in self.signals.needed if request.group == self.group}
+        starts = [v for v in self.members if v in waiting] or self.members
+        for v in starts:
+            if not any(self._covers(other, self.pipeline.start[v]) for other in self.members
+                       if other != v):
+                return self.pipeline.start[v]
+        return self.pipeline.start[starts[0]]
+
+    def _covers(self, v: int, time: int) -> bool:
+        inside = (time - self.pipeline.start[v]) % self.interval
+        return 0 < inside < self.problem.operations[v].issue
+
+    def _round(self, time: int) -> int:
+        return (time - self.origin) // self.interval
+
+    def _position(self, time: int) -> int:
+        return (time - self.origin) % self.interval
+
+    def _stage(self, time: int) -> int:
+        return self._round(time) - self.first_round
+
+    # -- operations ---------------------------------------------------------------------------
+
+    def _windows(self, v: int) -> list[_Window]:
+        """Return where v is being issued, split where the round ends."""
+        time, left = self.pipeline.start[v], self.problem.operations[v].issue
+        stage, position, offset = self._stage(time), self._position(time), 0
+        found = []
+        while True:
+            length = min(left, self.interval - position)
+            found.append(_Window(v, stage, position, position + length, offset))
+            left, offset, stage, position = left - length, offset + length, stage + 1, 0
+            if not left:
+                return found
+
+    def _start_order(self, window: _Window) -> tuple[bool, int, int]:
+        operation = self.problem.operations[window.operation]
+        return (not operation.asynchronous, -window.stage, operation.index)
+
+    def _before(self, window: _Window) -> list[Instruction]:
+        """Return the waits and reads of staging that v needs before it issues."""
+        v, stage = window.operation, window.stage
+        found: list[Instruction] = []
+        mine = [r for r in self.signals.needed if r.owner == v and r.group == self.group]
+        for request in sorted(mine, key=lambda r: (r.target[0] != EMPTY, r.target, r.distance)):
+            kind, subject = request.target
+            name = self.problem.operations[subject].name
+            if kind == "completion":
+                found.append(Await(operation=name, stage=stage, distance=request.distance))
+            else:
+                found.append(Wait(barrier=barrier_name(kind, name), stage=stage,
+                                  distance=request.distance))
+        for edge in self.pipeline.crossing:
+            if edge.consumer == v and edge.transferable:
+                name = self.problem.operations[edge.producer].name
+                found.append(Get(value=name, stage=stage, distance=edge.distance))
+                found.append(Arrive(barrier=barrier_name("taken", name), stage=stage,
+                                    distance=edge.distance))
+        return found
+
+    def _issue(self, window: _Window, begin: int, end: int) -> Issue:
+        operation = self.problem.operations[window.operation]
+        whole = begin == 0 and end == operation.issue
+        last = end == operation.issue
+        return Issue(
+            operation=operation.name, stage=window.stage,
+            begin=None if whole else begin, end=None if whole else end,
+            of=None if whole else operation.issue,
+            signals=self._signals(window.operation) if last else ())
+
+    def _signals(self, v: int) -> tuple[str, ...]:
+        """Barriers at which v's completion arrives by itself."""
+        name = self.problem.operations[v].name
+        found = []
+        if self.signals.signals_itself(v):
+            for kind in (FULL, DONE):
+                if any(r.target == (kind, v) for r in self.signals.needed):
+                    found.append(barrier_name(kind, name))
+        found += [barrier_name(EMPTY, self.problem.operations[r.value].name)
+                  for r in self.signals.releases if r.by_itself == v]
+        return tuple(found)
+
+    def _append_segment(self, body: list[Instruction], active: Sequence[_Window], time: int,
+                        following: int) -> None:
+        parts = []
+        for window in sorted(active, key=self._start_order):
+            begin = window.offset + time - window.begin
+            parts.append(self._issue(window, begin, begin + following - time))
+        if len(parts) > 1:
+            body.append(Interleave(parts=tuple(parts)))
+        elif parts and not self._merged(body, parts[0]):
+            body.append(parts[0])
+
+    def _merged(self, body: list[Instruction], part: Issue) -> bool:
+        """Join a part to the one before it if they are one operation's without a break."""
+        last = body[-1] if body else None
+        if not isinstance(last, Issue) or last.operation != part.operation \
+                or last.stage != part.stage or last.end != part.begin or part.begin is None:
+            return False
+        whole = last.begin == 0 and part.last
+        body[-1] = part.model_copy(
+            update=dict.fromkeys(("begin", "end", "of")) if whole else {"begin": last.begin})
+        return True
+
+    def _turns_passed(self, windows: Sequence[_Window], time: int) -> list[Instruction]:
+        """Arrive for operations whose issue has just ended and whose unit another group awaits."""
+        found: list[Instruction] = []
+        for window in windows:
+            v = window.operation
+            operation = self.problem.operations[v]
+            complete = window.offset + window.end - window.begin == operation.issue
+            ends_here = window.end % self.interval == time and complete
+            if ends_here and operation.issue and (ISSUED, v) in self._targets:
+                stage = window.stage + (window.end == self.interval)
+                found.append(Arrive(barrier=barrier_name(ISSUED, operation.name), stage=stage))
+        return found
+
+    @cached_property
+    def _targets(self) -> set[tuple[str, int]]:
+        return {request.target for request in self.signals.needed}
+
+    # -- events -------------------------------------------------------------------------------
+
+    def _events(self) -> list[_Event]:
+        events = []
+        for release in self.signals.releases:
+            if release.group == self.group and release.by_itself is None:
+                events.append(_Event(release.time, 1, "release", release.value, release))
+        for v in self.members:
+            operation = self.problem.operations[v]
+            done = self.pipeline.start[v] + operation.latency
+            if v in self.signals.transferred:
+                events.append(_Event(done, 0, "send", v))
+            if self.signals.signals_itself(v):
+                continue
+            events.extend(_Event(done, 0, kind, v) for kind in (FULL, DONE)
+                          if (kind, v) in self._targets)
+        return events
+
+    def _owner(self, event: _Event, starting: Sequence[_Window]) -> int | None:
+        """Return the operation starting now whose wait a release follows, if there is one."""
+        if event.release is None:
+            return None
+        pending = {("completion", c) for c, _ in event.release.pending}
+        for window in starting:
+            if any(r.owner == window.operation and r.target in pending
+                   for r in self.signals.needed):
+                return window.operation
+        return None
+
+    def _event_instructions(self, event: _Event) -> list[Instruction]:
+        operation = self.problem.operations[event.subject]
+        stage = self._stage(event.time)
+        if event.release is not None:
+            return [*self._release_waits(event.release, stage),
+                    Arrive(barrier=barrier_name(EMPTY, operation.name), stage=stage)]
+        found: list[Instruction] = []
+        if event.kind == "send":
+            slots = self.signals.staging_slots(event.subject)
+            if operation.asynchronous:
+                found.append(Await(operation=operation.name, stage=stage))
+            found.append(Wait(barrier=barrier_name("taken", operation.name), stage=stage,
+                              distance=slots))
+            found.append(Put(value=operation.name, stage=stage))
+            found.append(Arrive(barrier=barrier_name(SENT, operation.name), stage=stage))
+        else:
+            found.append(Await(operation=operation.name, stage=stage))
+            found.append(Arrive(barrier=barrier_name(event.kind, operation.name), stage=stage))
+        return found
+
+    def _release_waits(self, release: Release, stage: int) -> list[Instruction]:
+        found: list[Instruction] = []
+        for c, shift in release.pending:
+            request = Request(self.group, ("completion", c), -shift,
+                              release.time - shift * self.interval)
+            if request in self.signals.needed:
+                found.append(Await(operation=self.problem.operations[c].name,
+                                   stage=stage - shift))
+        return found

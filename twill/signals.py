@@ -1,0 +1,259 @@
+"""Which waits and arrives a schedule needs, before they are put in order.
+
+A dependence on an asynchronous result, or across warp groups, takes a wait; a slot that another
+group or an asynchronous unit still reads takes one before it is overwritten. A wait that an earlier
+one of the same group implies is left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+
+from twill.pipeline import Pipeline
+from twill.problem import Edge
+
+FULL, EMPTY, SENT, DONE, ISSUED = "full", "empty", "sent", "done", "issued"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A wait that some point of a group's program asks for.
+
+    Attributes
+    ----------
+    group : str
+        The group that waits.
+    target : tuple of (str, int)
+        What for: ``completion`` of an operation, or the barrier of that kind of an operation.
+    distance : int
+        The instance waited for is that many iterations before the one at hand.
+    time : int
+        When it is asked for, relative to the iteration of the instance waited for.
+    owner : int
+        The operation before which it stands, or -1 for a release.
+    """
+
+    group: str
+    target: tuple[str, int]
+    distance: int
+    time: int
+    owner: int = -1
+
+
+@dataclass(frozen=True)
+class Release:
+    """A group's last read of a value made elsewhere: after it, the slot may be overwritten.
+
+    Attributes
+    ----------
+    value : int
+        The producer.
+    group : str
+        The reading group.
+    time : int
+        When, relative to the value's iteration.
+    pending : tuple of (int, int)
+        Asynchronous readers and the iterations by which they run later.
+    by_itself : int or None
+        The reader whose completion arrives at the barrier by itself.
+    """
+
+    value: int
+    group: str
+    time: int
+    pending: tuple[tuple[int, int], ...]
+    by_itself: int | None
+
+
+class Signals:
+    """All waits, releases and slot counts of a pipeline.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        The schedule.
+    """
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+        self.problem = pipeline.problem
+        self.interval = pipeline.interval
+
+    # -- releases and slots -------------------------------------------------------------------
+
+    @cached_property
+    def releases(self) -> tuple[Release, ...]:
+        """Releases of values in addressed memory, by groups that did not make them."""
+        found = []
+        for v, operation in enumerate(self.problem.operations):
+            if operation.memory is None:
+                continue
+            readers: dict[str, list[Edge]] = defaultdict(list)
+            for edge in self.problem.consumers[v]:
+                if self.pipeline.crosses(edge):
+                    readers[self.pipeline.place[edge.consumer]].append(edge)
+            found.extend(self._release(v, group, edges) for group, edges in readers.items())
+        return tuple(found)
+
+    def _release(self, v: int, group: str, edges: list[Edge]) -> Release:
+        operations = self.problem.operations
+        time = max(self.pipeline.read_until(edge) for edge in edges)
+        pending = tuple((edge.consumer, edge.distance) for edge in edges
+                        if operations[edge.consumer].asynchronous)
+        alone = len(edges) == 1 and edges[0].distance == 0 and len(pending) == 1
+        by_itself = edges[0].consumer if alone and self.signals_itself(edges[0].consumer) else None
+        if pending and by_itself is None:
+            time = self._at_next_wait(group, pending, time, v)
+        return Release(v, group, time, pending, by_itself)
+
+    def _at_next_wait(self, group: str, pending: tuple[tuple[int, int], ...], time: int, v: int
+                      ) -> int:
+        """Return a later time at which the group waits for the readers anyway, if it costs no slot.
+        """
+        waits = [request.time + shift * self.interval for c, shift in pending
+                 for request in self.requests
+                 if request.group == group and request.target == ("completion", c)
+                 and request.distance == 0]
+        later = min((wait for wait in waits if wait >= time), default=time)
+        origin = self.pipeline.start[v]
+        nominal = self.problem.operations[v].nominal_latency
+        same_slots = -(-(later - origin + nominal + self.problem.hop) // self.interval) == \
+            -(-(time - origin + nominal + self.problem.hop) // self.interval)
+        return later if same_slots else time
+
+    def signals_itself(self, v: int) -> bool:
+        """Return whether the completion of v arrives at a barrier without its group's help.
+
+        Parameters
+        ----------
+        v : int
+            An operation.
+        """
+        operation = self.problem.operations[v]
+        return operation.asynchronous and operation.memory is not None
+
+    @cached_property
+    def slots(self) -> tuple[int, ...]:
+        """For each operation, the slots that its result needs where it is made."""
+        return tuple(self._slots(v) for v in range(len(self.problem.operations)))
+
+    def _slots(self, v: int) -> int:
+        operation = self.problem.operations[v]
+        origin = self.pipeline.start[v]
+        ends = [self.pipeline.read_until(edge) for edge in self.problem.consumers[v]
+                if not self.pipeline.crosses(edge)]
+        if operation.memory is None:
+            if any(self.pipeline.crosses(edge) for edge in self.problem.consumers[v]):
+                ends.append(origin + operation.latency + operation.transfer)
+        else:
+            ends += [r.time + self.problem.hop for r in self.releases if r.value == v]
+        last = max(ends, default=origin + operation.latency)
+        hidden = operation.nominal_latency if operation.streaming else 0
+        return max(1, -(-(last - origin + hidden) // self.interval))
+
+    def staging_slots(self, v: int) -> int:
+        """Return the slots of the SMEM staging of a register value that crosses groups.
+
+        Parameters
+        ----------
+        v : int
+            The producer.
+        """
+        last = max(self.pipeline.start[e.consumer] + e.distance * self.interval
+                   for e in self.problem.consumers[v] if self.pipeline.crosses(e))
+        return max(1, -(-(last + self.problem.hop - self.pipeline.start[v]) // self.interval))
+
+    @cached_property
+    def transferred(self) -> tuple[int, ...]:
+        """Operations whose register result another group reads."""
+        return tuple(sorted({e.producer for e in self.pipeline.crossing if e.transferable}))
+
+    # -- waits --------------------------------------------------------------------------------
+
+    @cached_property
+    def requests(self) -> tuple[Request, ...]:
+        """Waits that dependences ask for, before any is left out."""
+        found = []
+        for edge in self.problem.edges:
+            group = self.pipeline.place[edge.consumer]
+            time = self.pipeline.start[edge.consumer] + edge.distance * self.interval
+            target: tuple[str, int] | None = None
+            if self.pipeline.crosses(edge):
+                target = (self.barrier_kind(edge), edge.producer)
+            elif edge.blocking:
+                target = ("completion", edge.producer)
+            if target is not None:
+                found.append(Request(group, target, edge.distance, time, edge.consumer))
+        return tuple(found)
+
+    @cached_property
+    def turns(self) -> tuple[Request, ...]:
+        """Waits that keep operations of different groups on one in-order unit in static order.
+
+        Such a unit takes work in the order of its arrival, and groups drift: without turns they
+        fall into step and leave the unit idle together (FlashAttention-3's ping-pong barriers).
+        """
+        found = []
+        for unit in {o.in_order_unit for o in self.problem.operations} - {None}:
+            users = sorted((self.pipeline.start[o.index] % self.interval, o.index)
+                           for o in self.problem.operations if o.in_order_unit == unit)
+            for (_, before), (_, after) in zip(users, [*users[1:], *users[:1]], strict=True):
+                if self.pipeline.place[before] == self.pipeline.place[after]:
+                    continue
+                behind = self.pipeline.start[before] - self.pipeline.start[after]
+                distance = -(-behind // self.interval)
+                time = self.pipeline.start[after] + distance * self.interval
+                found.append(Request(self.pipeline.place[after], (ISSUED, before), distance, time,
+                                     after))
+        return tuple(sorted(found, key=lambda r: (r.group, r.time, r.owner)))
+
+    @cached_property
+    def overwrites(self) -> tuple[Request, ...]:
+        """Waits that a producer needs before it overwrites a slot."""
+        found = []
+        for v, operation in enumerate(self.problem.operations):
+            group, slots = self.pipeline.place[v], self.slots[v]
+            time = self.pipeline.start[v] + slots * self.interval
+            for edge in self.problem.consumers[v]:
+                consumer = self.problem.operations[edge.consumer]
+                same_unit = consumer.in_order_unit is not None \
+                    and consumer.in_order_unit == operation.in_order_unit
+                if self.pipeline.crosses(edge) or not consumer.asynchronous or not edge.reads \
+                        or same_unit:
+                    continue
+                found.append(Request(group, ("completion", edge.consumer), slots - edge.distance,
+                                     time - edge.distance * self.interval, v))
+            if any(release.value == v for release in self.releases):
+                found.append(Request(group, (EMPTY, v), slots, time, v))
+        return tuple(found)
+
+    def barrier_kind(self, edge: Edge) -> str:
+        """Return which barrier of the producer a crossing edge waits on.
+
+        Parameters
+        ----------
+        edge : Edge
+            An edge between groups.
+        """
+        if not edge.carries:
+            return DONE
+        return SENT if edge.transferable else FULL
+
+    @cached_property
+    def needed(self) -> frozenset[Request]:
+        """Requests that no earlier wait of the same group implies."""
+        releases = [Request(release.group, ("completion", c), -shift,
+                            release.time - shift * self.interval)
+                    for release in self.releases if release.by_itself is None
+                    for c, shift in release.pending]
+        queue = sorted({*self.requests, *self.overwrites, *self.turns, *releases},
+                       key=lambda r: (r.time, r.owner < 0, r.distance, r.owner))
+        kept: list[Request] = []
+        for request in queue:
+            implied = any(other.group == request.group and other.target == request.target
+                          and other.distance <= request.distance for other in kept)
+            if not implied:
+                kept.append(request)
+        return frozenset(kept)

@@ -1,0 +1,452 @@
+"""The judge of schedules: every rule of docs/model.md checked from its definition.
+
+Shares no code with the encoders and imports no solver. It walks over slots and instances instead of
+reasoning about differences, so that a mistake in one is unlikely to hide in the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twill.problem import Edge, Problem, ProblemOperation, build_problem
+from twill.artifacts.schedule import Group, Schedule, Storage
+
+MOST_REPORTED = 20
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One broken rule: its name and a sentence with both numbers."""
+
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Outcome of a verification.
+
+    Attributes
+    ----------
+    violations : tuple of Violation
+        At most 20 a rule; empty if the schedule is valid.
+    rules : tuple of str
+        What was checked.
+    """
+
+    violations: tuple[Violation, ...]
+    rules: tuple[str, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether no rule is broken."""
+        return not self.violations
+
+
+def verify(schedule: Schedule) -> Verdict:
+    """Check a schedule against the model.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule, with its loop and machine.
+
+    Raises
+    ------
+    InputError
+        If its loop cannot be costed for its machine.
+    """
+    problem = build_problem(schedule.loop, schedule.machine, rules=schedule.rules,
+                            scale=schedule.time)
+    case = _Case(problem, schedule)
+    violations: list[Violation] = list(case.completeness())
+    if violations:
+        return Verdict(tuple(violations), ("completeness",))
+    for rule, check in case.rules.items():
+        for count, message in enumerate(check()):
+            if count < MOST_REPORTED:
+                violations.append(Violation(rule, message))
+    return Verdict(tuple(violations), ("completeness", *case.rules))
+
+
+class _Case:
+    def __init__(self, problem: Problem, schedule: Schedule) -> None:
+        self.problem, self.schedule = problem, schedule
+        self.groups = {group.name: group for group in schedule.groups}
+        self.place = {p.operation: p.group for p in schedule.placements}
+        self.rules: dict[str, Callable[[], Iterator[str]]] = {
+            "groups": self.group_widths, "variable latency": self.variable_latency,
+            "dependence": self.dependence, "capacity": self.capacity,
+            "completion": self.completion, "concurrency": self.concurrency,
+            "registers": self.registers, "register file": self.register_file,
+            "memory": self.memory, "addresses": self.addresses, "slots": self.slots,
+            "proof": self.proof,
+        }  # fmt: skip
+
+    def completeness(self) -> Iterator[Violation]:
+        """Interval, length and every issue time are given."""
+        for key in ("initiation_interval", "length", "stages"):
+            if getattr(self.schedule, key) is None:
+                yield Violation("completeness", f"the schedule has no {key}")
+        start = self.schedule.start
+        for operation in self.problem.operations:
+            if operation.name not in start:
+                yield Violation("completeness", f"{operation.name} has no start")
+
+    # -- basics -------------------------------------------------------------------------------
+
+    @cached_property
+    def interval(self) -> int:
+        return self.schedule.initiation_interval or 0
+
+    @cached_property
+    def start(self) -> dict[str, int]:
+        return self.schedule.start
+
+    def at(self, v: int) -> int:
+        return self.start[self.problem.operations[v].name]
+
+    def name(self, v: int) -> str:
+        return self.problem.operations[v].name
+
+    def group(self, v: int) -> str:
+        return self.place[self.name(v)]
+
+    def crosses(self, edge: Edge) -> bool:
+        return self.group(edge.producer) != self.group(edge.consumer)
+
+    # -- rules --------------------------------------------------------------------------------
+
+    def group_widths(self) -> Iterator[str]:
+        """Groups are wide enough, from the machine's pool, and few enough."""
+        machine = self.schedule.machine
+        for operation in self.problem.operations:
+            group = self.groups[self.place[operation.name]]
+            if group.warps < operation.warps:
+                yield (f"{operation.name} needs {operation.warps} warps, its group {group.name} "
+                       f"has {group.warps}")
+        pool = {entry.warps: entry.count for entry in machine.groups}
+        for width in sorted({group.warps for group in self.groups.values()}):
+            count = sum(group.warps == width for group in self.groups.values())
+            if count > pool.get(width, 0):
+                yield (f"{count} groups of {width} warps, {machine.name} allows "
+                       f"{pool.get(width, 0)}")
+        total = sum(group.warps for group in self.groups.values())
+        if total > machine.warps.value:
+            yield f"{total} warps in all, {machine.name} holds {machine.warps.value}"
+
+    def variable_latency(self) -> Iterator[str]:
+        """Operations of variable latency, and only they, are on groups set aside for them."""
+        for operation in self.problem.operations:
+            group = self.groups[self.place[operation.name]]
+            if operation.variable_latency and not group.variable_latency:
+                yield f"{operation.name} has variable latency, its group {group.name} is not for it"
+            if group.variable_latency and not operation.variable_latency:
+                yield (f"{operation.name} has a fixed latency, its group {group.name} is for "
+                       "variable ones")
+
+    def dependence(self) -> Iterator[str]:
+        """M(v) + delta I >= M(u) + d, with hop and transfer across groups."""
+        for edge in self.problem.edges:
+            crosses = self.crosses(edge)
+            needed = edge.cross_delay if crosses else edge.delay
+            given = self.at(edge.consumer) + edge.distance * self.interval - self.at(edge.producer)
+            if given < needed:
+                across = f" across groups {self.group(edge.producer)} and " \
+                         f"{self.group(edge.consumer)}" if crosses else ""
+                yield (f"{self.name(edge.producer)} -> {self.name(edge.consumer)} (distance "
+                       f"{edge.distance}){across}: issues {given} after it, needs {needed}")
+
+    def capacity(self) -> Iterator[str]:
+        """In no slot modulo I are more instances of a unit in use than there are."""
+        for unit, capacity in self.problem.capacities.items():
+            used = np.zeros(self.interval, dtype=np.int64)
+            for operation in self.problem.operations:
+                for r in operation.reservations:
+                    if r.unit == unit:
+                        self._occupy(used, self.start[operation.name] + r.start, r.length, r.count)
+            if used.max(initial=0) > capacity:
+                slot = int(used.argmax())
+                holders = [o.name for o in self.problem.operations for r in o.reservations
+                           if r.unit == unit
+                           and (slot - self.start[o.name] - r.start) % self.interval < r.length]
+                yield (f"unit {unit} in slot {slot}: {int(used[slot])} in use by "
+                       f"{', '.join(holders)}, capacity {capacity}")
+
+    def completion(self) -> Iterator[str]:
+        """Every operation ends within L, and the stages are ceil(L / I)."""
+        length, stages = self.schedule.length or 0, self.schedule.stages
+        for operation in self.problem.operations:
+            end = self.start[operation.name] + operation.cycles
+            if end > length:
+                yield f"{operation.name} ends at {end}, the length is {length}"
+        if stages != -(-length // self.interval):
+            yield f"{stages} stages, a length of {length} takes {-(-length // self.interval)}"
+
+    def concurrency(self) -> Iterator[str]:
+        """When a blocking operation starts, its group is issuing nothing else."""
+        for v, operation in enumerate(self.problem.operations):
+            causes = [e for e in self.problem.edges
+                      if e.consumer == v and (e.blocking or self.crosses(e))]
+            if not causes:
+                continue
+            for other in self.problem.operations:
+                if other.index == v or self.place[other.name] != self.group(v):
+                    continue
+                inside = (self.at(v) - self.start[other.name]) % self.interval
+                if inside < other.blocked_span or other.blocked_span > self.interval:
+                    yield (f"{operation.name} waits for {self.name(causes[0].producer)} while "
+                           f"group {self.group(v)} is issuing {other.name} (cycle {inside} of "
+                           f"{other.blocked_span})")
+
+    def registers(self) -> Iterator[str]:
+        """On no group and in no slot do live values and working sets exceed the limit."""
+        file = self.problem.registers
+        if file is None:
+            return
+        for name, group in self.groups.items():
+            used = self._registers_of(name)
+            allocated = group.registers if group.registers is not None else file.most
+            limit = min(allocated, file.limit) - file.reserve
+            most = int(used.max(initial=0))
+            if most > limit:
+                yield (f"group {name} in slot {int(used.argmax())}: {most} registers per thread "
+                       f"live, {limit} of {allocated} allocated are for values")
+
+    def _registers_of(self, group: str) -> NDArray[np.int64]:
+        used = np.zeros(self.interval, dtype=np.int64)
+        for operation in self.problem.operations:
+            if self.place[operation.name] != group:
+                continue
+            time = self.start[operation.name]
+            if operation.registers:
+                self._occupy(used, time, self._register_release(operation) - time,
+                             operation.registers)
+            self._occupy(used, time, operation.cycles, operation.working_set)
+        for edge in self.problem.edges:
+            if edge.transferable and self.crosses(edge) and self.group(edge.consumer) == group \
+                    and self.problem.rules == "issue":
+                self._occupy(used, self.at(edge.consumer), edge.hold,
+                             self.problem.operations[edge.producer].registers)
+        for pinned in self.problem.pinned:
+            if any(self.group(user) == group for user in pinned.used_by):
+                used += pinned.registers
+        return used
+
+    def _register_release(self, operation: ProblemOperation) -> int:
+        """When the registers of a result are free on the group that made it."""
+        v, time = operation.index, self.start[operation.name]
+        ends = []
+        for edge in self.problem.edges:
+            if edge.producer != v or not edge.carries:
+                continue
+            if self.problem.rules == "issue" and self.crosses(edge):
+                ends.append(time + operation.latency + operation.transfer)
+            else:
+                ends.append(self.at(edge.consumer) + edge.distance * self.interval + edge.hold)
+        return max(ends) if ends else time + operation.latency
+
+    def register_file(self) -> Iterator[str]:
+        """Allocations are possible ones and fit the register file together."""
+        file = self.problem.registers
+        if file is None:
+            return
+        blocks = 0
+        small: list[Group] = []
+        for group in self.groups.values():
+            if group.registers is None:
+                continue
+            if group.registers % file.step or not file.least <= group.registers <= file.most:
+                yield (f"group {group.name} is allocated {group.registers} registers per thread; "
+                       f"possible are multiples of {file.step} from {file.least} to {file.most}")
+            if group.warps < file.warps:
+                small.append(group)
+            else:
+                blocks += group.warps // file.warps * group.registers
+        quads = -(-sum(group.warps for group in small) // file.warps)
+        blocks += quads * max((group.registers or 0 for group in small), default=0)
+        total = blocks * file.warps * 32
+        if total > file.file:
+            yield f"the groups are allocated {total} registers, the file has {file.file}"
+
+    # -- memory -------------------------------------------------------------------------------
+
+    def memory(self) -> Iterator[str]:
+        """In no slot do live instances and invariants exceed a memory."""
+        for memory, capacity in self.problem.memories.items():
+            used = np.full(self.interval, self.problem.fixed[memory], dtype=np.int64)
+            for operation in self.problem.operations:
+                time = self.start[operation.name]
+                if operation.memory == memory:
+                    self._occupy(used, time, self._memory_release(operation) - time,
+                                 operation.footprint)
+                staged = self._staged_until(operation)
+                if memory == "smem" and staged is not None:
+                    self._occupy(used, time, staged - time, operation.transfer_bytes)
+            if used.max(initial=0) > capacity:
+                yield (f"{memory} in slot {int(used.argmax())}: {int(used.max())} live, capacity "
+                       f"{capacity}")
+
+    def _memory_release(self, operation: ProblemOperation) -> int:
+        ends = [self.at(e.consumer) + e.distance * self.interval + e.hold
+                for e in self.problem.edges if e.producer == operation.index and e.carries]
+        return max(ends) if ends else self.start[operation.name] + operation.latency
+
+    def _staged_until(self, operation: ProblemOperation) -> int | None:
+        """When the SMEM staging of a register value has been read by other groups, if any."""
+        ends = [self.at(e.consumer) + e.distance * self.interval for e in self.problem.edges
+                if e.producer == operation.index and e.transferable and self.crosses(e)]
+        return max(ends, default=None)
+
+    def _lives(self, storage: Storage) -> tuple[int, int]:
+        """Time from which, and until which, an instance occupies its slot."""
+        operation = self.problem.operations[self.problem.index[storage.value]]
+        time = self.start[storage.value]
+        if storage.transfer:
+            return time, (self._staged_until(operation) or time) + self.problem.hop
+        if storage.memory == "registers":
+            return time, self._register_release(operation)
+        crossed = any(e.producer == operation.index and e.carries and self.crosses(e)
+                      for e in self.problem.edges)
+        return time, self._memory_release(operation) + (self.problem.hop if crossed else 0)
+
+    def addresses(self) -> Iterator[str]:
+        """Every instance in SMEM or TMEM has a range of its own while it lives."""
+        placed = [s for s in self.schedule.storage if s.memory in self.problem.memories]
+        yield from self._unplaced(placed)
+        for storage in placed:
+            if storage.address is None:
+                yield f"{storage.value} in {storage.memory} has no address"
+                continue
+            end = storage.address + storage.slots * storage.size
+            capacity = self.problem.memories[storage.memory]
+            if end > capacity:
+                yield (f"{storage.value} ends at {end} of {storage.memory}, capacity {capacity}")
+        for fixed in self.schedule.fixed:
+            for storage in placed:
+                if storage.memory == fixed.memory and _overlap(
+                        fixed.address or 0, fixed.size, storage.address or 0,
+                        storage.slots * storage.size):
+                    yield (f"{storage.value} lies over {fixed.name} in {fixed.memory} (from "
+                           f"{max(fixed.address or 0, storage.address or 0)})")
+        for index, first in enumerate(placed):
+            for second in placed[index + 1:]:
+                if first.memory == second.memory:
+                    yield from self._shared(first, second)
+
+    def _unplaced(self, placed: list[Storage]) -> Iterator[str]:
+        for operation in self.problem.operations:
+            needs = [(operation.memory, False, operation.footprint)] if operation.memory else []
+            if self._staged_until(operation) is not None and "smem" in self.problem.memories:
+                needs.append(("smem", True, operation.transfer_bytes))
+            for memory, transfer, size in needs:
+                mine = [s for s in placed if s.value == operation.name and s.memory == memory
+                        and s.transfer == transfer]
+                if not mine:
+                    yield f"{operation.name} has no place in {memory}"
+                elif mine[0].size < size:
+                    yield (f"{operation.name} needs {size} in {memory}, its slots have "
+                           f"{mine[0].size}")
+
+    def _shared(self, first: Storage, second: Storage) -> Iterator[str]:
+        """Report instances of two values that share an address while both live."""
+        if not _overlap(first.address or 0, first.slots * first.size, second.address or 0,
+                        second.slots * second.size):
+            return
+        begin_a, end_a = self._lives(first)
+        begin_b, end_b = self._lives(second)
+        reach = -(-(max(end_a, end_b) - min(begin_a, begin_b)) // self.interval) + 1
+        for i in range(first.slots * second.slots):
+            for j in range(i - reach, i + reach + 1):
+                where_a = (first.address or 0) + i % first.slots * first.size
+                where_b = (second.address or 0) + j % second.slots * second.size
+                shift = (j - i) * self.interval
+                if _overlap(where_a, first.size, where_b, second.size) \
+                        and begin_a < end_b + shift and begin_b + shift < end_a:
+                    yield (f"{first.value} of iteration {i} and {second.value} of iteration {j} "
+                           f"are both live at {first.memory} address {max(where_a, where_b)}")
+                    return
+
+    def slots(self) -> Iterator[str]:
+        """A slot is overwritten only after its last reader released it."""
+        for storage in self.schedule.storage:
+            begin, end = self._lives(storage)
+            needed = max(1, -(-(end - begin) // self.interval))
+            if storage.slots < needed:
+                yield (f"{storage.value} in {storage.memory} lives {end - begin} and has "
+                       f"{storage.slots} slots, needs {needed}")
+        for operation in self.problem.operations:
+            depth = self.schedule.pipeline_depths.get(operation.name)
+            if operation.streaming and depth is None:
+                yield f"streaming load {operation.name} has no pipeline depth"
+            mine = [s.slots for s in self.schedule.storage if s.value == operation.name
+                    and s.memory != "registers" and not s.transfer]
+            if depth is not None and mine and mine[0] != depth:
+                yield f"{operation.name} has a pipeline depth of {depth} and {mine[0]} slots"
+
+    # -- proof --------------------------------------------------------------------------------
+
+    def proof(self) -> Iterator[str]:
+        """The recorded bound is what it says it is."""
+        proof = self.schedule.proof
+        if proof is None:
+            return
+        bound = proof.bound
+        if bound.value > self.interval:
+            yield f"the proof says at least {bound.value}, the interval is {self.interval}"
+        if bound.reason == "ResMII":
+            work = sum(r.length * r.count for o in self.problem.operations for r in o.reservations
+                       if r.unit == bound.unit)
+            capacity = self.problem.capacities.get(bound.unit or "", 0)
+            exclusive = sum(r.length for o in self.problem.operations for r in o.reservations
+                            if r.unit == bound.unit and 2 * r.count > capacity)
+            busy = max(-(-work // capacity) if capacity else 0, exclusive)
+            if busy != bound.value:
+                yield f"the proof says unit {bound.unit} is busy {bound.value}, it is busy {busy}"
+        if bound.reason == "RecMII":
+            yield from self._recurrence(bound.cycle, bound.value)
+        for level in proof.levels:
+            actual = self._level(level.level)
+            if actual is not None and actual != level.value:
+                yield f"the proof says {level.level} {level.value}, the schedule has {actual}"
+
+    def _recurrence(self, cycle: tuple[str, ...], claimed: int) -> Iterator[str]:
+        delay = distance = 0
+        for producer, consumer in zip(cycle, (*cycle[1:], *cycle[:1]), strict=True):
+            links = [(self.problem.least_delay(i), e.distance)
+                     for i, e in enumerate(self.problem.edges)
+                     if self.name(e.producer) == producer and self.name(e.consumer) == consumer]
+            if not links:
+                yield f"the proof's recurrence has no dependence {producer} -> {consumer}"
+                return
+            best = max(links, key=lambda link: link[0] - link[1] * (claimed - 1))
+            delay, distance = delay + best[0], distance + best[1]
+        actual = -(-delay // distance) if distance else 0
+        if actual != claimed:
+            yield f"the proof says the recurrence takes {claimed}, it takes {actual}"
+
+    def _level(self, level: str) -> int | None:
+        used = {self.place[o.name] for o in self.problem.operations}
+        transfers = sum(e.transferable and self.crosses(e) for e in self.problem.edges)
+        return {"interval": self.interval, "stages": self.schedule.stages, "groups": len(used),
+                "transfers": transfers, "length": self.schedule.length}.get(level)
+
+    def _occupy(self, used: NDArray[np.int64], time: int, length: int, amount: int) -> None:
+        """Add `amount` to every slot modulo I of [time, time + length)."""
+        whole, rest = divmod(max(length, 0), self.interval)
+        used += whole * amount
+        first = time % self.interval
+        used[first:first + rest] += amount
+        used[:max(0, first + rest - self.interval)] += amount
+
+
+def _overlap(a: int, size_a: int, b: int, size_b: int) -> bool:
+    return a < b + size_b and b < a + size_a
