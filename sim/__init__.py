@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Run", "run"]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> Any:
     if name in __all__:
         from twill.sim import execute
 

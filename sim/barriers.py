@@ -55,7 +55,7 @@ class Barriers:
         else:
             self._count(name, iteration, who)
 
-    def wait(self, name: str, iteration: int) -> Any | None:  # noqa: ANN401
+    def wait(self, name: str, iteration: int) -> Any | None:
         """Return an event for the completion of a phase, or None if it is complete.
 
         Parameters
@@ -78,8 +78,10 @@ class Barriers:
         slot, phase = iteration % barrier.slots, iteration // barrier.slots
         if self._completed[name, slot] != phase:
             raise SimulationError(
-                "barrier", f"{who} arrives at {name} slot {slot} for iteration {iteration} (phase "
-                f"{phase}), which is in phase {self._completed[name, slot]}")
+                "barrier",
+                f"{who} arrives at {name} slot {slot} for iteration {iteration} (phase "
+                f"{phase}), which is in phase {self._completed[name, slot]}",
+            )
         self._arrived[name, slot] += 1
         if self._arrived[name, slot] == barrier.arrivals:
             self._arrived[name, slot] = 0

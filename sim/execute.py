@@ -7,9 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from twill.artifacts.base import Artifact
-from twill.errors import InputError, short
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
+from twill.errors import InputError, short
 from twill.sim.latency import parse_latency
 from twill.sim.measure import LEAST_ITERATIONS, steady_state
 from twill.sim.sm import StreamingMultiprocessor
@@ -67,8 +67,14 @@ class Run(Artifact):
     stalls: dict[str, dict[str, float]]
 
 
-def run(schedule: Schedule, *, iterations: int = DEFAULT_ITERATIONS, seed: int = 0,
-        latency: str | None = None, tolerance: float = DEFAULT_TOLERANCE) -> Run:
+def run(
+    schedule: Schedule,
+    *,
+    iterations: int = DEFAULT_ITERATIONS,
+    seed: int = 0,
+    latency: str | None = None,
+    tolerance: float = DEFAULT_TOLERANCE,
+) -> Run:
     """Execute a schedule on the simulated SM.
 
     Parameters
@@ -96,23 +102,30 @@ def run(schedule: Schedule, *, iterations: int = DEFAULT_ITERATIONS, seed: int =
         raise InputError(f"at least 1 (got {short(iterations)})", path="iterations")
     if not 0 <= tolerance < 1:
         raise InputError(f"between 0 and 1 (got {short(tolerance)})", path="tolerance")
-    sm = StreamingMultiprocessor(schedule, iterations, seed=seed,
-                                 latency=parse_latency(latency) if latency else None)
+    sm = StreamingMultiprocessor(
+        schedule, iterations, seed=seed, latency=parse_latency(latency) if latency else None
+    )
     sm.run()
     steady = steady_state(sm.finished_at, schedule.stages or 1)
     static = static_interval(schedule)
     measured = float(steady.interval) if steady else None
     achieved = measured <= static * (1 + tolerance) if measured and static else None
     return Run(
-        schedule=schedule.name, machine=schedule.machine.name, iterations=iterations, seed=seed,
-        latency=latency or "nominal", static_interval_cycles=static,
+        schedule=schedule.name,
+        machine=schedule.machine.name,
+        iterations=iterations,
+        seed=seed,
+        latency=latency or "nominal",
+        static_interval_cycles=static,
         measured_interval_cycles=measured,
         iterations_per_cycle=1 / measured if measured else None,
-        period=steady.period if steady else None, tolerance=tolerance, achieved=achieved,
+        period=steady.period if steady else None,
+        tolerance=tolerance,
+        achieved=achieved,
         total_cycles=max(sm.finished_at),
         utilization=_utilization(schedule, measured) if measured else {},
         stalls=_stalls(sm),
-    )  # fmt: skip
+    )
 
 
 def static_interval(schedule: Schedule) -> float | None:
@@ -137,13 +150,15 @@ def _utilization(schedule: Schedule, interval: float) -> dict[str, float]:
             busy[step.unit] += step.cycles * step.count
     if machine.issue_unit is not None:
         busy.pop(machine.issue_unit)
-    return {unit: amount / (machine.units[unit].capacity * interval)
-            for unit, amount in busy.items()}
+    return {
+        unit: amount / (machine.units[unit].capacity * interval) for unit, amount in busy.items()
+    }
 
 
 def _stalls(sm: StreamingMultiprocessor) -> dict[str, dict[str, float]]:
-    return {warp.group.name: dict(sorted(warp.stalls.items()))
-            for warp in sm.warps if warp.lane == 0}
+    return {
+        warp.group.name: dict(sorted(warp.stalls.items())) for warp in sm.warps if warp.lane == 0
+    }
 
 
 __all__ = ["LEAST_ITERATIONS", "Run", "run", "static_interval"]

@@ -32,5 +32,6 @@ def parse_latency(text: str) -> Source:
         return lambda _: numbers[0]
     if kind == "uniform" and len(numbers) == 2 and 0 <= numbers[0] <= numbers[1]:
         return lambda generator: generator.randint(numbers[0], numbers[1])
-    raise InputError(f"a latency is fixed:N or uniform:A,B in cycles (got {short(text)})",
-                     path="latency")
+    raise InputError(
+        f"a latency is fixed:N or uniform:A,B in cycles (got {short(text)})", path="latency"
+    )

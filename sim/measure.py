@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -49,8 +50,8 @@ def steady_state(finished: Sequence[float], drain: int) -> SteadyState | None:
     first = last // 2
     if last - first < LEAST_ITERATIONS // 2:
         return None
-    times = [Fraction(time) for time in finished[first:last + 1]]
-    gaps = [after - before for before, after in zip(times, times[1:], strict=False)]
+    times = [Fraction(time) for time in finished[first : last + 1]]
+    gaps = [after - before for before, after in itertools.pairwise(times)]
     for period in range(1, min(LONGEST_PERIOD, len(gaps) // 2) + 1):
         if all(a == b for a, b in zip(gaps, gaps[period:], strict=False)):
             return SteadyState(sum(gaps[-period:], Fraction(0)) / period, period, first, last)

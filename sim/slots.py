@@ -53,9 +53,11 @@ class Slots:
         if self.reading_until[slot] > now and self.reader[slot] != writer:
             reader, of = self.reader[slot]
             raise SimulationError(
-                "overwrite", f"{self.value} of iteration {iteration} overwrites {self.place} slot "
+                "overwrite",
+                f"{self.value} of iteration {iteration} overwrites {self.place} slot "
                 f"{slot} at cycle {now:.0f} while {reader} of iteration {of} reads {self.value} of "
-                f"iteration {self.holds[slot]} there")
+                f"iteration {self.holds[slot]} there",
+            )
         self.holds[slot] = iteration
         self.readable[slot] = math.inf
 
@@ -84,8 +86,15 @@ class Slots:
         slot = iteration % self.count
         return self.readable[slot] if self.holds[slot] == iteration else -math.inf
 
-    def read(self, iteration: int, now: float, until: float, reader: tuple[str, int], *,
-             chained: bool = False) -> None:
+    def read(
+        self,
+        iteration: int,
+        now: float,
+        until: float,
+        reader: tuple[str, int],
+        *,
+        chained: bool = False,
+    ) -> None:
         """Read the instance of `iteration` from `now` until `until`.
 
         Parameters
@@ -111,8 +120,10 @@ class Slots:
             what = "nothing" if found == NEVER else f"{self.value} of iteration {found}"
             state = " which is still being made" if found == iteration else ""
             raise SimulationError(
-                "value", f"{reader[0]} of iteration {reader[1]} reads {self.value} of iteration "
-                f"{iteration} at cycle {now:.0f}; {self.place} slot {slot} holds {what}{state}")
+                "value",
+                f"{reader[0]} of iteration {reader[1]} reads {self.value} of iteration "
+                f"{iteration} at cycle {now:.0f}; {self.place} slot {slot} holds {what}{state}",
+            )
         if until > self.reading_until[slot]:
             self.reading_until[slot] = until
             self.reader[slot] = reader

@@ -11,8 +11,8 @@ from typing import Any
 
 import simpy
 
-from twill.errors import InputError
 from twill.artifacts.schedule import Arrive, Schedule, Storage
+from twill.errors import InputError
 from twill.sim.barriers import Barriers
 from twill.sim.errors import SimulationError
 from twill.sim.hardware import Hardware
@@ -55,8 +55,9 @@ class StreamingMultiprocessor:
         Cycle at which each iteration's last result was complete.
     """
 
-    def __init__(self, schedule: Schedule, iterations: int, *, seed: int = 0,
-                 latency: Source | None = None) -> None:
+    def __init__(
+        self, schedule: Schedule, iterations: int, *, seed: int = 0, latency: Source | None = None
+    ) -> None:
         if not schedule.programs:
             raise InputError("the schedule has no programs", path="programs", file=schedule.name)
         self.schedule, self.iterations = schedule, iterations
@@ -69,8 +70,11 @@ class StreamingMultiprocessor:
         self._groups = {group.name: group for group in schedule.groups}
         self._running: dict[tuple[str, int], _Execution] = {}
         self._arrivals: dict[tuple[str, int, str], int] = defaultdict(int)
-        self._storage = {(s.value, s.transfer): s for s in schedule.storage
-                         if s.memory != "registers" or s.group == self._home[s.value]}
+        self._storage = {
+            (s.value, s.transfer): s
+            for s in schedule.storage
+            if s.memory != "registers" or s.group == self._home[s.value]
+        }
         self._slots: dict[tuple[str, str, int], Slots] = {}
         self._unfinished = [len(self.works)] * iterations
         self.finished_at = [0.0] * iterations
@@ -195,19 +199,27 @@ class StreamingMultiprocessor:
         for read in work.reads:
             if iteration >= read.distance and (first or self._in_registers(read.value)):
                 self._place(read.value, group, lane).read(
-                    iteration - read.distance, now, math.inf, reader, chained=read.chained)
+                    iteration - read.distance, now, math.inf, reader, chained=read.chained
+                )
         if first or self._in_registers(work.name):
             self._place(work.name, group, lane).begin_write(iteration, now, reader)
 
-    def _settle(self, work: Work, iteration: int, lanes: Iterator[int] | range, read_until: float,
-                readable: float) -> None:
+    def _settle(
+        self,
+        work: Work,
+        iteration: int,
+        lanes: Iterator[int] | range,
+        read_until: float,
+        readable: float,
+    ) -> None:
         """End the reads and make the result readable."""
         group, reader = self._home[work.name], (work.name, iteration)
         for lane in lanes:
             for read in work.reads:
                 if iteration >= read.distance:
                     self._place(read.value, group, lane).hold(
-                        iteration - read.distance, read_until, reader)
+                        iteration - read.distance, read_until, reader
+                    )
             self._place(work.name, group, lane).end_write(iteration, readable)
 
     def end(self, warp: Warp, work: Work, iteration: int, done: float) -> None:
@@ -294,7 +306,7 @@ class StreamingMultiprocessor:
         """Iterations for which a finished operation is remembered."""
         return 64
 
-    def completion(self, warp: Warp, operation: str, iteration: int) -> Any | None:  # noqa: ANN401
+    def completion(self, warp: Warp, operation: str, iteration: int) -> Any | None:
         """Return an event for the completion of an operation, or None if it is complete.
 
         Parameters
@@ -320,7 +332,7 @@ class StreamingMultiprocessor:
                 self._trigger(execution.event, execution.done_at)
         return execution.event
 
-    def _trigger(self, event: Any, when: float) -> None:  # noqa: ANN401
+    def _trigger(self, event: Any, when: float) -> None:
         timeout = self.environment.timeout(max(0, when - self.environment.now))
         timeout.callbacks.append(lambda _: event.succeed())
 
@@ -345,8 +357,9 @@ class StreamingMultiprocessor:
         self._arrivals[key] += 1
         if self._arrivals[key] % warp.group.warps == 0:
             del self._arrivals[key]
-            self.barriers.arrive(barrier, iteration, self.environment.now + self.hardware.signal,
-                                 warp.group.name)
+            self.barriers.arrive(
+                barrier, iteration, self.environment.now + self.hardware.signal, warp.group.name
+            )
 
     def put(self, warp: Warp, value: str, iteration: int, done: float) -> None:
         """Write a warp's part of a register value to its SMEM staging.
@@ -364,7 +377,8 @@ class StreamingMultiprocessor:
         """
         reader = (f"put of {value}", iteration)
         self._place(value, warp.group.name, warp.lane).read(
-            iteration, self.environment.now, done, reader)
+            iteration, self.environment.now, done, reader
+        )
         staging = self._staging(value, warp.lane)
         staging.begin_write(iteration, self.environment.now, reader)
         staging.end_write(iteration, done)
@@ -407,15 +421,18 @@ class StreamingMultiprocessor:
                 continue
             kind, target, iteration = warp.blocked_on
             sources = self._arrivers(target) if kind == "barrier" else [self._home[target]]
-            waits[name] = (f"{name} waits for {target if kind == 'barrier' else kind} "
-                           f"{'' if kind == 'barrier' else f'of {target} '}of iteration "
-                           f"{iteration} (from {', '.join(sources) or 'nobody'})")
+            waits[name] = (
+                f"{name} waits for {target if kind == 'barrier' else kind} "
+                f"{'' if kind == 'barrier' else f'of {target} '}of iteration "
+                f"{iteration} (from {', '.join(sources) or 'nobody'})"
+            )
             behind[name] = sources
         cycle = _cycle(behind)
         order = [*cycle, *(name for name in waits if name not in cycle)]
         around = f"cycle {' -> '.join([*cycle, cycle[0]])}: " if cycle else ""
-        return (f"at cycle {self.environment.now:.0f} nothing can go on; {around}"
-                + "; ".join(waits[name] for name in order))
+        return f"at cycle {self.environment.now:.0f} nothing can go on; {around}" + "; ".join(
+            waits[name] for name in order
+        )
 
     def _arrivers(self, barrier: str) -> list[str]:
         found = []
@@ -436,7 +453,7 @@ def _cycle(behind: dict[str, list[str]]) -> list[str]:
             if following is None:
                 break
             if following in path:
-                return path[path.index(following):]
+                return path[path.index(following) :]
             path.append(following)
             name = following
     return []

@@ -55,8 +55,14 @@ class Warp:
         Whether it came to the end of its program.
     """
 
-    def __init__(self, sm: StreamingMultiprocessor, group: Group, program: Program, lane: int,
-                 context: Context) -> None:
+    def __init__(
+        self,
+        sm: StreamingMultiprocessor,
+        group: Group,
+        program: Program,
+        lane: int,
+        context: Context,
+    ) -> None:
         self._sm, self._program, self._context = sm, program, context
         self._environment = sm.environment
         self.group, self.lane = group, lane
@@ -128,14 +134,16 @@ class Warp:
         yield from self._reach_next()
         self._sm.begin(self, work, iteration)
 
-    def _instruction(self, work: Work, iteration: int, segment: Segment, index: int,
-                     busy_until: dict[str, float]) -> Steps:
+    def _instruction(
+        self, work: Work, iteration: int, segment: Segment, index: int, busy_until: dict[str, float]
+    ) -> Steps:
         now = self._environment.now
-        earliest = max(self._next, now)
+        earliest = max(self._next, int(now))
         if segment.unit:
             cycle = self._context.issue(segment.unit, segment.share, earliest, now)
-            self._count(f"pipe {segment.unit}" if segment.interval > 1 else "issue slot",
-                        cycle - earliest)
+            self._count(
+                f"pipe {segment.unit}" if segment.interval > 1 else "issue slot", cycle - earliest
+            )
             self._count("issue", 1)
             self._next = cycle + 1
         else:
@@ -160,7 +168,7 @@ class Warp:
         event = self._sm.barriers.wait(instruction.barrier, iteration)
         yield from self._block(event, ("barrier", instruction.barrier, iteration))
 
-    def _block(self, event: Any, reason: tuple[str, str, int]) -> Steps:  # noqa: ANN401
+    def _block(self, event: Any, reason: tuple[str, str, int]) -> Steps:
         if event is not None:
             begun = self._environment.now
             self.blocked_on = reason
@@ -220,8 +228,11 @@ def _alternating(running: Sequence[Running]) -> Iterator[tuple[Running, Segment,
             yield entry, segment, index
         return
     extents = [work.extent(part) for part, work, _ in running]
-    places = sorted(((position + 0.5) / (end - begin), k)
-                    for k, (begin, end) in enumerate(extents) for position in range(end - begin))
+    places = sorted(
+        ((position + 0.5) / (end - begin), k)
+        for k, (begin, end) in enumerate(extents)
+        for position in range(end - begin)
+    )
     streams = [work.stream(part) for part, work, _ in running]
     for _, k in places:
         segment, index = next(streams[k])

@@ -129,12 +129,21 @@ def works(loop: Loop, machine: Machine) -> dict[str, Work]:
         if dependence.kind == "data":
             maker, reader = costs[dependence.producer], costs[dependence.consumer]
             unit = maker.steps[0].unit
-            chained = (dependence.in_place and maker.asynchronous and reader.asynchronous
-                       and unit == reader.steps[0].unit and machine.units[unit].in_order)
+            chained = (
+                dependence.in_place
+                and maker.asynchronous
+                and reader.asynchronous
+                and unit == reader.steps[0].unit
+                and machine.units[unit].in_order
+            )
             read = Read(dependence.producer, dependence.distance, chained)
             reads[dependence.consumer][read] = None
-    return {operation.name: _work(operation, costs[operation.name], machine,
-                                  tuple(reads[operation.name])) for operation in loop.operations}
+    return {
+        operation.name: _work(
+            operation, costs[operation.name], machine, tuple(reads[operation.name])
+        )
+        for operation in loop.operations
+    }
 
 
 def _work(operation: Operation, cost: Cost, machine: Machine, reads: tuple[Read, ...]) -> Work:
@@ -147,12 +156,18 @@ def _work(operation: Operation, cost: Cost, machine: Machine, reads: tuple[Read,
         segments = _segments(operation, cost, machine)
         busy = sum(step.cycles for step in cost.steps)
     return Work(
-        name=operation.name, asynchronous=cost.asynchronous,
-        variable_latency=cost.variable_latency, warps=operation.warps, segments=segments,
-        unit=first.unit, unit_cycles=first.cycles / first.instructions,
-        tail=max(0, cost.latency - busy), latency=cost.latency, transfer=cost.transfer,
+        name=operation.name,
+        asynchronous=cost.asynchronous,
+        variable_latency=cost.variable_latency,
+        warps=operation.warps,
+        segments=segments,
+        unit=first.unit,
+        unit_cycles=first.cycles / first.instructions,
+        tail=max(0, cost.latency - busy),
+        latency=cost.latency,
+        transfer=cost.transfer,
         reads=reads,
-    )  # fmt: skip
+    )
 
 
 def _segments(operation: Operation, cost: Cost, machine: Machine) -> tuple[Segment, ...]:
@@ -163,7 +178,12 @@ def _segments(operation: Operation, cost: Cost, machine: Machine) -> tuple[Segme
     for step in cost.steps:
         interval = step.cycles / step.instructions
         whole = machine.units[step.unit].scope == "sm"
-        found.append(Segment(
-            step.unit, max(1, step.instructions // warps_on_context), interval,
-            interval / min(operation.warps, contexts) if whole else interval))
+        found.append(
+            Segment(
+                step.unit,
+                max(1, step.instructions // warps_on_context),
+                interval,
+                interval / min(operation.warps, contexts) if whole else interval,
+            )
+        )
     return tuple(found)

@@ -39,15 +39,28 @@ def attention(rows: int, keys: int, depth: int) -> tuple[dict[str, str], dict[st
         Query rows of a sub-tile, keys of a streamed tile, head dimension.
     """
     query, stream = f"tensordesc<fp16[{rows},{depth}]>", f"tensordesc<fp16[{keys},{depth}]>"
-    signature = {"q_desc": query, "k_desc": stream, "v_desc": stream, "o_desc": query,
-                 "scale": "fp32", "sequence": "i32",
-                 "M": "constexpr", "N": "constexpr", "D": "constexpr"}
+    signature = {
+        "q_desc": query,
+        "k_desc": stream,
+        "v_desc": stream,
+        "o_desc": query,
+        "scale": "fp32",
+        "sequence": "i32",
+        "M": "constexpr",
+        "N": "constexpr",
+        "D": "constexpr",
+    }
     return signature, {"M": rows, "N": keys, "D": depth}
 
 
 DUMPS = (
-    Packaged("attention_forward_two_tiles", "attention_forward.py", "attention_forward_two_tiles",
-             *attention(64, 128, 128), architectures=(90,)),
+    Packaged(
+        "attention_forward_two_tiles",
+        "attention_forward.py",
+        "attention_forward_two_tiles",
+        *attention(64, 128, 128),
+        architectures=(90,),
+    ),
 )
 
 
@@ -67,8 +80,12 @@ def text_of(packaged: Packaged, architecture: int) -> str:
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
-    return dump(getattr(module, packaged.kernel), signature=packaged.signature,
-                constants=packaged.constants, architecture=architecture)
+    return dump(
+        getattr(module, packaged.kernel),
+        signature=packaged.signature,
+        constants=packaged.constants,
+        architecture=architecture,
+    )
 
 
 def main() -> int:

@@ -39,11 +39,22 @@ _HOMES = {
     "verify": "twill.verifier",
 }
 
-__all__ = ["InputError", "Loop", "Machine", "RefusedError", "Schedule", "TwillError", "Verdict",
-           "load_loop", "schedule", "sim", "verify"]
+__all__ = [
+    "InputError",
+    "Loop",
+    "Machine",
+    "RefusedError",
+    "Schedule",
+    "TwillError",
+    "Verdict",
+    "load_loop",
+    "schedule",
+    "sim",
+    "verify",
+]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> Any:
     """Import the public names on first use, so that ``twill --help`` need not."""
     if name == "sim":
         return importlib.import_module("twill.sim")

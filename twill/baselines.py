@@ -39,12 +39,19 @@ def sequential(loop: Loop, machine: Machine) -> Schedule:
         For which SM.
     """
     group = Group(name="all", warps=_width(machine, loop.operations))
-    body = [instruction for operation in loop.operations
-            for instruction in _at_once(operation, machine)]
-    return _schedule("sequential", loop, machine, [group],
-                     dict.fromkeys((o.name for o in loop.operations), "all"),
-                     [Program(group="all", body=tuple(body))], [],
-                     {o.name: _instances(o, loop) for o in loop.operations})
+    body = [
+        instruction for operation in loop.operations for instruction in _at_once(operation, machine)
+    ]
+    return _schedule(
+        "sequential",
+        loop,
+        machine,
+        [group],
+        dict.fromkeys((o.name for o in loop.operations), "all"),
+        [Program(group="all", body=tuple(body))],
+        [],
+        {o.name: _instances(o, loop) for o in loop.operations},
+    )
 
 
 def multi_warp(loop: Loop, machine: Machine, depths: dict[str, int] | None = None) -> Schedule:
@@ -62,23 +69,31 @@ def multi_warp(loop: Loop, machine: Machine, depths: dict[str, int] | None = Non
     streaming = [o for o in loop.operations if _is_streaming(o, loop, machine)]
     names = {o.name for o in streaming}
     tiles = _components(loop, [o for o in loop.operations if o.name not in names])
-    slots = {o.name: (depths or {}).get(o.name, DEFAULT_DEPTH) if o.name in names
-             else _instances(o, loop) for o in loop.operations}
+    slots = {
+        o.name: (depths or {}).get(o.name, DEFAULT_DEPTH)
+        if o.name in names
+        else _instances(o, loop)
+        for o in loop.operations
+    }
     groups = [Group(name=f"tile{i}", warps=_width(machine, tile)) for i, tile in enumerate(tiles)]
     place = {o.name: f"tile{i}" for i, tile in enumerate(tiles) for o in tile}
-    programs = [Program(group=f"tile{i}", body=tuple(_tile_body(tile, names, loop, machine)))
-                for i, tile in enumerate(tiles)]
+    programs = [
+        Program(group=f"tile{i}", body=tuple(_tile_body(tile, names, loop, machine)))
+        for i, tile in enumerate(tiles)
+    ]
     barriers: list[Barrier] = []
     if streaming:
-        groups.insert(0, Group(name="load", warps=_width(machine, streaming),
-                               variable_latency=True))
+        groups.insert(
+            0, Group(name="load", warps=_width(machine, streaming), variable_latency=True)
+        )
         place |= dict.fromkeys(names, "load")
         programs.insert(0, Program(group="load", body=tuple(_load_body(streaming, slots))))
         for load in streaming:
             users = sum(any(_reads(o, load.name, loop) for o in tile) for tile in tiles)
-            barriers += [Barrier(name=f"{load.name}.full", slots=slots[load.name]),
-                         Barrier(name=f"{load.name}.empty", slots=slots[load.name],
-                                 arrivals=max(1, users))]
+            barriers += [
+                Barrier(name=f"{load.name}.full", slots=slots[load.name]),
+                Barrier(name=f"{load.name}.empty", slots=slots[load.name], arrivals=max(1, users)),
+            ]
     return _schedule("multi-warp", loop, machine, groups, place, programs, barriers, slots)
 
 
@@ -89,12 +104,15 @@ def _at_once(operation: Operation, machine: Machine) -> list[Instruction]:
     return [issue]
 
 
-def _tile_body(tile: Sequence[Operation], streaming: set[str], loop: Loop, machine: Machine
-               ) -> list[Instruction]:
+def _tile_body(
+    tile: Sequence[Operation], streaming: set[str], loop: Loop, machine: Machine
+) -> list[Instruction]:
     """As written, with a wait before the first and a release after the last use of each load."""
     body: list[Instruction] = []
-    last_use = {load: max((i for i, o in enumerate(tile) if _reads(o, load, loop)), default=-1)
-                for load in streaming}
+    last_use = {
+        load: max((i for i, o in enumerate(tile) if _reads(o, load, loop)), default=-1)
+        for load in streaming
+    }
     awaited: set[str] = set()
     for index, operation in enumerate(tile):
         for load in sorted(streaming - awaited):
@@ -102,8 +120,9 @@ def _tile_body(tile: Sequence[Operation], streaming: set[str], loop: Loop, machi
                 body.append(Wait(barrier=f"{load}.full"))
                 awaited.add(load)
         body.extend(_at_once(operation, machine))
-        body.extend(Arrive(barrier=f"{load}.empty") for load in sorted(streaming)
-                    if last_use[load] == index)
+        body.extend(
+            Arrive(barrier=f"{load}.empty") for load in sorted(streaming) if last_use[load] == index
+        )
     return body
 
 
@@ -117,19 +136,25 @@ def _load_body(streaming: Sequence[Operation], slots: dict[str, int]) -> list[In
 
 def _instances(operation: Operation, loop: Loop) -> int:
     """Return how many instances of a result are needed at once when nothing is pipelined."""
-    distances = [d.distance for d in loop.dependences
-                 if d.producer == operation.name and d.kind == "data" and not d.in_place]
+    distances = [
+        d.distance
+        for d in loop.dependences
+        if d.producer == operation.name and d.kind == "data" and not d.in_place
+    ]
     return 1 + max(distances, default=0)
 
 
 def _reads(operation: Operation, value: str, loop: Loop) -> bool:
-    return any(d.producer == value and d.consumer == operation.name and d.kind == "data"
-               for d in loop.dependences)
+    return any(
+        d.producer == value and d.consumer == operation.name and d.kind == "data"
+        for d in loop.dependences
+    )
 
 
 def _is_streaming(operation: Operation, loop: Loop, machine: Machine) -> bool:
     return machine.cost(operation).variable_latency and not any(
-        d.consumer == operation.name and d.kind == "data" for d in loop.dependences)
+        d.consumer == operation.name and d.kind == "data" for d in loop.dependences
+    )
 
 
 def _components(loop: Loop, operations: Sequence[Operation]) -> list[list[Operation]]:
@@ -155,17 +180,43 @@ def _width(machine: Machine, operations: Sequence[Operation]) -> int:
     return min((pool.warps for pool in machine.groups if pool.warps >= needed), default=needed)
 
 
-def _schedule(kind: str, loop: Loop, machine: Machine, groups: list[Group], place: dict[str, str],
-              programs: list[Program], barriers: list[Barrier], slots: dict[str, int]) -> Schedule:
+def _schedule(
+    kind: str,
+    loop: Loop,
+    machine: Machine,
+    groups: list[Group],
+    place: dict[str, str],
+    programs: list[Program],
+    barriers: list[Barrier],
+    slots: dict[str, int],
+) -> Schedule:
     storage = [
-        Storage(value=o.name, memory=o.result.memory, slots=slots[o.name],
-                group=place[o.name] if o.result.memory == "registers" else None,
-                size=o.result.registers(o.warps) if o.result.memory == "registers"
-                else o.result.bytes if o.result.memory == "smem" else o.result.columns)
-        for o in loop.operations if o.result is not None and o.result.memory != "none"]
-    return Schedule.model_validate({
-        "name": f"{loop.name} {kind}", "groups": tuple(groups),
-        "placements": tuple(Placement(operation=o.name, group=place[o.name])
-                            for o in loop.operations),
-        "storage": tuple(storage), "barriers": tuple(barriers), "programs": tuple(programs),
-        "loop": loop, "machine": machine, "machine_hash": machine.digest})
+        Storage(
+            value=o.name,
+            memory=o.result.memory,
+            slots=slots[o.name],
+            group=place[o.name] if o.result.memory == "registers" else None,
+            size=o.result.registers(o.warps)
+            if o.result.memory == "registers"
+            else o.result.bytes
+            if o.result.memory == "smem"
+            else o.result.columns,
+        )
+        for o in loop.operations
+        if o.result is not None and o.result.memory != "none"
+    ]
+    return Schedule.model_validate(
+        {
+            "name": f"{loop.name} {kind}",
+            "groups": tuple(groups),
+            "placements": tuple(
+                Placement(operation=o.name, group=place[o.name]) for o in loop.operations
+            ),
+            "storage": tuple(storage),
+            "barriers": tuple(barriers),
+            "programs": tuple(programs),
+            "loop": loop,
+            "machine": machine,
+            "machine_hash": machine.digest,
+        }
+    )

@@ -87,8 +87,10 @@ def recurrence_bound(problem: Problem) -> tuple[int, tuple[str, ...]]:
     problem : Problem
         The problem.
     """
-    arcs = [(e.producer, e.consumer, problem.least_delay(i), e.distance)
-            for i, e in enumerate(problem.edges)]
+    arcs = [
+        (e.producer, e.consumer, problem.least_delay(i), e.distance)
+        for i, e in enumerate(problem.edges)
+    ]
     size = len(problem.operations)
     low, high = 0, sum(delay for _, _, delay, _ in arcs) + 1
     cycle: list[int] = []
@@ -102,8 +104,9 @@ def recurrence_bound(problem: Problem) -> tuple[int, tuple[str, ...]]:
     return low, tuple(problem.operations[v].name for v in cycle)
 
 
-def longest_paths(problem: Problem, interval: int,
-                  extra: list[tuple[int, int, int]] | None = None) -> NDArray[np.int64] | None:
+def longest_paths(
+    problem: Problem, interval: int, extra: list[tuple[int, int, int]] | None = None
+) -> NDArray[np.int64] | None:
     """Return D with M(v) - M(u) >= D[u, v] in every schedule, or None if there is none.
 
     Parameters
@@ -123,8 +126,10 @@ def longest_paths(problem: Problem, interval: int,
     size = len(problem.operations)
     matrix = np.full((size, size), NO_PATH, dtype=np.int64)
     np.fill_diagonal(matrix, 0)
-    arcs = [(e.producer, e.consumer, problem.least_delay(i) - e.distance * interval)
-            for i, e in enumerate(problem.edges)]
+    arcs = [
+        (e.producer, e.consumer, problem.least_delay(i) - e.distance * interval)
+        for i, e in enumerate(problem.edges)
+    ]
     for u, v, weight in arcs + (extra or []):
         matrix[u, v] = max(matrix[u, v], weight)
     for k in range(size):

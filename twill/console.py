@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Protocol, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
+
+from twill.errors import TwillError
 
 T = TypeVar("T")
+P = ParamSpec("P")
+INTERRUPTED_STATUS = 130
 POLL_SECONDS = 0.05
 GRACE_SECONDS = 0.5
 QUIET_SECONDS = 2.0
+PIPED_WIDTH = 200
 
 
 class Report(Protocol):
@@ -57,8 +63,9 @@ def progress(title: str) -> Iterator[Report]:
         status.stop()
 
 
-def interruptible(work: Callable[[], T], cancel: Callable[[], object],
-                  timeout: float | None = None) -> T:
+def interruptible(
+    work: Callable[[], T], cancel: Callable[[], object], timeout: float | None = None
+) -> T:
     """Run `work` in another thread so that Ctrl-C and a time limit reach a solver in C.
 
     Parameters
@@ -86,7 +93,7 @@ def interruptible(work: Callable[[], T], cancel: Callable[[], object],
     def run() -> None:
         try:
             outcome.append(work())
-        except BaseException as error:  # noqa: BLE001 - handed to the caller below
+        except BaseException as error:
             problem.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
@@ -105,3 +112,79 @@ def interruptible(work: Callable[[], T], cancel: Callable[[], object],
     if problem:
         raise problem[0]
     return outcome[0]
+
+
+def command(function: Callable[P, None]) -> Callable[P, None]:
+    """Make a command end errors in one line on stderr and the exit status that they stand for.
+
+    Parameters
+    ----------
+    function : callable
+        The command.
+    """
+
+    @functools.wraps(function)
+    def wrapper(*arguments: P.args, **keywords: P.kwargs) -> None:
+        try:
+            function(*arguments, **keywords)
+        except TwillError as error:
+            fail(str(error), error.exit_status)
+        except KeyboardInterrupt:
+            fail("interrupted", INTERRUPTED_STATUS)
+        except BrokenPipeError:
+            sys.stderr.close()
+            raise SystemExit(1) from None
+
+    return wrapper
+
+
+def fail(message: str, status: int) -> None:
+    """Say why on stderr and exit.
+
+    Parameters
+    ----------
+    message : str
+        One line.
+    status : int
+        Exit status.
+    """
+    sys.stderr.write(f"twill: {message}\n")
+    raise SystemExit(status)
+
+
+def say(text: str = "") -> None:
+    """Write a line to stdout.
+
+    Parameters
+    ----------
+    text : str
+        The line.
+    """
+    sys.stdout.write(f"{text}\n")
+
+
+def table(columns: list[str], rows: list[list[str]], right: set[str] | None = None) -> None:
+    """Write a plain table to stdout, as wide as its content and no wider than the terminal.
+
+    Parameters
+    ----------
+    columns : list of str
+        Headings.
+    rows : list of list of str
+        Cells.
+    right : set of str, optional
+        Headings of the columns to align at the right.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    drawn = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for column in columns:
+        drawn.add_column(column, justify="right" if column in (right or set()) else "left")
+    for row in rows:
+        drawn.add_row(*row)
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, markup=False, width=PIPED_WIDTH)
+    console.print(drawn)

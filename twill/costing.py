@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from twill.errors import InputError, short
 from twill.artifacts.loop import Loop, Operation, Step
 from twill.artifacts.machine import EIGHTHS, Machine
+from twill.errors import InputError, short
 
 FULL_RATE_SHARE = EIGHTHS - 1
 
@@ -119,8 +119,10 @@ def _in_sequence(steps: tuple[Step, ...], machine: Machine) -> tuple[list[Reserv
     slots at the highest rate of any step throughout.
     """
     shares = [_issue_share(step, machine) for step in steps]
-    reservations = [Reservation(step.unit, 0, length, step.count)
-                    for step, (length, _) in zip(steps, shares, strict=True)]
+    reservations = [
+        Reservation(step.unit, 0, length, step.count)
+        for step, (length, _) in zip(steps, shares, strict=True)
+    ]
     occupancy = sum(length for length, _ in shares)
     highest = max(share for _, share in shares)
     if highest and machine.issue_unit is not None:
@@ -141,8 +143,14 @@ def _issue_share(step: Step, machine: Machine) -> tuple[int, int]:
 def _check_step(step: Step, path: str, machine: Machine) -> None:
     unit = machine.units.get(step.unit)
     if unit is None:
-        raise InputError(f"no unit named {short(step.unit)} (there are {', '.join(machine.units)})",
-                         path=f"{path}.unit", file=machine.name)
+        raise InputError(
+            f"no unit named {short(step.unit)} (there are {', '.join(machine.units)})",
+            path=f"{path}.unit",
+            file=machine.name,
+        )
     if step.count > unit.capacity:
-        raise InputError(f"needs {step.count} of unit {step.unit}, which has {unit.capacity}",
-                         path=f"{path}.count", file=machine.name)
+        raise InputError(
+            f"needs {step.count} of unit {step.unit}, which has {unit.capacity}",
+            path=f"{path}.count",
+            file=machine.name,
+        )

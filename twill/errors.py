@@ -1,8 +1,8 @@
 """Errors that users meet.
 
 Every error is one line and names the file, the path inside it and the offending value where there
-are such. The command line turns `TwillError` into exit status 2; a proper "no" (infeasible, refused,
-not achieved) ends in 1.
+are such. The command line turns `TwillError` into exit status 2; a proper "no" (infeasible,
+refused, not achieved) ends in 1.
 """
 
 from __future__ import annotations

@@ -37,8 +37,9 @@ class ModuloSchedule:
     length: int
 
 
-def modulo_schedule(problem: Problem, interval: int, *, timeout: float | None = None
-                    ) -> tuple[Status, ModuloSchedule | None]:
+def modulo_schedule(
+    problem: Problem, interval: int, *, timeout: float | None = None
+) -> tuple[Status, ModuloSchedule | None]:
     """Find a modulo schedule at a fixed interval.
 
     CBC chooses the rows; the stages are then the least that these rows allow, which makes the
@@ -64,11 +65,14 @@ def modulo_schedule(problem: Problem, interval: int, *, timeout: float | None = 
     status = _solve(model, timeout)
     if status != "sat":
         return status, None
-    row = [next(t for t in range(interval) if round(rows[o.index, t].value() or 0))
-           for o in problem.operations]
+    row = [
+        next(t for t in range(interval) if round(rows[o.index, t].value() or 0))
+        for o in problem.operations
+    ]
     start = _least_stages(problem, interval, row)
-    return "sat", ModuloSchedule(tuple(start), max(
-        start[o.index] + o.cycles for o in problem.operations))
+    return "sat", ModuloSchedule(
+        tuple(start), max(start[o.index] + o.cycles for o in problem.operations)
+    )
 
 
 def _program(problem: Problem, interval: int) -> tuple[Any, Rows]:
@@ -77,17 +81,24 @@ def _program(problem: Problem, interval: int) -> tuple[Any, Rows]:
     model = pulp.LpProblem("modulo", pulp.LpMinimize)
     size = len(problem.operations)
     most_stages = size + sum(e.delay for e in problem.edges) // interval + 1
-    rows: Rows = {(v, t): pulp.LpVariable(f"row_{v}_{t}", cat="Binary")
-                  for v in range(size) for t in range(interval)}
+    rows: Rows = {
+        (v, t): pulp.LpVariable(f"row_{v}_{t}", cat="Binary")
+        for v in range(size)
+        for t in range(interval)
+    }
     stage = [pulp.LpVariable(f"stage_{v}", 0, most_stages, cat="Integer") for v in range(size)]
-    start = [pulp.lpSum(t * rows[v, t] for t in range(interval)) + interval * stage[v]
-             for v in range(size)]
+    start = [
+        pulp.lpSum(t * rows[v, t] for t in range(interval)) + interval * stage[v]
+        for v in range(size)
+    ]
     for v in range(size):
         model += pulp.lpSum(rows[v, t] for t in range(interval)) == 1
     for position, edge in enumerate(problem.edges):
         if edge.producer != edge.consumer:
-            model += start[edge.consumer] - start[edge.producer] \
+            model += (
+                start[edge.consumer] - start[edge.producer]
                 >= problem.least_delay(position) - edge.distance * interval
+            )
     busiest = max(problem.operations, key=lambda o: o.cycles).index
     model += rows[busiest, 0] == 1
     for unit in problem.capacities:
@@ -95,7 +106,7 @@ def _program(problem: Problem, interval: int) -> tuple[Any, Rows]:
     return model, rows
 
 
-def _capacity(problem: Problem, interval: int, unit: str, rows: Rows, model: Any) -> None:  # noqa: ANN401
+def _capacity(problem: Problem, interval: int, unit: str, rows: Rows, model: Any) -> None:
     """Bound a unit in every row of the modular reservation table."""
     import pulp
 
@@ -103,9 +114,14 @@ def _capacity(problem: Problem, interval: int, unit: str, rows: Rows, model: Any
     if sum(r.count * -(-r.length // interval) for _, r in users) <= problem.capacities[unit]:
         return
     for slot in range(interval):
-        model += pulp.lpSum(
-            r.count * rows[v, (slot - r.start - cycle) % interval]
-            for v, r in users for cycle in range(r.length)) <= problem.capacities[unit]
+        model += (
+            pulp.lpSum(
+                r.count * rows[v, (slot - r.start - cycle) % interval]
+                for v, r in users
+                for cycle in range(r.length)
+            )
+            <= problem.capacities[unit]
+        )
 
 
 def _least_stages(problem: Problem, interval: int, row: list[int]) -> list[int]:
@@ -123,7 +139,7 @@ def _least_stages(problem: Problem, interval: int, row: list[int]) -> list[int]:
     return [r + interval * k for r, k in zip(row, stage, strict=True)]
 
 
-def _solve(model: Any, timeout: float | None) -> Status:  # noqa: ANN401
+def _solve(model: Any, timeout: float | None) -> Status:
     """Run CBC as a process of its own that does not outlive an interruption."""
     import pulp
 
@@ -134,7 +150,8 @@ def _solve(model: Any, timeout: float | None) -> Status:  # noqa: ANN401
         limit = [] if timeout is None else ["-sec", str(timeout)]
         command = [solver.path, str(program), *limit, "-solve", "-solution", str(solution)]
         process = subprocess.Popen(  # noqa: S603 - the path is PuLP's own bundled solver
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         try:
             process.wait()
         finally:
@@ -142,8 +159,7 @@ def _solve(model: Any, timeout: float | None) -> Status:  # noqa: ANN401
             process.wait()
         if process.returncode or not solution.exists():
             raise SolverError(f"CBC ended with exit status {process.returncode}")
-        status, values, *_ = solver.readsol_MPS(str(solution), model, variables, names,
-                                                constraints)
+        status, values, *_ = solver.readsol_MPS(str(solution), model, variables, names, constraints)
     if status == pulp.LpStatusOptimal:
         model.assignVarsVals(values)
         return "sat"

@@ -11,12 +11,12 @@ import functools
 from fractions import Fraction
 from typing import Any
 
-from twill.console import interruptible
-from twill.costing import static_costs
-from twill.errors import SolverError
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import TimeScale
+from twill.console import interruptible
+from twill.costing import static_costs
+from twill.errors import SolverError
 
 BUDGET = 300
 
@@ -66,8 +66,12 @@ def normalize(loop: Loop, machine: Machine, budget: int = BUDGET) -> TimeScale:
     least_change, _ = _solve(costs, budget, None)
     _, replaced = _solve(costs, budget, least_change)
     return TimeScale(
-        mode="normalized", costs=tuple(zip(costs, replaced, strict=True)), budget=budget,
-        cycles_per_unit=sum(costs) / sum(replaced), distortion=distortion(costs, replaced))
+        mode="normalized",
+        costs=tuple(zip(costs, replaced, strict=True)),
+        budget=budget,
+        cycles_per_unit=sum(costs) / sum(replaced),
+        distortion=distortion(costs, replaced),
+    )
 
 
 def distortion(costs: tuple[int, ...], replaced: tuple[int, ...]) -> float:
@@ -83,17 +87,19 @@ def distortion(costs: tuple[int, ...], replaced: tuple[int, ...]) -> float:
 
 
 @functools.lru_cache(maxsize=64)
-def _solve(costs: tuple[int, ...], budget: int, least_change: int | None
-           ) -> tuple[int, tuple[int, ...]]:
+def _solve(
+    costs: tuple[int, ...], budget: int, least_change: int | None
+) -> tuple[int, tuple[int, ...]]:
     """Minimise F, or with F given maximise the sum of the new costs."""
     from pyscipopt import Model, quicksum
 
     model = Model("normalization")
     model.hideOutput()
-    model.setParam("misc/catchctrlc", False)
+    model.setParam("misc/catchctrlc", value=False)
     new = [model.addVar(f"c{cost}", vtype="I", lb=1, ub=min(cost, budget)) for cost in costs]
-    change = model.addVar("F", vtype="I", lb=0,
-                          ub=least_change if least_change is not None else costs[-1] * budget)
+    change = model.addVar(
+        "F", vtype="I", lb=0, ub=least_change if least_change is not None else costs[-1] * budget
+    )
     for i, a in enumerate(costs):
         for j, b in enumerate(costs[:i]):
             difference = a * new[j] - b * new[i]
@@ -108,7 +114,7 @@ def _solve(costs: tuple[int, ...], budget: int, least_change: int | None
     return round(model.getVal(change)), tuple(round(model.getVal(variable)) for variable in new)
 
 
-def _optimize(model: Any) -> None:  # noqa: ANN401
+def _optimize(model: Any) -> None:
     interruptible(model.optimizeNogil, model.interruptSolve)
     if model.getStatus() != "optimal":
         raise SolverError(f"SCIP ended normalization with status {model.getStatus()}")

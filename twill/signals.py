@@ -86,7 +86,7 @@ class Signals:
     @cached_property
     def releases(self) -> tuple[Release, ...]:
         """Releases of values in addressed memory, by groups that did not make them."""
-        found = []
+        found: list[Release] = []
         for v, operation in enumerate(self.problem.operations):
             if operation.memory is None:
                 continue
@@ -100,27 +100,35 @@ class Signals:
     def _release(self, v: int, group: str, edges: list[Edge]) -> Release:
         operations = self.problem.operations
         time = max(self.pipeline.read_until(edge) for edge in edges)
-        pending = tuple((edge.consumer, edge.distance) for edge in edges
-                        if operations[edge.consumer].asynchronous)
+        pending = tuple(
+            (edge.consumer, edge.distance)
+            for edge in edges
+            if operations[edge.consumer].asynchronous
+        )
         alone = len(edges) == 1 and edges[0].distance == 0 and len(pending) == 1
         by_itself = edges[0].consumer if alone and self.signals_itself(edges[0].consumer) else None
         if pending and by_itself is None:
             time = self._at_next_wait(group, pending, time, v)
         return Release(v, group, time, pending, by_itself)
 
-    def _at_next_wait(self, group: str, pending: tuple[tuple[int, int], ...], time: int, v: int
-                      ) -> int:
-        """Return a later time at which the group waits for the readers anyway, if it costs no slot.
-        """
-        waits = [request.time + shift * self.interval for c, shift in pending
-                 for request in self.requests
-                 if request.group == group and request.target == ("completion", c)
-                 and request.distance == 0]
+    def _at_next_wait(
+        self, group: str, pending: tuple[tuple[int, int], ...], time: int, v: int
+    ) -> int:
+        """Return when the group next waits for the readers anyway, if that costs no slot."""
+        waits = [
+            request.time + shift * self.interval
+            for c, shift in pending
+            for request in self.requests
+            if request.group == group
+            and request.target == ("completion", c)
+            and request.distance == 0
+        ]
         later = min((wait for wait in waits if wait >= time), default=time)
         origin = self.pipeline.start[v]
         nominal = self.problem.operations[v].nominal_latency
-        same_slots = -(-(later - origin + nominal + self.problem.hop) // self.interval) == \
-            -(-(time - origin + nominal + self.problem.hop) // self.interval)
+        same_slots = -(-(later - origin + nominal + self.problem.hop) // self.interval) == -(
+            -(time - origin + nominal + self.problem.hop) // self.interval
+        )
         return later if same_slots else time
 
     def signals_itself(self, v: int) -> bool:
@@ -142,8 +150,11 @@ class Signals:
     def _slots(self, v: int) -> int:
         operation = self.problem.operations[v]
         origin = self.pipeline.start[v]
-        ends = [self.pipeline.read_until(edge) for edge in self.problem.consumers[v]
-                if not self.pipeline.crosses(edge)]
+        ends = [
+            self.pipeline.read_until(edge)
+            for edge in self.problem.consumers[v]
+            if not self.pipeline.crosses(edge)
+        ]
         if operation.memory is None:
             if any(self.pipeline.crosses(edge) for edge in self.problem.consumers[v]):
                 ends.append(origin + operation.latency + operation.transfer)
@@ -161,8 +172,11 @@ class Signals:
         v : int
             The producer.
         """
-        last = max(self.pipeline.start[e.consumer] + e.distance * self.interval
-                   for e in self.problem.consumers[v] if self.pipeline.crosses(e))
+        last = max(
+            self.pipeline.start[e.consumer] + e.distance * self.interval
+            for e in self.problem.consumers[v]
+            if self.pipeline.crosses(e)
+        )
         return max(1, -(-(last + self.problem.hop - self.pipeline.start[v]) // self.interval))
 
     @cached_property
@@ -197,16 +211,20 @@ class Signals:
         """
         found = []
         for unit in {o.in_order_unit for o in self.problem.operations} - {None}:
-            users = sorted((self.pipeline.start[o.index] % self.interval, o.index)
-                           for o in self.problem.operations if o.in_order_unit == unit)
+            users = sorted(
+                (self.pipeline.start[o.index] % self.interval, o.index)
+                for o in self.problem.operations
+                if o.in_order_unit == unit
+            )
             for (_, before), (_, after) in zip(users, [*users[1:], *users[:1]], strict=True):
                 if self.pipeline.place[before] == self.pipeline.place[after]:
                     continue
                 behind = self.pipeline.start[before] - self.pipeline.start[after]
                 distance = -(-behind // self.interval)
                 time = self.pipeline.start[after] + distance * self.interval
-                found.append(Request(self.pipeline.place[after], (ISSUED, before), distance, time,
-                                     after))
+                found.append(
+                    Request(self.pipeline.place[after], (ISSUED, before), distance, time, after)
+                )
         return tuple(sorted(found, key=lambda r: (r.group, r.time, r.owner)))
 
     @cached_property
@@ -218,13 +236,26 @@ class Signals:
             time = self.pipeline.start[v] + slots * self.interval
             for edge in self.problem.consumers[v]:
                 consumer = self.problem.operations[edge.consumer]
-                same_unit = consumer.in_order_unit is not None \
+                same_unit = (
+                    consumer.in_order_unit is not None
                     and consumer.in_order_unit == operation.in_order_unit
-                if self.pipeline.crosses(edge) or not consumer.asynchronous or not edge.reads \
-                        or same_unit:
+                )
+                if (
+                    self.pipeline.crosses(edge)
+                    or not consumer.asynchronous
+                    or not edge.reads
+                    or same_unit
+                ):
                     continue
-                found.append(Request(group, ("completion", edge.consumer), slots - edge.distance,
-                                     time - edge.distance * self.interval, v))
+                found.append(
+                    Request(
+                        group,
+                        ("completion", edge.consumer),
+                        slots - edge.distance,
+                        time - edge.distance * self.interval,
+                        v,
+                    )
+                )
             if any(release.value == v for release in self.releases):
                 found.append(Request(group, (EMPTY, v), slots, time, v))
         return tuple(found)
@@ -244,16 +275,24 @@ class Signals:
     @cached_property
     def needed(self) -> frozenset[Request]:
         """Requests that no earlier wait of the same group implies."""
-        releases = [Request(release.group, ("completion", c), -shift,
-                            release.time - shift * self.interval)
-                    for release in self.releases if release.by_itself is None
-                    for c, shift in release.pending]
-        queue = sorted({*self.requests, *self.overwrites, *self.turns, *releases},
-                       key=lambda r: (r.time, r.owner < 0, r.distance, r.owner))
+        releases = [
+            Request(release.group, ("completion", c), -shift, release.time - shift * self.interval)
+            for release in self.releases
+            if release.by_itself is None
+            for c, shift in release.pending
+        ]
+        queue = sorted(
+            {*self.requests, *self.overwrites, *self.turns, *releases},
+            key=lambda r: (r.time, r.owner < 0, r.distance, r.owner),
+        )
         kept: list[Request] = []
         for request in queue:
-            implied = any(other.group == request.group and other.target == request.target
-                          and other.distance <= request.distance for other in kept)
+            implied = any(
+                other.group == request.group
+                and other.target == request.target
+                and other.distance <= request.distance
+                for other in kept
+            )
             if not implied:
                 kept.append(request)
         return frozenset(kept)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from twill.artifacts.schedule import Fixed, Storage
 from twill.errors import RefusedError
 from twill.joint.answer import Assignment
 from twill.joint.lifetimes import register_occupants
 from twill.joint.sums import alive, lifetime
 from twill.pipeline import Pipeline
 from twill.problem import Problem
-from twill.artifacts.schedule import Fixed, Storage
 from twill.signals import Signals
 
 ALIGNMENT = {"smem": 1024, "tmem": 1}
@@ -58,31 +58,63 @@ def lay_out(signals: Signals) -> Layout:
         tile = invariant.tile
         if tile.memory in ("smem", "tmem"):
             size = _aligned(tile.memory, tile.bytes if tile.memory == "smem" else tile.columns)
-            fixed.append(Fixed(name=invariant.name, memory=tile.memory, size=size,
-                               address=_place(free, tile.memory, size)))
+            fixed.append(
+                Fixed(
+                    name=invariant.name,
+                    memory=tile.memory,
+                    size=size,
+                    address=_place(free, tile.memory, size),
+                )
+            )
     storage: list[Storage] = []
     for v, operation in enumerate(problem.operations):
         slots = signals.slots[v]
         if operation.registers:
-            storage.append(Storage(value=operation.name, memory="registers",
-                                   group=pipeline.place[v], slots=slots, size=operation.registers))
+            storage.append(
+                Storage(
+                    value=operation.name,
+                    memory="registers",
+                    group=pipeline.place[v],
+                    slots=slots,
+                    size=operation.registers,
+                )
+            )
         elif operation.memory is not None:
-            address = _place(free, operation.memory, slots * _aligned(operation.memory,
-                                                                      operation.footprint))
-            storage.append(Storage.model_validate({
-                "value": operation.name, "memory": operation.memory, "slots": slots,
-                "size": _aligned(operation.memory, operation.footprint), "address": address}))
+            address = _place(
+                free, operation.memory, slots * _aligned(operation.memory, operation.footprint)
+            )
+            storage.append(
+                Storage.model_validate(
+                    {
+                        "value": operation.name,
+                        "memory": operation.memory,
+                        "slots": slots,
+                        "size": _aligned(operation.memory, operation.footprint),
+                        "address": address,
+                    }
+                )
+            )
         if v in signals.transferred:
             size = _aligned("smem", operation.transfer_bytes)
             count = signals.staging_slots(v)
-            storage.append(Storage(value=operation.name, memory="smem", transfer=True, slots=count,
-                                   size=size, address=_place(free, "smem", count * size)))
+            storage.append(
+                Storage(
+                    value=operation.name,
+                    memory="smem",
+                    transfer=True,
+                    slots=count,
+                    size=size,
+                    address=_place(free, "smem", count * size),
+                )
+            )
     for memory, used in free.items():
         if used > problem.memories[memory]:
             unit = problem.machine.memories[memory].unit  # type: ignore[index]
-            raise RefusedError(f"{problem.loop.name}: buffers of this schedule take {used} {unit} "
-                               f"of {memory}; {problem.machine.name} has "
-                               f"{problem.memories[memory]}")
+            raise RefusedError(
+                f"{problem.loop.name}: buffers of this schedule take {used} {unit} "
+                f"of {memory}; {problem.machine.name} has "
+                f"{problem.memories[memory]}"
+            )
     depths = {o.name: signals.slots[o.index] for o in problem.operations if o.streaming}
     return Layout(tuple(storage), tuple(fixed), depths)
 
@@ -98,25 +130,37 @@ def registers_live(pipeline: Pipeline) -> dict[str, int]:
     problem = pipeline.problem
     names = list(pipeline.groups)
     assignment = _assignment(pipeline, names)
-    spans = [(o, span) for o in register_occupants(problem)
-             if (span := lifetime(o, pipeline.interval, assignment)) is not None]
+    spans = [
+        (o, span)
+        for o in register_occupants(problem)
+        if (span := lifetime(o, pipeline.interval, assignment)) is not None
+    ]
     most = dict.fromkeys(names, 0)
     for starting, (time, _) in spans:
         group = pipeline.place[starting.start]
-        total = sum(o.weight * alive(span, time, pipeline.interval) for o, span in spans
-                    if o.group_of is not None and pipeline.place[o.group_of] == group)
+        total = sum(
+            o.weight * alive(span, time, pipeline.interval)
+            for o, span in spans
+            if o.group_of is not None and pipeline.place[o.group_of] == group
+        )
         most[group] = max(most[group], total + _pinned(problem, pipeline, group))
     return most
 
 
 def _pinned(problem: Problem, pipeline: Pipeline, group: str) -> int:
-    return sum(pinned.registers for pinned in problem.pinned
-               if any(pipeline.place[user] == group for user in pinned.used_by))
+    return sum(
+        pinned.registers
+        for pinned in problem.pinned
+        if any(pipeline.place[user] == group for user in pinned.used_by)
+    )
 
 
 def _assignment(pipeline: Pipeline, names: list[str]) -> Assignment:
-    return Assignment(pipeline.start, tuple(names.index(name) for name in pipeline.place),
-                      tuple(pipeline.groups.values()))
+    return Assignment(
+        pipeline.start,
+        tuple(names.index(name) for name in pipeline.place),
+        tuple(pipeline.groups.values()),
+    )
 
 
 def _aligned(memory: str, size: int) -> int:

@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from twill.problem import Edge, Problem, ProblemOperation, build_problem
 from twill.artifacts.schedule import Group, Schedule, Storage
+from twill.problem import Edge, Problem, ProblemOperation, build_problem
 
 MOST_REPORTED = 20
 
@@ -64,8 +64,9 @@ def verify(schedule: Schedule) -> Verdict:
     InputError
         If its loop cannot be costed for its machine.
     """
-    problem = build_problem(schedule.loop, schedule.machine, rules=schedule.rules,
-                            scale=schedule.time)
+    problem = build_problem(
+        schedule.loop, schedule.machine, rules=schedule.rules, scale=schedule.time
+    )
     case = _Case(problem, schedule)
     violations: list[Violation] = list(case.completeness())
     if violations:
@@ -83,13 +84,19 @@ class _Case:
         self.groups = {group.name: group for group in schedule.groups}
         self.place = {p.operation: p.group for p in schedule.placements}
         self.rules: dict[str, Callable[[], Iterator[str]]] = {
-            "groups": self.group_widths, "variable latency": self.variable_latency,
-            "dependence": self.dependence, "capacity": self.capacity,
-            "completion": self.completion, "concurrency": self.concurrency,
-            "registers": self.registers, "register file": self.register_file,
-            "memory": self.memory, "addresses": self.addresses, "slots": self.slots,
+            "groups": self.group_widths,
+            "variable latency": self.variable_latency,
+            "dependence": self.dependence,
+            "capacity": self.capacity,
+            "completion": self.completion,
+            "concurrency": self.concurrency,
+            "registers": self.registers,
+            "register file": self.register_file,
+            "memory": self.memory,
+            "addresses": self.addresses,
+            "slots": self.slots,
             "proof": self.proof,
-        }  # fmt: skip
+        }
 
     def completeness(self) -> Iterator[Violation]:
         """Interval, length and every issue time are given."""
@@ -131,14 +138,17 @@ class _Case:
         for operation in self.problem.operations:
             group = self.groups[self.place[operation.name]]
             if group.warps < operation.warps:
-                yield (f"{operation.name} needs {operation.warps} warps, its group {group.name} "
-                       f"has {group.warps}")
+                yield (
+                    f"{operation.name} needs {operation.warps} warps, its group {group.name} "
+                    f"has {group.warps}"
+                )
         pool = {entry.warps: entry.count for entry in machine.groups}
         for width in sorted({group.warps for group in self.groups.values()}):
             count = sum(group.warps == width for group in self.groups.values())
             if count > pool.get(width, 0):
-                yield (f"{count} groups of {width} warps, {machine.name} allows "
-                       f"{pool.get(width, 0)}")
+                yield (
+                    f"{count} groups of {width} warps, {machine.name} allows {pool.get(width, 0)}"
+                )
         total = sum(group.warps for group in self.groups.values())
         if total > machine.warps.value:
             yield f"{total} warps in all, {machine.name} holds {machine.warps.value}"
@@ -150,8 +160,10 @@ class _Case:
             if operation.variable_latency and not group.variable_latency:
                 yield f"{operation.name} has variable latency, its group {group.name} is not for it"
             if group.variable_latency and not operation.variable_latency:
-                yield (f"{operation.name} has a fixed latency, its group {group.name} is for "
-                       "variable ones")
+                yield (
+                    f"{operation.name} has a fixed latency, its group {group.name} is for "
+                    "variable ones"
+                )
 
     def dependence(self) -> Iterator[str]:
         """M(v) + delta I >= M(u) + d, with hop and transfer across groups."""
@@ -160,10 +172,15 @@ class _Case:
             needed = edge.cross_delay if crosses else edge.delay
             given = self.at(edge.consumer) + edge.distance * self.interval - self.at(edge.producer)
             if given < needed:
-                across = f" across groups {self.group(edge.producer)} and " \
-                         f"{self.group(edge.consumer)}" if crosses else ""
-                yield (f"{self.name(edge.producer)} -> {self.name(edge.consumer)} (distance "
-                       f"{edge.distance}){across}: issues {given} after it, needs {needed}")
+                across = (
+                    f" across groups {self.group(edge.producer)} and {self.group(edge.consumer)}"
+                    if crosses
+                    else ""
+                )
+                yield (
+                    f"{self.name(edge.producer)} -> {self.name(edge.consumer)} (distance "
+                    f"{edge.distance}){across}: issues {given} after it, needs {needed}"
+                )
 
     def capacity(self) -> Iterator[str]:
         """In no slot modulo I are more instances of a unit in use than there are."""
@@ -175,11 +192,17 @@ class _Case:
                         self._occupy(used, self.start[operation.name] + r.start, r.length, r.count)
             if used.max(initial=0) > capacity:
                 slot = int(used.argmax())
-                holders = [o.name for o in self.problem.operations for r in o.reservations
-                           if r.unit == unit
-                           and (slot - self.start[o.name] - r.start) % self.interval < r.length]
-                yield (f"unit {unit} in slot {slot}: {int(used[slot])} in use by "
-                       f"{', '.join(holders)}, capacity {capacity}")
+                holders = [
+                    o.name
+                    for o in self.problem.operations
+                    for r in o.reservations
+                    if r.unit == unit
+                    and (slot - self.start[o.name] - r.start) % self.interval < r.length
+                ]
+                yield (
+                    f"unit {unit} in slot {slot}: {int(used[slot])} in use by "
+                    f"{', '.join(holders)}, capacity {capacity}"
+                )
 
     def completion(self) -> Iterator[str]:
         """Every operation ends within L, and the stages are ceil(L / I)."""
@@ -194,8 +217,9 @@ class _Case:
     def concurrency(self) -> Iterator[str]:
         """When a blocking operation starts, its group is issuing nothing else."""
         for v, operation in enumerate(self.problem.operations):
-            causes = [e for e in self.problem.edges
-                      if e.consumer == v and (e.blocking or self.crosses(e))]
+            causes = [
+                e for e in self.problem.edges if e.consumer == v and (e.blocking or self.crosses(e))
+            ]
             if not causes:
                 continue
             for other in self.problem.operations:
@@ -203,9 +227,11 @@ class _Case:
                     continue
                 inside = (self.at(v) - self.start[other.name]) % self.interval
                 if inside < other.blocked_span or other.blocked_span > self.interval:
-                    yield (f"{operation.name} waits for {self.name(causes[0].producer)} while "
-                           f"group {self.group(v)} is issuing {other.name} (cycle {inside} of "
-                           f"{other.blocked_span})")
+                    yield (
+                        f"{operation.name} waits for {self.name(causes[0].producer)} while "
+                        f"group {self.group(v)} is issuing {other.name} (cycle {inside} of "
+                        f"{other.blocked_span})"
+                    )
 
     def registers(self) -> Iterator[str]:
         """On no group and in no slot do live values and working sets exceed the limit."""
@@ -218,8 +244,10 @@ class _Case:
             limit = min(allocated, file.limit) - file.reserve
             most = int(used.max(initial=0))
             if most > limit:
-                yield (f"group {name} in slot {int(used.argmax())}: {most} registers per thread "
-                       f"live, {limit} of {allocated} allocated are for values")
+                yield (
+                    f"group {name} in slot {int(used.argmax())}: {most} registers per thread "
+                    f"live, {limit} of {allocated} allocated are for values"
+                )
 
     def _registers_of(self, group: str) -> NDArray[np.int64]:
         used = np.zeros(self.interval, dtype=np.int64)
@@ -228,14 +256,23 @@ class _Case:
                 continue
             time = self.start[operation.name]
             if operation.registers:
-                self._occupy(used, time, self._register_release(operation) - time,
-                             operation.registers)
+                self._occupy(
+                    used, time, self._register_release(operation) - time, operation.registers
+                )
             self._occupy(used, time, operation.cycles, operation.working_set)
         for edge in self.problem.edges:
-            if edge.transferable and self.crosses(edge) and self.group(edge.consumer) == group \
-                    and self.problem.rules == "issue":
-                self._occupy(used, self.at(edge.consumer), edge.hold,
-                             self.problem.operations[edge.producer].registers)
+            if (
+                edge.transferable
+                and self.crosses(edge)
+                and self.group(edge.consumer) == group
+                and self.problem.rules == "issue"
+            ):
+                self._occupy(
+                    used,
+                    self.at(edge.consumer),
+                    edge.hold,
+                    self.problem.operations[edge.producer].registers,
+                )
         for pinned in self.problem.pinned:
             if any(self.group(user) == group for user in pinned.used_by):
                 used += pinned.registers
@@ -265,8 +302,10 @@ class _Case:
             if group.registers is None:
                 continue
             if group.registers % file.step or not file.least <= group.registers <= file.most:
-                yield (f"group {group.name} is allocated {group.registers} registers per thread; "
-                       f"possible are multiples of {file.step} from {file.least} to {file.most}")
+                yield (
+                    f"group {group.name} is allocated {group.registers} registers per thread; "
+                    f"possible are multiples of {file.step} from {file.least} to {file.most}"
+                )
             if group.warps < file.warps:
                 small.append(group)
             else:
@@ -286,24 +325,33 @@ class _Case:
             for operation in self.problem.operations:
                 time = self.start[operation.name]
                 if operation.memory == memory:
-                    self._occupy(used, time, self._memory_release(operation) - time,
-                                 operation.footprint)
+                    self._occupy(
+                        used, time, self._memory_release(operation) - time, operation.footprint
+                    )
                 staged = self._staged_until(operation)
                 if memory == "smem" and staged is not None:
                     self._occupy(used, time, staged - time, operation.transfer_bytes)
             if used.max(initial=0) > capacity:
-                yield (f"{memory} in slot {int(used.argmax())}: {int(used.max())} live, capacity "
-                       f"{capacity}")
+                yield (
+                    f"{memory} in slot {int(used.argmax())}: {int(used.max())} live, capacity "
+                    f"{capacity}"
+                )
 
     def _memory_release(self, operation: ProblemOperation) -> int:
-        ends = [self.at(e.consumer) + e.distance * self.interval + e.hold
-                for e in self.problem.edges if e.producer == operation.index and e.carries]
+        ends = [
+            self.at(e.consumer) + e.distance * self.interval + e.hold
+            for e in self.problem.edges
+            if e.producer == operation.index and e.carries
+        ]
         return max(ends) if ends else self.start[operation.name] + operation.latency
 
     def _staged_until(self, operation: ProblemOperation) -> int | None:
         """When the SMEM staging of a register value has been read by other groups, if any."""
-        ends = [self.at(e.consumer) + e.distance * self.interval for e in self.problem.edges
-                if e.producer == operation.index and e.transferable and self.crosses(e)]
+        ends = [
+            self.at(e.consumer) + e.distance * self.interval
+            for e in self.problem.edges
+            if e.producer == operation.index and e.transferable and self.crosses(e)
+        ]
         return max(ends, default=None)
 
     def _lives(self, storage: Storage) -> tuple[int, int]:
@@ -314,8 +362,10 @@ class _Case:
             return time, (self._staged_until(operation) or time) + self.problem.hop
         if storage.memory == "registers":
             return time, self._register_release(operation)
-        crossed = any(e.producer == operation.index and e.carries and self.crosses(e)
-                      for e in self.problem.edges)
+        crossed = any(
+            e.producer == operation.index and e.carries and self.crosses(e)
+            for e in self.problem.edges
+        )
         return time, self._memory_release(operation) + (self.problem.hop if crossed else 0)
 
     def addresses(self) -> Iterator[str]:
@@ -333,12 +383,17 @@ class _Case:
         for fixed in self.schedule.fixed:
             for storage in placed:
                 if storage.memory == fixed.memory and _overlap(
-                        fixed.address or 0, fixed.size, storage.address or 0,
-                        storage.slots * storage.size):
-                    yield (f"{storage.value} lies over {fixed.name} in {fixed.memory} (from "
-                           f"{max(fixed.address or 0, storage.address or 0)})")
+                    fixed.address or 0,
+                    fixed.size,
+                    storage.address or 0,
+                    storage.slots * storage.size,
+                ):
+                    yield (
+                        f"{storage.value} lies over {fixed.name} in {fixed.memory} (from "
+                        f"{max(fixed.address or 0, storage.address or 0)})"
+                    )
         for index, first in enumerate(placed):
-            for second in placed[index + 1:]:
+            for second in placed[index + 1 :]:
                 if first.memory == second.memory:
                     yield from self._shared(first, second)
 
@@ -348,18 +403,26 @@ class _Case:
             if self._staged_until(operation) is not None and "smem" in self.problem.memories:
                 needs.append(("smem", True, operation.transfer_bytes))
             for memory, transfer, size in needs:
-                mine = [s for s in placed if s.value == operation.name and s.memory == memory
-                        and s.transfer == transfer]
+                mine = [
+                    s
+                    for s in placed
+                    if s.value == operation.name and s.memory == memory and s.transfer == transfer
+                ]
                 if not mine:
                     yield f"{operation.name} has no place in {memory}"
                 elif mine[0].size < size:
-                    yield (f"{operation.name} needs {size} in {memory}, its slots have "
-                           f"{mine[0].size}")
+                    yield (
+                        f"{operation.name} needs {size} in {memory}, its slots have {mine[0].size}"
+                    )
 
     def _shared(self, first: Storage, second: Storage) -> Iterator[str]:
         """Report instances of two values that share an address while both live."""
-        if not _overlap(first.address or 0, first.slots * first.size, second.address or 0,
-                        second.slots * second.size):
+        if not _overlap(
+            first.address or 0,
+            first.slots * first.size,
+            second.address or 0,
+            second.slots * second.size,
+        ):
             return
         begin_a, end_a = self._lives(first)
         begin_b, end_b = self._lives(second)
@@ -369,10 +432,15 @@ class _Case:
                 where_a = (first.address or 0) + i % first.slots * first.size
                 where_b = (second.address or 0) + j % second.slots * second.size
                 shift = (j - i) * self.interval
-                if _overlap(where_a, first.size, where_b, second.size) \
-                        and begin_a < end_b + shift and begin_b + shift < end_a:
-                    yield (f"{first.value} of iteration {i} and {second.value} of iteration {j} "
-                           f"are both live at {first.memory} address {max(where_a, where_b)}")
+                if (
+                    _overlap(where_a, first.size, where_b, second.size)
+                    and begin_a < end_b + shift
+                    and begin_b + shift < end_a
+                ):
+                    yield (
+                        f"{first.value} of iteration {i} and {second.value} of iteration {j} "
+                        f"are both live at {first.memory} address {max(where_a, where_b)}"
+                    )
                     return
 
     def slots(self) -> Iterator[str]:
@@ -381,14 +449,19 @@ class _Case:
             begin, end = self._lives(storage)
             needed = max(1, -(-(end - begin) // self.interval))
             if storage.slots < needed:
-                yield (f"{storage.value} in {storage.memory} lives {end - begin} and has "
-                       f"{storage.slots} slots, needs {needed}")
+                yield (
+                    f"{storage.value} in {storage.memory} lives {end - begin} and has "
+                    f"{storage.slots} slots, needs {needed}"
+                )
         for operation in self.problem.operations:
             depth = self.schedule.pipeline_depths.get(operation.name)
             if operation.streaming and depth is None:
                 yield f"streaming load {operation.name} has no pipeline depth"
-            mine = [s.slots for s in self.schedule.storage if s.value == operation.name
-                    and s.memory != "registers" and not s.transfer]
+            mine = [
+                s.slots
+                for s in self.schedule.storage
+                if s.value == operation.name and s.memory != "registers" and not s.transfer
+            ]
             if depth is not None and mine and mine[0] != depth:
                 yield f"{operation.name} has a pipeline depth of {depth} and {mine[0]} slots"
 
@@ -403,11 +476,19 @@ class _Case:
         if bound.value > self.interval:
             yield f"the proof says at least {bound.value}, the interval is {self.interval}"
         if bound.reason == "ResMII":
-            work = sum(r.length * r.count for o in self.problem.operations for r in o.reservations
-                       if r.unit == bound.unit)
+            work = sum(
+                r.length * r.count
+                for o in self.problem.operations
+                for r in o.reservations
+                if r.unit == bound.unit
+            )
             capacity = self.problem.capacities.get(bound.unit or "", 0)
-            exclusive = sum(r.length for o in self.problem.operations for r in o.reservations
-                            if r.unit == bound.unit and 2 * r.count > capacity)
+            exclusive = sum(
+                r.length
+                for o in self.problem.operations
+                for r in o.reservations
+                if r.unit == bound.unit and 2 * r.count > capacity
+            )
             busy = max(-(-work // capacity) if capacity else 0, exclusive)
             if busy != bound.value:
                 yield f"the proof says unit {bound.unit} is busy {bound.value}, it is busy {busy}"
@@ -421,9 +502,11 @@ class _Case:
     def _recurrence(self, cycle: tuple[str, ...], claimed: int) -> Iterator[str]:
         delay = distance = 0
         for producer, consumer in zip(cycle, (*cycle[1:], *cycle[:1]), strict=True):
-            links = [(self.problem.least_delay(i), e.distance)
-                     for i, e in enumerate(self.problem.edges)
-                     if self.name(e.producer) == producer and self.name(e.consumer) == consumer]
+            links = [
+                (self.problem.least_delay(i), e.distance)
+                for i, e in enumerate(self.problem.edges)
+                if self.name(e.producer) == producer and self.name(e.consumer) == consumer
+            ]
             if not links:
                 yield f"the proof's recurrence has no dependence {producer} -> {consumer}"
                 return
@@ -436,16 +519,21 @@ class _Case:
     def _level(self, level: str) -> int | None:
         used = {self.place[o.name] for o in self.problem.operations}
         transfers = sum(e.transferable and self.crosses(e) for e in self.problem.edges)
-        return {"interval": self.interval, "stages": self.schedule.stages, "groups": len(used),
-                "transfers": transfers, "length": self.schedule.length}.get(level)
+        return {
+            "interval": self.interval,
+            "stages": self.schedule.stages,
+            "groups": len(used),
+            "transfers": transfers,
+            "length": self.schedule.length,
+        }.get(level)
 
     def _occupy(self, used: NDArray[np.int64], time: int, length: int, amount: int) -> None:
         """Add `amount` to every slot modulo I of [time, time + length)."""
         whole, rest = divmod(max(length, 0), self.interval)
         used += whole * amount
         first = time % self.interval
-        used[first:first + rest] += amount
-        used[:max(0, first + rest - self.interval)] += amount
+        used[first : first + rest] += amount
+        used[: max(0, first + rest - self.interval)] += amount
 
 
 def _overlap(a: int, size_a: int, b: int, size_b: int) -> bool:

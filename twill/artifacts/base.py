@@ -109,8 +109,9 @@ class Artifact(Part):
         except RecursionError:
             raise InputError("not TOML: nested too deeply", file=file) from None
         except TypeError as error:
-            raise InputError(f"a value of a type that machines do not use: {error}",
-                             file=file) from None
+            raise InputError(
+                f"a value of a type that machines do not use: {error}", file=file
+            ) from None
         return cls.from_json(document, file=file)
 
     @classmethod
@@ -149,8 +150,9 @@ def read_bytes(file: str | os.PathLike[str]) -> bytes:
     try:
         size = path.stat().st_size
         if size > SIZE_LIMIT_BYTES:
-            raise InputError(f"{size} bytes is more than the limit of {SIZE_LIMIT_BYTES} bytes",
-                             file=str(file))
+            raise InputError(
+                f"{size} bytes is more than the limit of {SIZE_LIMIT_BYTES} bytes", file=str(file)
+            )
         return path.read_bytes()
     except OSError as error:
         raise InputError(error.strerror or str(error), file=str(file)) from None

@@ -35,8 +35,9 @@ def check_expression(expression: str, path: str) -> None:
         raise refuse(path, f"not an expression (got {short(expression)})") from None
 
 
-def evaluate(expression: str, names: Mapping[str, Any], *, path: str, file: str,
-             operation: str = "") -> Any:  # noqa: ANN401
+def evaluate(
+    expression: str, names: Mapping[str, Any], *, path: str, file: str, operation: str = ""
+) -> Any:
     """Return the value of `expression`.
 
     Parameters
@@ -62,8 +63,9 @@ def evaluate(expression: str, names: Mapping[str, Any], *, path: str, file: str,
         return evaluator.eval(expression)
     except simpleeval.NameNotDefined as error:
         whose = f" for operation {short(operation)}" if operation else ""
-        raise InputError(f"nothing named {short(error.name)}{whose} in {short(expression)}",
-                         path=path, file=file) from None
+        raise InputError(
+            f"nothing named {short(error.name)}{whose} in {short(expression)}", path=path, file=file
+        ) from None
     except (simpleeval.InvalidExpression, ArithmeticError, TypeError, ValueError) as error:
         raise InputError(f"{error} in {short(expression)}", path=path, file=file) from None
 

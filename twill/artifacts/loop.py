@@ -12,18 +12,38 @@ from twill.artifacts.base import Artifact, Part, refuse
 from twill.errors import short
 
 ElementType = Literal[
-    "f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "f4e2m1",
-    "i64", "i32", "i16", "i8", "i1",
-]  # fmt: skip
+    "f64",
+    "f32",
+    "f16",
+    "bf16",
+    "f8e4m3",
+    "f8e5m2",
+    "f4e2m1",
+    "i64",
+    "i32",
+    "i16",
+    "i8",
+    "i1",
+]
 MemoryName = Literal["registers", "smem", "tmem", "none"]
 DependenceKind = Literal["data", "anti", "order"]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 ExactInt = Annotated[int, Field(ge=1, le=1 << 40)]
 
 ELEMENT_BITS: dict[str, int] = {
-    "f64": 64, "f32": 32, "f16": 16, "bf16": 16, "f8e4m3": 8, "f8e5m2": 8, "f4e2m1": 4,
-    "i64": 64, "i32": 32, "i16": 16, "i8": 8, "i1": 8,
-}  # fmt: skip
+    "f64": 64,
+    "f32": 32,
+    "f16": 16,
+    "bf16": 16,
+    "f8e4m3": 8,
+    "f8e5m2": 8,
+    "f4e2m1": 4,
+    "i64": 64,
+    "i32": 32,
+    "i16": 16,
+    "i8": 8,
+    "i1": 8,
+}
 REGISTER_BITS = 32
 THREADS_PER_WARP = 32
 TMEM_LANES = 128
@@ -292,16 +312,18 @@ class Loop(Artifact):
         self._check_ends()
         cycle = zero_distance_cycle(self.dependences)
         if cycle:
-            raise refuse("dependences", "a cycle of distance 0 can never execute: "
-                         + " -> ".join(cycle))
+            raise refuse(
+                "dependences", "a cycle of distance 0 can never execute: " + " -> ".join(cycle)
+            )
         return self
 
     def _check_names(self) -> None:
         seen: set[str] = set()
         for index, operation in enumerate(self.operations):
             if operation.name in seen:
-                raise refuse(f"operations[{index}].name",
-                             f"a second operation named {short(operation.name)}")
+                raise refuse(
+                    f"operations[{index}].name", f"a second operation named {short(operation.name)}"
+                )
             seen.add(operation.name)
 
     def _check_ends(self) -> None:
@@ -314,8 +336,10 @@ class Loop(Artifact):
         for index, invariant in enumerate(self.invariants):
             for position, name in enumerate(invariant.used_by):
                 if name not in names:
-                    raise refuse(f"invariants[{index}].used_by[{position}]",
-                                 f"no operation named {short(name)}")
+                    raise refuse(
+                        f"invariants[{index}].used_by[{position}]",
+                        f"no operation named {short(name)}",
+                    )
 
     def operation(self, name: str) -> Operation:
         """Return the operation called `name`.
@@ -361,7 +385,7 @@ def zero_distance_cycle(dependences: Iterable[Dependence]) -> list[str]:
                 stack.pop()
                 path.pop()
             elif following in path:
-                return [*path[path.index(following):], following]
+                return [*path[path.index(following) :], following]
             else:
                 path.append(following)
                 stack.append((following, iter(successors.get(following, ()))))

@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PositiveInt, PrivateAttr, model_validator
 
 from twill.artifacts.base import Artifact, Part, read_bytes, refuse
-from twill.errors import InputError, short
 from twill.artifacts.expressions import check_expression, evaluate, to_cycles
 from twill.artifacts.loop import Cost, Name, Operation, Step
+from twill.errors import InputError, short
 
 Text = Annotated[str, Field(min_length=1)]
 Expression = Annotated[str, Field(min_length=1, max_length=500)]
@@ -228,8 +228,10 @@ class Machine(Artifact):
             if unit is None:
                 raise refuse("issue_unit", f"no unit named {short(self.issue_unit)}")
             if unit.capacity != EIGHTHS:
-                raise refuse(f"units.{self.issue_unit}.capacity",
-                             f"issue slots are counted in eighths, so 8 (got {unit.capacity})")
+                raise refuse(
+                    f"units.{self.issue_unit}.capacity",
+                    f"issue slots are counted in eighths, so 8 (got {unit.capacity})",
+                )
         for index, rule in enumerate(self.rules):
             self._check_rule(f"rules[{index}]", rule)
         check_expression(self.transfer.cycles, "transfer.cycles")
@@ -295,8 +297,9 @@ class Machine(Artifact):
             return cls.load(name)
         if name not in packaged_machines():
             known = ", ".join(packaged_machines())
-            raise InputError(f"no such machine; packaged are {known}; a file ends in .toml",
-                             file=name)
+            raise InputError(
+                f"no such machine; packaged are {known}; a file ends in .toml", file=name
+            )
         machine = cls.from_toml(_packaged(name).read_bytes(), file=f"{name}.toml")
         machine._file = f"machines/{name}.toml"
         return machine
@@ -328,15 +331,22 @@ class Machine(Artifact):
         for prefix, tile in (("", result), ("input_", first)):
             if tile is not None:
                 names |= {
-                    f"{prefix}elements": tile.elements, f"{prefix}bits": tile.bits,
-                    f"{prefix}bytes": tile.bytes, f"{prefix}columns": tile.columns,
+                    f"{prefix}elements": tile.elements,
+                    f"{prefix}bits": tile.bits,
+                    f"{prefix}bytes": tile.bytes,
+                    f"{prefix}columns": tile.columns,
                     f"{prefix}per_thread": tile.per_thread(operation.warps),
-                }  # fmt: skip
+                }
         names["result_memory"] = operation.result.memory if operation.result else "none"
         if operation.kind == "mma" and len(operation.operands) > 1 and operation.result:
             a, b = operation.operands[:2]
-            names |= {"m": operation.result.shape[-2], "n": operation.result.shape[-1],
-                      "k": a.shape[-1], "a_memory": a.memory, "b_memory": b.memory}
+            names |= {
+                "m": operation.result.shape[-2],
+                "n": operation.result.shape[-1],
+                "k": a.shape[-1],
+                "a_memory": a.memory,
+                "b_memory": b.memory,
+            }
         constants = {name: quantity.value for name, quantity in self.constants.items()}
         return {**constants, **operation.attributes, **names}
 
@@ -362,7 +372,10 @@ class Machine(Artifact):
         place = f" at {operation.location}" if operation.location else ""
         raise InputError(
             f"no cost rule for kind {short(operation.kind)} (operation {short(operation.name)}"
-            f"{place}): add a [[rules]] entry to this file", path="rules", file=self.file)
+            f"{place}): add a [[rules]] entry to this file",
+            path="rules",
+            file=self.file,
+        )
 
     def cost(self, operation: Operation) -> Cost:
         """Return what `operation` costs here, in clock cycles.
@@ -384,33 +397,63 @@ class Machine(Artifact):
         names = self.variables(operation)
 
         def number(expression: str, key: str) -> int:
-            return to_cycles(evaluate(expression, names, path=f"{where}.{key}", file=self.file,
-                                      operation=operation.name))
+            return to_cycles(
+                evaluate(
+                    expression,
+                    names,
+                    path=f"{where}.{key}",
+                    file=self.file,
+                    operation=operation.name,
+                )
+            )
 
         for name, expression in rule.let.items():
-            names[name] = evaluate(expression, names, path=f"{where}.let.{name}", file=self.file,
-                                   operation=operation.name)
+            names[name] = evaluate(
+                expression,
+                names,
+                path=f"{where}.let.{name}",
+                file=self.file,
+                operation=operation.name,
+            )
         steps = []
         for position, step in enumerate(rule.steps):
             cycles, instructions, count = (
                 number(getattr(step, key), f"steps[{position}].{key}")
-                for key in ("cycles", "instructions", "count"))
+                for key in ("cycles", "instructions", "count")
+            )
             if cycles and count:
-                steps.append(Step(unit=step.unit, cycles=cycles, count=count,
-                                  instructions=max(1, instructions)))
+                steps.append(
+                    Step(
+                        unit=step.unit,
+                        cycles=cycles,
+                        count=count,
+                        instructions=max(1, instructions),
+                    )
+                )
         if not steps:
-            raise InputError(f"operation {short(operation.name)} would take no cycles",
-                             path=f"{where}.steps", file=self.file)
+            raise InputError(
+                f"operation {short(operation.name)} would take no cycles",
+                path=f"{where}.steps",
+                file=self.file,
+            )
         names["occupancy"] = (max if rule.asynchronous else sum)(step.cycles for step in steps)
         bytes_moved = operation.result.bytes if operation.result else 0
         return Cost(
-            steps=tuple(steps), asynchronous=rule.asynchronous, issue=number(rule.issue, "issue"),
+            steps=tuple(steps),
+            asynchronous=rule.asynchronous,
+            issue=number(rule.issue, "issue"),
             latency=number(rule.latency, "latency"),
             working_set=number(rule.working_set, "working_set"),
-            transfer=to_cycles(evaluate(self.transfer.cycles, {**names, "bytes": bytes_moved},
-                                        path="transfer.cycles", file=self.file)),
+            transfer=to_cycles(
+                evaluate(
+                    self.transfer.cycles,
+                    {**names, "bytes": bytes_moved},
+                    path="transfer.cycles",
+                    file=self.file,
+                )
+            ),
             variable_latency=rule.variable_latency,
-        )  # fmt: skip
+        )
 
 
 def _extended(document: dict[str, Any], file: str, depth: int) -> dict[str, Any]:
@@ -419,8 +462,9 @@ def _extended(document: dict[str, Any], file: str, depth: int) -> dict[str, Any]
     if base_name is None:
         return document
     if not isinstance(base_name, str) or depth >= MOST_EXTENSIONS:
-        raise InputError(f"not a machine to extend (got {short(base_name)})",
-                         path="extends", file=file)
+        raise InputError(
+            f"not a machine to extend (got {short(base_name)})", path="extends", file=file
+        )
     if base_name in packaged_machines():
         text = _packaged(base_name).read_bytes()
     else:
@@ -438,8 +482,10 @@ def _laid_over(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in top.items():
         below = merged.get(key)
-        both = isinstance(value, dict) and isinstance(below, dict)
-        merged[key] = _laid_over(below, value) if both else value
+        if isinstance(value, dict) and isinstance(below, dict):
+            merged[key] = _laid_over(below, value)
+        else:
+            merged[key] = value
     return merged
 
 
@@ -450,8 +496,9 @@ def _packaged(name: str) -> Traversable:
 def packaged_machines() -> list[str]:
     """Return the names of the machines that ship with the package, sorted."""
     folder = importlib.resources.files("twill.machines")
-    return sorted(Path(entry.name).stem for entry in folder.iterdir()
-                  if entry.name.endswith(".toml"))
+    return sorted(
+        Path(entry.name).stem for entry in folder.iterdir() if entry.name.endswith(".toml")
+    )
 
 
 def _sources(value: object, path: str) -> list[tuple[str, str]]:

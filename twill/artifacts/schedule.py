@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.resources
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from twill.artifacts.base import Artifact, Part, refuse
-from twill.errors import short
 from twill.artifacts.loop import Loop, Name
 from twill.artifacts.machine import Machine
+from twill.errors import InputError, short
 
 Rules = Literal["issue", "paper"]
 Level = Literal["interval", "stages", "groups", "transfers", "length", "slack"]
@@ -160,10 +161,17 @@ class Issue(Part):
         given = [self.begin, self.end, self.of]
         if given == [None, None, None]:
             return self
-        if self.begin is None or self.end is None or self.of is None \
-                or not self.begin < self.end <= self.of:
-            raise refuse("begin", "a part needs begin < end <= of (got begin "
-                         f"{self.begin}, end {self.end}, of {self.of})")
+        if (
+            self.begin is None
+            or self.end is None
+            or self.of is None
+            or not self.begin < self.end <= self.of
+        ):
+            raise refuse(
+                "begin",
+                "a part needs begin < end <= of (got begin "
+                f"{self.begin}, end {self.end}, of {self.of})",
+            )
         return self
 
     @property
@@ -359,8 +367,11 @@ class Schedule(Artifact):
         for index, program in enumerate(self.programs):
             self._check_program(f"programs[{index}]", program)
         if self.machine_hash not in (None, self.machine.digest):
-            raise refuse("machine_hash", f"the embedded machine's hash is {self.machine.digest} "
-                         f"(got {short(self.machine_hash)})")
+            raise refuse(
+                "machine_hash",
+                f"the embedded machine's hash is {self.machine.digest} "
+                f"(got {short(self.machine_hash)})",
+            )
         return self
 
     def _check_placements(self) -> None:
@@ -396,6 +407,31 @@ class Schedule(Artifact):
                         for signal in part.signals:
                             _known(f"{where}.signals", signal, barriers, "barrier")
 
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """Return a packaged schedule, or read a file if `name` ends in ``.json``.
+
+        Parameters
+        ----------
+        name : str
+            A name that `packaged_schedules` lists, or a path.
+
+        Raises
+        ------
+        InputError
+            If there is no such schedule or it is not valid.
+        """
+        if name.endswith(".json"):
+            return cls.load(name)
+        if name not in packaged_schedules():
+            raise InputError(
+                f"no such schedule; packaged are {', '.join(packaged_schedules())}; a "
+                "file ends in .json",
+                file=name,
+            )
+        folder = importlib.resources.files("twill.traces").joinpath("schedules")
+        return cls.from_json(folder.joinpath(f"{name}.json").read_bytes(), file=f"{name}.json")
+
     @property
     def start(self) -> dict[str, int]:
         """M: issue time by operation; operations without one are left out."""
@@ -423,6 +459,16 @@ class Schedule(Artifact):
             if program.group == group:
                 return program
         raise KeyError(group)
+
+
+def packaged_schedules() -> list[str]:
+    """Return the names of the schedules that ship with the package, sorted."""
+    folder = importlib.resources.files("twill.traces").joinpath("schedules")
+    return sorted(
+        entry.name.removesuffix(".json")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".json")
+    )
 
 
 def _unique(path: str, key: str, names: list[str]) -> None:

@@ -7,8 +7,8 @@ import importlib.resources
 import tomllib
 from dataclasses import dataclass
 
-from twill.errors import InputError
 from twill.artifacts.loop import Loop
+from twill.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,11 @@ def load_loop(name: str) -> Loop:
         with importlib.resources.as_file(folder.joinpath(packaged.file)) as file:
             return _read(str(file), packaged.name)
     if not name.endswith((".json", ".mlir")):
-        raise InputError(f"no such loop; packaged are {', '.join(packaged_loops())}; a file ends "
-                         "in .json or .mlir", file=name)
+        raise InputError(
+            f"no such loop; packaged are {', '.join(packaged_loops())}; a file ends "
+            "in .json or .mlir",
+            file=name,
+        )
     return _read(name, None)
 
 

@@ -1,9 +1,9 @@
 """Dump a Triton kernel's TTGIR where a scheduler wants it: tiled, placed, not yet pipelined.
 
-Needs Triton (the extra ``[triton]``), neither a GPU nor torch. The dump is MLIR's generic form, with
-three facts per operation that only Triton can tell, as attributes: ``sched.name`` (the variable it
-computes), ``sched.location`` (file:line:column in the kernel) and, on layout conversions,
-``sched.trivial`` (a mere renaming of registers).
+Needs Triton (the extra ``[triton]``), neither a GPU nor torch. The dump is MLIR's generic form,
+with three facts per operation that only Triton can tell, as attributes: ``sched.name`` (the
+variable it computes), ``sched.location`` (file:line:column in the kernel) and, on layout
+conversions, ``sched.trivial`` (a mere renaming of registers).
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ STOP_BEFORE = {90: "add_hopper_warpspec", 100: "add_assign_latencies"}
 WARPS = 4
 
 
-def dump(kernel: Any, *, signature: Mapping[str, str], constants: Mapping[str, Any],  # noqa: ANN401
-         architecture: int) -> str:
+def dump(
+    kernel: Any, *, signature: Mapping[str, str], constants: Mapping[str, Any], architecture: int
+) -> str:
     """Compile `kernel` to TTGIR and return it in generic form.
 
     Parameters
@@ -48,8 +49,11 @@ def dump(kernel: Any, *, signature: Mapping[str, str], constants: Mapping[str, A
         If the architecture is not supported.
     """
     if architecture not in STOP_BEFORE:
-        raise InputError(f"no extraction point for sm_{architecture} (there are "
-                         f"{', '.join(f'sm_{a}' for a in STOP_BEFORE)})", path="architecture")
+        raise InputError(
+            f"no extraction point for sm_{architecture} (there are "
+            f"{', '.join(f'sm_{a}' for a in STOP_BEFORE)})",
+            path="architecture",
+        )
     triton = _import_triton()
     libtriton = importlib.import_module("triton._C.libtriton")
     compiler = importlib.import_module("triton.compiler")
@@ -61,8 +65,13 @@ def dump(kernel: Any, *, signature: Mapping[str, str], constants: Mapping[str, A
     context = libtriton.ir.context()
     libtriton.ir.load_dialects(context)
     backend.load_dialects(context)
-    module = source.make_ir(target, options, backend.get_codegen_implementation(options),
-                            backend.get_module_map(), context)
+    module = source.make_ir(
+        target,
+        options,
+        backend.get_codegen_implementation(options),
+        backend.get_module_map(),
+        context,
+    )
     module = backend.make_ttir(module, {}, options, architecture)
     with _stopped_before(libtriton, STOP_BEFORE[architecture]):
         module = backend.make_ttgir(module, {}, options, architecture)
@@ -78,23 +87,34 @@ def _import_triton() -> ModuleType:
         return importlib.import_module("triton")
     except ImportError:
         raise MissingLibraryError(
-            "Triton is not installed; install it with: pip install 'twill-gpu[triton]'") from None
+            "Triton is not installed; install it with: pip install 'twill-gpu[triton]'"
+        ) from None
 
 
 @contextlib.contextmanager
 def _stopped_before(libtriton: ModuleType, name: str) -> Iterator[None]:
     """Make every pass from `name` on do nothing, wherever Triton adds passes from."""
-    homes = [libtriton.passes.ttir, libtriton.passes.ttgpuir, libtriton.passes.common,
-             libtriton.nvidia.passes.ttnvgpuir, libtriton.nvidia.passes.hopper]
-    originals = [(home, add, getattr(home, add)) for home in homes
-                 for add in dir(home) if add.startswith("add_")]
+    homes = [
+        libtriton.passes.ttir,
+        libtriton.passes.ttgpuir,
+        libtriton.passes.common,
+        libtriton.nvidia.passes.ttnvgpuir,
+        libtriton.nvidia.passes.hopper,
+    ]
+    originals = [
+        (home, add, getattr(home, add))
+        for home in homes
+        for add in dir(home)
+        if add.startswith("add_")
+    ]
     stopped = False
 
-    def gated(add: str, original: Any) -> Any:  # noqa: ANN401
-        def wrapper(*arguments: Any, **keywords: Any) -> Any:  # noqa: ANN401
+    def gated(add: str, original: Any) -> Any:
+        def wrapper(*arguments: Any, **keywords: Any) -> Any:
             nonlocal stopped
             stopped = stopped or add == name
             return None if stopped else original(*arguments, **keywords)
+
         return wrapper
 
     for home, add, original in originals:
@@ -106,12 +126,12 @@ def _stopped_before(libtriton: ModuleType, name: str) -> Iterator[None]:
             setattr(home, add, original)
 
 
-def _annotate(libtriton: ModuleType, module: Any) -> None:  # noqa: ANN401
+def _annotate(libtriton: ModuleType, module: Any) -> None:
     gluon = importlib.import_module("triton._C.libtriton.gluon_ir")
     builder = libtriton.ir.builder(module.context)
     layouts = gluon.GluonOpBuilder(module.context)
 
-    def visit(operation: Any) -> None:  # noqa: ANN401
+    def visit(operation: Any) -> None:
         if not operation.get_num_results():
             return
         result = operation.get_result(0)
@@ -136,9 +156,9 @@ def _source_of(location: str) -> tuple[str, str]:
     return (name[1] if name else ""), where
 
 
-def _generic_form(libtriton: ModuleType, module: Any) -> str:  # noqa: ANN401
+def _generic_form(libtriton: ModuleType, module: Any) -> str:
     """Print in generic form: MLIR does so for a module that does not verify."""
     builder = libtriton.ir.builder(module.context)
     module.set_attr("llvm.data_layout", builder.get_int32_attr(1))
     text: str = module.str_nodebug()
-    return text.replace('llvm.data_layout = 1 : i32, ', "").rstrip() + "\n"
+    return text.replace("llvm.data_layout = 1 : i32, ", "").rstrip() + "\n"

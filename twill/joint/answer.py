@@ -50,8 +50,10 @@ class Assignment:
         problem : Problem
             The problem that it solves.
         """
-        return sum(edge.transferable and self.group[edge.producer] != self.group[edge.consumer]
-                   for edge in problem.edges)
+        return sum(
+            edge.transferable and self.group[edge.producer] != self.group[edge.consumer]
+            for edge in problem.edges
+        )
 
     def slack(self, problem: Problem, interval: int) -> int | None:
         """Return the least time between a completion and its blocking consumer's issue.
@@ -71,8 +73,9 @@ class Assignment:
             crosses = self.group[edge.producer] != self.group[edge.consumer]
             if edge.streaming or not (edge.blocking or crosses):
                 continue
-            distance = self.start[edge.consumer] + edge.distance * interval \
-                - self.start[edge.producer]
+            distance = (
+                self.start[edge.consumer] + edge.distance * interval - self.start[edge.producer]
+            )
             margins.append(distance - (edge.cross_delay if crosses else edge.delay))
         return min(margins, default=None)
 
@@ -102,8 +105,14 @@ class Answer:
 class Engine(Protocol):
     """One joint system at a fixed interval, asked again and again under further limits."""
 
-    def solve(self, *, length: int | None = None, transfers: int | None = None,
-              slack: int | None = None, timeout: float | None = None) -> Answer:
+    def solve(
+        self,
+        *,
+        length: int | None = None,
+        transfers: int | None = None,
+        slack: int | None = None,
+        timeout: float | None = None,
+    ) -> Answer:
         """Search for a schedule within these limits.
 
         Parameters
@@ -129,9 +138,17 @@ class Engine(Protocol):
 class EngineFactory(Protocol):
     """Makes an engine for one interval, length and set of groups."""
 
-    def __call__(self, problem: Problem, interval: int, length: int,
-                 groups: Sequence[WarpGroup], *, families: Sequence[str] = FAMILIES,
-                 explain: bool = False, seed: int = 0) -> Engine:
+    def __call__(
+        self,
+        problem: Problem,
+        interval: int,
+        length: int,
+        groups: Sequence[WarpGroup],
+        *,
+        families: Sequence[str] = FAMILIES,
+        explain: bool = False,
+        seed: int = 0,
+    ) -> Engine:
         """Build the system.
 
         Parameters

@@ -32,9 +32,17 @@ STATED_PER_ROUND = 4
 class DifferenceEngine:
     """The joint system at one interval (see `twill.joint.answer.EngineFactory`)."""
 
-    def __init__(self, problem: Problem, interval: int, length: int,
-                 groups: Sequence[WarpGroup], *, families: Sequence[str] = FAMILIES,
-                 explain: bool = False, seed: int = 0) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        interval: int,
+        length: int,
+        groups: Sequence[WarpGroup],
+        *,
+        families: Sequence[str] = FAMILIES,
+        explain: bool = False,
+        seed: int = 0,
+    ) -> None:
         self.problem, self.interval, self.length = problem, interval, length
         self.groups = tuple(groups)
         self.families = tuple(families)
@@ -42,8 +50,11 @@ class DifferenceEngine:
         self._rounds = 0
         self._stated: set[tuple[str, int]] = set()
         self._guards: dict[str, int] = {}
-        window = [(u.index, v.index, -(length - u.cycles))
-                  for u in problem.operations for v in problem.operations]
+        window = [
+            (u.index, v.index, -(length - u.cycles))
+            for u in problem.operations
+            for v in problem.operations
+        ]
         paths = longest_paths(problem, interval, window)
         if "capacity" in families and bounds(problem).resource > interval:
             paths = None
@@ -70,8 +81,14 @@ class DifferenceEngine:
         if self._terms is not None:
             self._terms.dispose()
 
-    def solve(self, *, length: int | None = None, transfers: int | None = None,
-              slack: int | None = None, timeout: float | None = None) -> Answer:
+    def solve(
+        self,
+        *,
+        length: int | None = None,
+        transfers: int | None = None,
+        slack: int | None = None,
+        timeout: float | None = None,
+    ) -> Answer:
         """Search for a schedule within these limits (see `twill.joint.answer.Engine`)."""
         terms = self._terms
         if terms is None:
@@ -87,9 +104,11 @@ class DifferenceEngine:
             self._rounds += 1
             status = terms.check(assumptions, timeout)
             if status != "sat":
-                return Answer("unsat" if status == "unsat" else "unknown",
-                              families=self._core() if status == "unsat" else (),
-                              statistics=self._statistics())
+                return Answer(
+                    "unsat" if status == "unsat" else "unknown",
+                    families=self._core() if status == "unsat" else (),
+                    statistics=self._statistics(),
+                )
             assignment = self._read()
             if not self._state_violated(assignment):
                 return Answer("sat", assignment, statistics=self._statistics())
@@ -103,9 +122,10 @@ class DifferenceEngine:
             self._dependence()
         for family, state in (
             ("transfers", self._cross_warp_spills),
-            ("capacity", self._capacity), ("concurrency", self._concurrency),
+            ("capacity", self._capacity),
+            ("concurrency", self._concurrency),
             ("registers", self._big_registers),
-        ):  # fmt: skip
+        ):
             if family in self.families:
                 with self._checked.under(self._guards.get(family)):
                     state()
@@ -115,11 +135,17 @@ class DifferenceEngine:
         terms = self._checked
         self._on: list[dict[int, Literal]] = []
         for operation in self.problem.operations:
-            allowed = [g for g, group in enumerate(self.groups)
-                       if group.warps >= operation.warps
-                       and group.variable_latency == operation.variable_latency]
-            literals: dict[int, Literal] = {g: terms.fresh() for g in allowed} \
-                if len(allowed) > 1 else dict.fromkeys(allowed, True)
+            allowed = [
+                g
+                for g, group in enumerate(self.groups)
+                if group.warps >= operation.warps
+                and group.variable_latency == operation.variable_latency
+            ]
+            literals: dict[int, Literal] = (
+                {g: terms.fresh() for g in allowed}
+                if len(allowed) > 1
+                else dict.fromkeys(allowed, True)
+            )
             self._on.append(literals)
             terms.clause(*literals.values())
             for a, b in itertools.combinations(literals.values(), 2):
@@ -160,8 +186,10 @@ class DifferenceEngine:
         for edge in self.problem.edges:
             if edge.cross_delay > edge.delay:
                 amount = edge.cross_delay - edge.distance * self.interval
-                self._require(self.same(edge.producer, edge.consumer),
-                              self.at_least(edge.consumer, edge.producer, amount))
+                self._require(
+                    self.same(edge.producer, edge.consumer),
+                    self.at_least(edge.consumer, edge.producer, amount),
+                )
 
     def _capacity(self) -> None:
         """Two reservations that exceed a unit's capacity together never overlap, modulo I."""
@@ -180,7 +208,8 @@ class DifferenceEngine:
         for m in self._shifts(first.delay - end_v - high, end_u - second.delay - low):
             self._require(
                 self.at_least(v, u, end_u - second.delay - m * self.interval),
-                self.at_least(u, v, end_v - first.delay + m * self.interval))
+                self.at_least(u, v, end_v - first.delay + m * self.interval),
+            )
 
     def _concurrency(self) -> None:
         """Nothing of a group is being issued when one of its blocking operations starts."""
@@ -198,7 +227,8 @@ class DifferenceEngine:
                 found[edge.consumer] = [True]
             elif found[edge.consumer] != [True]:
                 found[edge.consumer].append(
-                    self._checked.negated(self.same(edge.producer, edge.consumer)))
+                    self._checked.negated(self.same(edge.producer, edge.consumer))
+                )
         return found
 
     def _keep_clear(self, v: int, o: int, span: int, wait: Literal) -> None:
@@ -209,9 +239,11 @@ class DifferenceEngine:
         low, high = terms.range_of(v, o)
         for m in self._shifts(low - span + 1, high):
             self._require(
-                terms.negated(wait), terms.negated(together),
+                terms.negated(wait),
+                terms.negated(together),
                 self.at_least(v, o, span + m * self.interval),
-                self.at_least(o, v, 1 - m * self.interval))
+                self.at_least(o, v, 1 - m * self.interval),
+            )
 
     def _big_registers(self) -> None:
         """Values that cannot share a group's registers have disjoint lifetimes there."""
@@ -223,8 +255,12 @@ class DifferenceEngine:
                 if end.operation != u.index:
                     self._require(
                         *self._unless(end),
-                        self.at_least(u.index, end.operation, end.offset
-                                      + (end.iterations - copies) * self.interval))
+                        self.at_least(
+                            u.index,
+                            end.operation,
+                            end.offset + (end.iterations - copies) * self.interval,
+                        ),
+                    )
         for u, v in itertools.combinations(wide, 2):
             if u.registers + v.registers > limit:
                 self._disjoint_lifetimes(u.index, v.index)
@@ -242,9 +278,12 @@ class DifferenceEngine:
             low_b, _ = terms.range_of(u, b.operation)
             for m in self._shifts(low_b - shift_b + 1, shift_a - low_a - 1):
                 self._require(
-                    terms.negated(together), *self._unless(a), *self._unless(b),
+                    terms.negated(together),
+                    *self._unless(a),
+                    *self._unless(b),
                     self.at_least(v, a.operation, shift_a - m * self.interval),
-                    self.at_least(u, b.operation, shift_b + m * self.interval))
+                    self.at_least(u, b.operation, shift_b + m * self.interval),
+                )
 
     # -- sums, stated where a solution violates them ------------------------------------------
 
@@ -259,8 +298,7 @@ class DifferenceEngine:
         if "capacity" in self.families:
             for unit, capacity in self.problem.capacities.items():
                 if capacity > 1:
-                    sums.append(Sum("capacity", unit, unit_occupants(self.problem, unit),
-                                    capacity))
+                    sums.append(Sum("capacity", unit, unit_occupants(self.problem, unit), capacity))
         return [entry for entry in sums if entry.occupants]
 
     def _state_violated(self, assignment: Assignment) -> bool:
@@ -283,8 +321,10 @@ class DifferenceEngine:
         starting = entry.occupants[event]
         items: list[tuple[int, Literal]] = []
         for occupant in entry.occupants:
-            for m in self._alive_shifts(occupant, starting):
-                items.append((occupant.weight, self._alive(occupant, starting, m)))
+            items.extend(
+                (occupant.weight, self._alive(occupant, starting, m))
+                for m in self._alive_shifts(occupant, starting)
+            )
         if entry.capacity is not None:
             terms.clause(terms.weighted_sum(items, entry.capacity))
             return
@@ -313,16 +353,18 @@ class DifferenceEngine:
         """Return a literal that is true if instance m of `occupant` is alive at the start."""
         terms = self._checked
         e, interval = starting.start, self.interval
-        conditions = [self.at_least(e, occupant.start,
-                                    m * interval + occupant.delay - starting.delay)]
+        conditions = [
+            self.at_least(e, occupant.start, m * interval + occupant.delay - starting.delay)
+        ]
         if occupant.group_of is not None:
             conditions.append(self.same(occupant.group_of, e))
         if occupant.apart is not None:
             conditions.append(terms.negated(self.same(*occupant.apart)))
         cases = []
         for end in occupant.ends:
-            after = self.at_least(end.operation, e, 1 + starting.delay - end.offset
-                                  - (end.iterations + m) * interval)
+            after = self.at_least(
+                end.operation, e, 1 + starting.delay - end.offset - (end.iterations + m) * interval
+            )
             cases.append([*conditions, after, *(terms.negated(x) for x in self._unless(end))])
         cases = [case for case in cases if not any(x is False for x in case)]
         if not cases:
@@ -342,21 +384,26 @@ class DifferenceEngine:
         if key not in self._limits:
             guard = self._checked.fresh()
             self._limits[key] = guard
-            state = {"length": self._limit_length, "transfers": self._limit_transfers,
-                     "slack": self._limit_slack}[kind]
+            state = {
+                "length": self._limit_length,
+                "transfers": self._limit_transfers,
+                "slack": self._limit_slack,
+            }[kind]
             with self._checked.under(guard):
                 state(amount)
         return self._limits[key]
 
     def _limit_length(self, length: int) -> None:
         for operation in self.problem.operations:
-            self._checked.clause(
-                self._checked.at_most(operation.index, length - operation.cycles))
+            self._checked.clause(self._checked.at_most(operation.index, length - operation.cycles))
 
     def _limit_transfers(self, most: int) -> None:
         terms = self._checked
-        crossing = [(1, terms.negated(self.same(e.producer, e.consumer)))
-                    for e in self.problem.edges if e.transferable]
+        crossing = [
+            (1, terms.negated(self.same(e.producer, e.consumer)))
+            for e in self.problem.edges
+            if e.transferable
+        ]
         terms.clause(terms.weighted_sum(crossing, most))
 
     def _limit_slack(self, least: int) -> None:
@@ -367,10 +414,14 @@ class DifferenceEngine:
             together = self.same(edge.producer, edge.consumer)
             shift = edge.distance * self.interval
             if edge.blocking:
-                terms.clause(terms.negated(together), self.at_least(
-                    edge.consumer, edge.producer, edge.delay + least - shift))
-            terms.clause(together, self.at_least(
-                edge.consumer, edge.producer, edge.cross_delay + least - shift))
+                terms.clause(
+                    terms.negated(together),
+                    self.at_least(edge.consumer, edge.producer, edge.delay + least - shift),
+                )
+            terms.clause(
+                together,
+                self.at_least(edge.consumer, edge.producer, edge.cross_delay + least - shift),
+            )
 
     # -- literals -----------------------------------------------------------------------------
 
@@ -437,8 +488,12 @@ class DifferenceEngine:
 
     def _read(self) -> Assignment:
         """Read the model of the last ``sat``."""
-        open_literals = [(v, g, int(literal)) for v, on in enumerate(self._on)
-                         for g, literal in on.items() if not isinstance(literal, bool)]
+        open_literals = [
+            (v, g, int(literal))
+            for v, on in enumerate(self._on)
+            for g, literal in on.items()
+            if not isinstance(literal, bool)
+        ]
         start, values = self._checked.model([literal for _, _, literal in open_literals])
         group = [next((g for g, literal in on.items() if literal is True), -1) for on in self._on]
         for (v, g, _), value in zip(open_literals, values, strict=True):
@@ -450,13 +505,23 @@ class DifferenceEngine:
         if not self._guards:
             return ()
         needed = set(self._checked.core())
-        return ("dependence", *(family for family, guard in self._guards.items()
-                                if guard in needed and family != "dependence"))
+        return (
+            "dependence",
+            *(
+                family
+                for family, guard in self._guards.items()
+                if guard in needed and family != "dependence"
+            ),
+        )
 
     def _statistics(self) -> dict[str, int]:
         atoms, clauses = self._checked.size
-        return {"rounds": self._rounds, "atoms": atoms, "clauses": clauses,
-                "sums": len(self._stated)}
+        return {
+            "rounds": self._rounds,
+            "atoms": atoms,
+            "clauses": clauses,
+            "sums": len(self._stated),
+        }
 
     def _any(self, literals: list[Literal]) -> Literal:
         if any(x is True for x in literals):

@@ -33,8 +33,9 @@ class WarpGroup:
     live_limit: int
 
 
-def configurations(problem: Problem, most_groups: int | None = None
-                   ) -> Iterator[tuple[WarpGroup, ...]]:
+def configurations(
+    problem: Problem, most_groups: int | None = None
+) -> Iterator[tuple[WarpGroup, ...]]:
     """Yield the sets of warp groups to try, fewest groups first.
 
     Groups of equal width share what the register file holds equally. A width is used only if it
@@ -53,8 +54,9 @@ def configurations(problem: Problem, most_groups: int | None = None
     for counts in sorted(choices, key=lambda c: (sum(c), c)):
         if not sum(counts) or (most_groups is not None and sum(counts) > most_groups):
             continue
-        widths = [width for (width, _), count in zip(pools, counts, strict=True)
-                  for _ in range(count)]
+        widths = [
+            width for (width, _), count in zip(pools, counts, strict=True) for _ in range(count)
+        ]
         needed = max((o.warps for o in problem.operations if not o.variable_latency), default=0)
         if widths and max(widths) < needed:
             continue
@@ -81,18 +83,25 @@ def _pools(problem: Problem, loaders: list[int]) -> list[tuple[int, int]]:
     available = {pool.warps: pool.count for pool in problem.machine.groups}
     for width in loaders:
         available[width] -= 1
-    used = {min(width for width in available if width >= operation.warps)
-            for operation in problem.operations if not operation.variable_latency}
+    used = {
+        min(width for width in available if width >= operation.warps)
+        for operation in problem.operations
+        if not operation.variable_latency
+    }
     return sorted((width, available[width]) for width in used if available[width] > 0)
 
 
-def _with_registers(problem: Problem, loaders: list[int], widths: list[int]
-                    ) -> tuple[WarpGroup, ...] | None:
+def _with_registers(
+    problem: Problem, loaders: list[int], widths: list[int]
+) -> tuple[WarpGroup, ...] | None:
     """Hand out the register file, or return None if it cannot hold these groups."""
     file = problem.registers
     if file is None:
-        return tuple(WarpGroup(width, variable, 0, UNLIMITED)
-                     for variable, some in ((True, loaders), (False, widths)) for width in some)
+        return tuple(
+            WarpGroup(width, variable, 0, UNLIMITED)
+            for variable, some in ((True, loaders), (False, widths))
+            for width in some
+        )
     small = [width for width in [*loaders, *widths] if width < file.warps]
     small_blocks = -(-sum(small) // file.warps)
     blocks = sum(width // file.warps for width in [*loaders, *widths] if width >= file.warps)
@@ -107,5 +116,7 @@ def _with_registers(problem: Problem, loaders: list[int], widths: list[int]
         live = min(allocation, file.limit) - file.reserve
         return WarpGroup(width, variable, allocation, live)
 
-    return (*(group(width, variable=True) for width in loaders),
-            *(group(width, variable=False) for width in widths))
+    return (
+        *(group(width, variable=True) for width in loaders),
+        *(group(width, variable=False) for width in widths),
+    )

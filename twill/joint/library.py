@@ -57,11 +57,11 @@ def bundled_library() -> str | None:
 
 
 @contextlib.contextmanager
-def _found_as(name: str, path: str) -> Iterator[None]:
+def _found_as(library: str, path: str) -> Iterator[None]:
     original = ctypes.util.find_library
 
-    def find_library(wanted: str) -> str | None:
-        return path if wanted == name else original(wanted)
+    def find_library(name: str) -> str | None:
+        return path if name == library else original(name)
 
     ctypes.util.find_library = find_library
     try:

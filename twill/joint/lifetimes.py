@@ -69,21 +69,35 @@ def register_occupants(problem: Problem) -> list[Occupant]:
     for operation in problem.operations:
         v = operation.index
         if operation.registers:
-            occupants.append(Occupant(
-                operation.name, operation.registers, v, register_ends(problem, v), v))
+            occupants.append(
+                Occupant(operation.name, operation.registers, v, register_ends(problem, v), v)
+            )
         if operation.working_set:
-            occupants.append(Occupant(f"working set of {operation.name}", operation.working_set,
-                                      v, (Moment(v, operation.cycles),), v))
+            occupants.append(
+                Occupant(
+                    f"working set of {operation.name}",
+                    operation.working_set,
+                    v,
+                    (Moment(v, operation.cycles),),
+                    v,
+                )
+            )
     if problem.rules == "paper":
         return occupants
     for edge in problem.edges:
         if edge.transferable and edge.hold:
             producer = problem.operations[edge.producer]
             consumer = problem.operations[edge.consumer]
-            occupants.append(Occupant(
-                f"copy of {producer.name} for {consumer.name}", producer.registers, edge.consumer,
-                (Moment(edge.consumer, edge.hold),), edge.consumer,
-                apart=(edge.producer, edge.consumer)))
+            occupants.append(
+                Occupant(
+                    f"copy of {producer.name} for {consumer.name}",
+                    producer.registers,
+                    edge.consumer,
+                    (Moment(edge.consumer, edge.hold),),
+                    edge.consumer,
+                    apart=(edge.producer, edge.consumer),
+                )
+            )
     return occupants
 
 
@@ -129,13 +143,17 @@ def memory_occupants(problem: Problem, memory: str) -> list[Occupant]:
     for operation in problem.operations:
         v = operation.index
         if operation.memory == memory:
-            occupants.append(Occupant(operation.name, operation.footprint, v,
-                                      memory_ends(problem, v), None))
+            occupants.append(
+                Occupant(operation.name, operation.footprint, v, memory_ends(problem, v), None)
+            )
         if memory == "smem" and operation.registers and problem.consumers[v]:
-            staged = tuple(Moment(edge.consumer, 0, edge.distance, apart=(v, edge.consumer))
-                           for edge in problem.consumers[v])
-            occupants.append(Occupant(f"transfer of {operation.name}", operation.transfer_bytes,
-                                      v, staged, None))
+            staged = tuple(
+                Moment(edge.consumer, 0, edge.distance, apart=(v, edge.consumer))
+                for edge in problem.consumers[v]
+            )
+            occupants.append(
+                Occupant(f"transfer of {operation.name}", operation.transfer_bytes, v, staged, None)
+            )
     return occupants
 
 
@@ -164,10 +182,19 @@ def unit_occupants(problem: Problem, unit: str) -> list[Occupant]:
     unit : str
         The unit.
     """
-    return [Occupant(operation.name, r.count, operation.index,
-                     (Moment(operation.index, r.start + r.length),), None, delay=r.start)
-            for operation in problem.operations
-            for r in operation.reservations if r.unit == unit]
+    return [
+        Occupant(
+            operation.name,
+            r.count,
+            operation.index,
+            (Moment(operation.index, r.start + r.length),),
+            None,
+            delay=r.start,
+        )
+        for operation in problem.operations
+        for r in operation.reservations
+        if r.unit == unit
+    ]
 
 
 def _read(edge: Edge, same: tuple[int, int] | None = None) -> Moment:

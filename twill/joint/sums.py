@@ -73,8 +73,11 @@ def lifetime(occupant: Occupant, interval: int, assignment: Assignment) -> tuple
     if occupant.apart is not None and group[occupant.apart[0]] == group[occupant.apart[1]]:
         return None
     start = assignment.start[occupant.start] + occupant.delay
-    ends = [assignment.start[end.operation] + end.offset + end.iterations * interval
-            for end in occupant.ends if _counts(end, assignment)]
+    ends = [
+        assignment.start[end.operation] + end.offset + end.iterations * interval
+        for end in occupant.ends
+        if _counts(end, assignment)
+    ]
     end = max(ends, default=start)
     return (start, end) if end > start else None
 
@@ -103,8 +106,14 @@ def _counts(end: Moment, assignment: Assignment) -> bool:
     return True
 
 
-def _demand(problem: Problem, interval: int, entry: Sum, starting: Occupant, time: int,
-            assignment: Assignment) -> tuple[int, int]:
+def _demand(
+    problem: Problem,
+    interval: int,
+    entry: Sum,
+    starting: Occupant,
+    time: int,
+    assignment: Assignment,
+) -> tuple[int, int]:
     place = assignment.group[starting.start]
     total = 0
     for occupant in entry.occupants:

@@ -39,8 +39,9 @@ class Terms:
         self._types, self._terms = self._yices.Types, self._yices.Terms
         self._integer = self._types.int_type()
         self._boolean = self._types.bool_type()
-        self._variables = [self._terms.new_uninterpreted_term(self._integer, name)
-                           for name in names]
+        self._variables = [
+            self._terms.new_uninterpreted_term(self._integer, name) for name in names
+        ]
         self._paths = [[int(x) for x in row] for row in paths]
         config = self._yices.Config()
         config.default_config_for_logic("QF_IDL")
@@ -142,7 +143,9 @@ class Terms:
         """
         variable = self._variables[v]
         self._context.assert_formula(self._terms.arith_geq_atom(variable, self._terms.integer(low)))
-        self._context.assert_formula(self._terms.arith_leq_atom(variable, self._terms.integer(high)))
+        self._context.assert_formula(
+            self._terms.arith_leq_atom(variable, self._terms.integer(high))
+        )
 
     def at_most(self, v: int, high: int) -> int:
         """Return the term M(v) <= high.
@@ -210,8 +213,10 @@ class Terms:
             The bound.
         """
         limit -= sum(weight for weight, literal in items if literal is True)
-        open_items = sorted(((weight, int(literal)) for weight, literal in items
-                             if not isinstance(literal, bool)), reverse=True)
+        open_items = sorted(
+            ((weight, int(literal)) for weight, literal in items if not isinstance(literal, bool)),
+            reverse=True,
+        )
         rest = [0]
         for weight, _ in reversed(open_items):
             rest.append(rest[-1] + weight)
@@ -283,8 +288,10 @@ class Terms:
         """
         model = self._yices.Model.from_context(self._context, 1)
         try:
-            return ([int(model.get_integer_value(variable)) for variable in self._variables],
-                    [bool(model.get_bool_value(term)) for term in literals])
+            return (
+                [int(model.get_integer_value(variable)) for variable in self._variables],
+                [bool(model.get_bool_value(term)) for term in literals],
+            )
         finally:
             model.dispose()
 
@@ -293,5 +300,6 @@ class Terms:
         if key not in self._atoms:
             difference = self._terms.sub(self._variables[v], self._variables[u])
             self._atoms[key] = int(
-                self._terms.arith_geq_atom(difference, self._terms.integer(amount)))
+                self._terms.arith_geq_atom(difference, self._terms.integer(amount))
+            )
         return self._atoms[key]

@@ -8,12 +8,12 @@ from xdsl.ir import Operation as IrOperation
 from xdsl.ir import SSAValue
 
 from twill.artifacts.base import read_bytes
+from twill.artifacts.loop import Dependence, Folded, Invariant, Loop, Operation, Origin, Tile
 from twill.errors import InputError, RefusedError
 from twill.frontends.ttgir.graph import CONTROL_FLOW, BodyGraph, Use, body_graph, fold
 from twill.frontends.ttgir.kinds import ELEMENTWISE, VIEWS, combine_of, is_free, kind_of
 from twill.frontends.ttgir.layouts import sharing
 from twill.frontends.ttgir.reader import Dump, integer, name_of, string
-from twill.artifacts.loop import Dependence, Folded, Invariant, Loop, Operation, Origin, Tile
 
 ACCUMULATOR = 2
 TMA_WARPS = 1
@@ -67,15 +67,20 @@ def extract(text: str, *, file: str = "", name: str | None = None) -> Loop:
 
 
 def _only_loop(dump: Dump) -> IrOperation:
-    inner = [loop for loop in dump.loops()
-             if not any(name_of(o) == "scf.for" for o in loop.walk() if o is not loop)]
+    inner = [
+        loop
+        for loop in dump.loops()
+        if not any(name_of(o) == "scf.for" for o in loop.walk() if o is not loop)
+    ]
     if not inner:
         raise RefusedError(f"{dump.file or 'dump'}: there is no loop")
     with_products = [loop for loop in inner if any(kind_of(o) == "mma" for o in loop.walk())]
     candidates = with_products or inner
     if len(candidates) > 1:
-        raise RefusedError(f"{dump.file or 'dump'}: there are {len(candidates)} innermost loops "
-                           f"to choose from; {', '.join(CONTROL_FLOW[:1])} must occur once")
+        raise RefusedError(
+            f"{dump.file or 'dump'}: there are {len(candidates)} innermost loops "
+            f"to choose from; {', '.join(CONTROL_FLOW[:1])} must occur once"
+        )
     return candidates[0]
 
 
@@ -101,18 +106,24 @@ class _Extraction:
     def loop(self, name: str | None) -> Loop:
         fused = {fusion.allocation for fusion in self.fusions}
         operations = tuple(self._operation(i) for i in self.kept if i not in fused)
-        return Loop.model_validate({
-            "name": name or self.dump.kernel,
-            "operations": operations,
-            "dependences": tuple(self._dependences()),
-            "invariants": tuple(self._invariants()),
-            "folded": tuple(self._folded()),
-            "origin": Origin(
-                kernel=self.dump.kernel, architecture=self.dump.architecture,
-                compiler=self.dump.compiler,
-                nodes_as_written=len(self.body), edges_as_written=len(self.graph.edges),
-                nodes_after_folding=len(self.kept), edges_after_folding=len(self.folded_uses)),
-        })  # fmt: skip
+        return Loop.model_validate(
+            {
+                "name": name or self.dump.kernel,
+                "operations": operations,
+                "dependences": tuple(self._dependences()),
+                "invariants": tuple(self._invariants()),
+                "folded": tuple(self._folded()),
+                "origin": Origin(
+                    kernel=self.dump.kernel,
+                    architecture=self.dump.architecture,
+                    compiler=self.dump.compiler,
+                    nodes_as_written=len(self.body),
+                    edges_as_written=len(self.graph.edges),
+                    nodes_after_folding=len(self.kept),
+                    edges_after_folding=len(self.folded_uses),
+                ),
+            }
+        )
 
     def _fusions(self) -> list[_Fusion]:
         """TMA writes shared memory, so the allocation of a loaded tile is no work of its own."""
@@ -124,7 +135,8 @@ class _Extraction:
             if name_of(consumer) != "ttg.local_alloc" or use.distance:
                 raise RefusedError(
                     f"{self.dump.file or 'dump'}: the tile loaded at {self._place(producer)} is "
-                    "read in registers; only loads into shared memory can be scheduled")
+                    "read in registers; only loads into shared memory can be scheduled"
+                )
             found.append(_Fusion(use.producer, use.consumer))
         return found
 
@@ -162,15 +174,18 @@ class _Extraction:
         kind = kind_of(operation)
         allocation = next((f.allocation for f in self.fusions if f.load == i), None)
         shown = self.body[allocation] if allocation is not None else operation
-        return Operation.model_validate({
-            "name": self.names[i], "kind": kind,
-            "warps": TMA_WARPS if kind == "load" else self.dump.warps,
-            "operands": () if kind == "load" else tuple(self._operands(operation)),
-            "result": self._tile(shown.results[0]) if shown.results else None,
-            "elementwise": kind in ELEMENTWISE,
-            "attributes": self._attributes(operation, kind),
-            "location": string(operation, "sched.location"),
-        })  # fmt: skip
+        return Operation.model_validate(
+            {
+                "name": self.names[i],
+                "kind": kind,
+                "warps": TMA_WARPS if kind == "load" else self.dump.warps,
+                "operands": () if kind == "load" else tuple(self._operands(operation)),
+                "result": self._tile(shown.results[0]) if shown.results else None,
+                "elementwise": kind in ELEMENTWISE,
+                "attributes": self._attributes(operation, kind),
+                "location": string(operation, "sched.location"),
+            }
+        )
 
     def _tile(self, value: SSAValue) -> Tile | None:
         return self.dump.type_of(value).tile()
@@ -200,9 +215,15 @@ class _Extraction:
         for use in self.folded_uses:
             if use.consumer in allocations:
                 continue
-            found.append(Dependence(
-                producer=self.names[use.producer], consumer=self.names[use.consumer],
-                distance=use.distance, operand=use.operand, in_place=self._in_place(use)))
+            found.append(
+                Dependence(
+                    producer=self.names[use.producer],
+                    consumer=self.names[use.consumer],
+                    distance=use.distance,
+                    operand=use.operand,
+                    in_place=self._in_place(use),
+                )
+            )
         return found
 
     def _in_place(self, use: Use) -> bool:
@@ -218,10 +239,13 @@ class _Extraction:
                 if tile is None or not tile.shape or not _is_stored(root):
                     continue
                 found.setdefault(root, set()).update(self._users(i))
-        return [Invariant(name=self._outside_name(root, number), tile=tile,
-                          used_by=tuple(sorted(users)))
-                for number, (root, users) in enumerate(found.items())
-                if (tile := self._tile(root)) is not None]
+        return [
+            Invariant(
+                name=self._outside_name(root, number), tile=tile, used_by=tuple(sorted(users))
+            )
+            for number, (root, users) in enumerate(found.items())
+            if (tile := self._tile(root)) is not None
+        ]
 
     def _users(self, i: int) -> set[str]:
         """Names of the operations that read what node i reads, through free nodes."""
@@ -239,10 +263,22 @@ class _Extraction:
         return hint or value.name_hint or f"invariant{number}"
 
     def _folded(self) -> list[Folded]:
-        records = [Folded(name=self._free_name(i), kind=name_of(self.body[i]),
-                          into=tuple(sorted(self._users(i)))) for i in sorted(self.free)]
-        records += [Folded(name=self._free_name(f.allocation), kind="ttg.local_alloc",
-                           into=(self.names[f.load],)) for f in self.fusions]
+        records = [
+            Folded(
+                name=self._free_name(i),
+                kind=name_of(self.body[i]),
+                into=tuple(sorted(self._users(i))),
+            )
+            for i in sorted(self.free)
+        ]
+        records += [
+            Folded(
+                name=self._free_name(f.allocation),
+                kind="ttg.local_alloc",
+                into=(self.names[f.load],),
+            )
+            for f in self.fusions
+        ]
         return records
 
     def _free_name(self, i: int) -> str:
@@ -262,5 +298,7 @@ def _root(value: SSAValue) -> SSAValue:
 def _is_stored(value: SSAValue) -> bool:
     """Return whether a value from outside really occupies memory: constants do not."""
     owner = value.owner
-    return not isinstance(owner, IrOperation) or name_of(owner) not in ("arith.constant",
-                                                                       "tt.make_range")
+    return not isinstance(owner, IrOperation) or name_of(owner) not in (
+        "arith.constant",
+        "tt.make_range",
+    )

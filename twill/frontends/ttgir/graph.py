@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
@@ -66,45 +66,63 @@ def body_graph(loop: Operation, file: str = "") -> BodyGraph:
     """
     block = loop.regions[0].blocks[0]
     *operations, terminator = block.ops
-    carried = list(block.args)[1:]
-    yielded = list(terminator.operands)
-    position = {operation: index for index, operation in enumerate(operations)}
     for operation in operations:
-        if name_of(operation) in CONTROL_FLOW:
-            where = string(operation, "sched.location")
-            raise RefusedError(
-                f"{file or 'dump'}: the loop body contains {name_of(operation)}"
-                f"{f' at {where}' if where else ''}; only singly-nested loops without inner "
-                "control flow can be scheduled")
+        _refuse_control_flow(operation, file)
+    origins = _Origins(operations, list(block.args)[1:], list(terminator.operands), file)
+    found: dict[tuple[int, int, int], Use] = {}
+    outside: dict[int, dict[int, SSAValue]] = {}
+    for consumer, operation in enumerate(operations):
+        for operand, value in enumerate(uses(operation)):
+            source = origins.of(value)
+            if isinstance(source, tuple):
+                producer, distance = source
+                use = Use(producer, consumer, distance, operand)
+                found.setdefault((producer, consumer, distance), use)
+            else:
+                outside.setdefault(consumer, {})[operand] = source
+    return BodyGraph(operations, sorted(found.values()), outside)
 
-    def origin(value: SSAValue) -> tuple[int, int] | SSAValue:
+
+def _refuse_control_flow(operation: Operation, file: str) -> None:
+    if name_of(operation) in CONTROL_FLOW:
+        where = string(operation, "sched.location")
+        raise RefusedError(
+            f"{file or 'dump'}: the loop body contains {name_of(operation)}"
+            f"{f' at {where}' if where else ''}; only singly-nested loops without inner "
+            "control flow can be scheduled"
+        )
+
+
+class _Origins:
+    """Where the values that a loop body reads come from."""
+
+    def __init__(
+        self,
+        operations: Sequence[Operation],
+        carried: Sequence[SSAValue],
+        yielded: Sequence[SSAValue],
+        file: str,
+    ) -> None:
+        self._position = {operation: index for index, operation in enumerate(operations)}
+        self._following = dict(zip(carried, yielded, strict=True))
+        self._file = file
+
+    def of(self, value: SSAValue) -> tuple[int, int] | SSAValue:
         """Return (node, iterations ago), or the value if it comes from outside."""
         for hops in range(MOST_HOPS):
-            if value in carried:
-                following = yielded[carried.index(value)]
+            if value in self._following:
+                following = self._following[value]
                 if following is value:
                     return value
                 value = following
                 continue
             owner = value.owner
-            if isinstance(owner, Operation) and owner in position:
-                return position[owner], hops
+            if isinstance(owner, Operation) and owner in self._position:
+                return self._position[owner], hops
             return value
-        raise RefusedError(f"{file or 'dump'}: a value is carried over more than {MOST_HOPS} "
-                           "iterations")
-
-    found: dict[tuple[int, int, int], Use] = {}
-    outside: dict[int, dict[int, SSAValue]] = {}
-    for consumer, operation in enumerate(operations):
-        for operand, value in enumerate(uses(operation)):
-            source = origin(value)
-            if isinstance(source, tuple):
-                producer, distance = source
-                found.setdefault((producer, consumer, distance),
-                                 Use(producer, consumer, distance, operand))
-            else:
-                outside.setdefault(consumer, {})[operand] = source
-    return BodyGraph(operations, sorted(found.values()), outside)
+        raise RefusedError(
+            f"{self._file or 'dump'}: a value is carried over more than {MOST_HOPS} iterations"
+        )
 
 
 def fold(graph: BodyGraph, free: set[int]) -> list[Use]:

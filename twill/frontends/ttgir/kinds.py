@@ -29,19 +29,46 @@ KINDS = {
     "math.rsqrt": "rsqrt",
 }
 COMBINES = {
-    "arith.maxnumf": "max", "arith.maximumf": "max", "arith.minnumf": "min",
-    "arith.minimumf": "min", "arith.addf": "add",
-}  # fmt: skip
+    "arith.maxnumf": "max",
+    "arith.maximumf": "max",
+    "arith.minnumf": "min",
+    "arith.minimumf": "min",
+    "arith.addf": "add",
+}
 
 # Views, relabelled layouts and index arithmetic: no instruction, or one that is not worth a node.
-VIEWS = frozenset({
-    "tt.expand_dims", "tt.broadcast", "tt.splat", "tt.trans", "tt.reshape", "tt.make_range",
-    "tt.addptr", "ttg.memdesc_trans", "ttg.memdesc_index", "ttg.memdesc_subslice",
-    "ttg.memdesc_reshape", "ttg.memdesc_reinterpret",
-})  # fmt: skip
-ELEMENTWISE = frozenset({
-    "mul", "add", "sub", "fma", "max", "min", "compare", "select", "cast", "exp2", "log2", "rsqrt",
-})  # fmt: skip
+VIEWS = frozenset(
+    {
+        "tt.expand_dims",
+        "tt.broadcast",
+        "tt.splat",
+        "tt.trans",
+        "tt.reshape",
+        "tt.make_range",
+        "tt.addptr",
+        "ttg.memdesc_trans",
+        "ttg.memdesc_index",
+        "ttg.memdesc_subslice",
+        "ttg.memdesc_reshape",
+        "ttg.memdesc_reinterpret",
+    }
+)
+ELEMENTWISE = frozenset(
+    {
+        "mul",
+        "add",
+        "sub",
+        "fma",
+        "max",
+        "min",
+        "compare",
+        "select",
+        "cast",
+        "exp2",
+        "log2",
+        "rsqrt",
+    }
+)
 
 
 def is_free(dump: Dump, operation: Operation) -> bool:

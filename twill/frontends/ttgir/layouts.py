@@ -93,21 +93,29 @@ def elements_per_thread(layout: Layout, shape: tuple[int, ...]) -> int | None:
 def _per_dimension(layout: Layout, shape: tuple[int, ...]) -> list[int] | None:
     p = layout.parameters
     if layout.name == "blocked":
-        return [size * -(-extent // (size * lanes * warps)) for extent, size, lanes, warps in zip(
-            shape, p["sizePerThread"], p["threadsPerWarp"], p["warpsPerCTA"], strict=True)]
+        return [
+            size * -(-extent // (size * lanes * warps))
+            for extent, size, lanes, warps in zip(
+                shape, p["sizePerThread"], p["threadsPerWarp"], p["warpsPerCTA"], strict=True
+            )
+        ]
     if layout.name == "nvidia_mma":
         width = p["instrShape"][1]
         rows = MMA_ROWS_PER_THREAD * -(-shape[-2] // (MMA_ROWS * p["warpsPerCTA"][-2]))
-        return [*([1] * (len(shape) - 2)), rows,
-                width // QUAD * -(-shape[-1] // (width * p["warpsPerCTA"][-1]))]
+        return [
+            *([1] * (len(shape) - 2)),
+            rows,
+            width // QUAD * -(-shape[-1] // (width * p["warpsPerCTA"][-1])),
+        ]
     if layout.name == "slice":
         whole = list(shape)
         whole.insert(p["dim"], 1)
         counts = _per_dimension(p["parent"], tuple(whole))
-        return None if counts is None else counts[:p["dim"]] + counts[p["dim"] + 1:]
+        return None if counts is None else counts[: p["dim"]] + counts[p["dim"] + 1 :]
     if layout.name == "dot_op" and p["opIdx"] == 0 and p["parent"].name == "nvidia_mma":
-        rows = MMA_ROWS_PER_THREAD * -(-shape[-2] // (MMA_ROWS * p["parent"].parameters
-                                                      ["warpsPerCTA"][-2]))
+        rows = MMA_ROWS_PER_THREAD * -(
+            -shape[-2] // (MMA_ROWS * p["parent"].parameters["warpsPerCTA"][-2])
+        )
         return [rows, -(-shape[-1] // QUAD)]
     if layout.name == "linear":
         return [2 ** sum(basis[d] != 0 for basis in p["register"]) for d in range(len(shape))]
@@ -134,6 +142,8 @@ def sharing(layout: Layout, axis: int) -> tuple[int, int] | None:
     if layout.name == "slice":
         return sharing(p["parent"], axis if axis < p["dim"] else axis + 1)
     if layout.name == "linear":
-        return (2 ** sum(basis[axis] != 0 for basis in p["lane"]),
-                2 ** sum(basis[axis] != 0 for basis in p["warp"]))
+        return (
+            2 ** sum(basis[axis] != 0 for basis in p["lane"]),
+            2 ** sum(basis[axis] != 0 for basis in p["warp"]),
+        )
     return None

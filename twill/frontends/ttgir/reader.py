@@ -13,9 +13,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
+from twill.artifacts.loop import ELEMENT_BITS, Tile
 from twill.errors import InputError, short
 from twill.frontends.ttgir.layouts import Layout, elements_per_thread, parse_layout
-from twill.artifacts.loop import ELEMENT_BITS, Tile
 
 _ALIAS_LINE = re.compile(r"^(#[A-Za-z_]\w*) = (#.*)$", re.MULTILINE)
 _ALIAS_USE = re.compile(r"#[A-Za-z_]\w*(?![\w.<])")
@@ -53,8 +53,14 @@ class Type:
         if self.dtype not in ELEMENT_BITS:
             return None
         spread = elements_per_thread(self.layout, self.shape) if self.layout else None
-        return Tile.model_validate({"shape": self.shape, "dtype": self.dtype,
-                                    "memory": self.memory, "elements_per_thread": spread})
+        return Tile.model_validate(
+            {
+                "shape": self.shape,
+                "dtype": self.dtype,
+                "memory": self.memory,
+                "elements_per_thread": spread,
+            }
+        )
 
 
 class Dump:
@@ -82,11 +88,20 @@ class Dump:
         context.load_dialect(Builtin)
         try:
             self._module: Operation = Parser(context, text, name=file or "dump").parse_module()
-        except (ParseError, RecursionError, KeyError, IndexError, ValueError, AssertionError,
-                TypeError, AttributeError) as error:
+        except (
+            ParseError,
+            RecursionError,
+            KeyError,
+            IndexError,
+            ValueError,
+            AssertionError,
+            TypeError,
+            AttributeError,
+        ) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
-            raise InputError(f"not a TTGIR dump in MLIR's generic form: {short(reason, 200)}",
-                             file=file) from None
+            raise InputError(
+                f"not a TTGIR dump in MLIR's generic form: {short(reason, 200)}", file=file
+            ) from None
 
     @property
     def architecture(self) -> str | None:
@@ -154,7 +169,7 @@ def name_of(operation: Operation) -> str:
     return str(unregistered.data) if unregistered is not None else operation.name
 
 
-def attribute(operation: Operation, key: str) -> Any:  # noqa: ANN401
+def attribute(operation: Operation, key: str) -> Any:
     """Return an attribute or property of an operation, or None.
 
     Parameters
@@ -204,10 +219,15 @@ def uses(operation: Operation) -> Iterator[SSAValue]:
     operation : Operation
         The operation.
     """
-    inside = {result for inner in operation.walk() if inner is not operation
-              for result in inner.results}
-    inside |= {argument for region in operation.regions for block in region.blocks
-               for argument in block.args}
+    inside = {
+        result for inner in operation.walk() if inner is not operation for result in inner.results
+    }
+    inside |= {
+        argument
+        for region in operation.regions
+        for block in region.blocks
+        for argument in block.args
+    }
     yield from operation.operands
     for inner in operation.walk():
         if inner is not operation:

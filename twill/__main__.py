@@ -1,0 +1,5 @@
+"""``python -m twill`` is the command ``twill``."""
+
+from twill.cli import main
+
+main()

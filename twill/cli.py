@@ -1,0 +1,210 @@
+"""The command ``twill``."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from twill.console import command, progress, say, table
+
+app = typer.Typer(
+    name="twill",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Provably optimal software pipelines and warp specializations for tensor core GPUs.",
+)
+machine_app = typer.Typer(no_args_is_help=True, help="Machines to schedule for.")
+loop_app = typer.Typer(no_args_is_help=True, help="Loops to schedule.")
+app.add_typer(machine_app, name="machine")
+app.add_typer(loop_app, name="loop")
+
+
+class TimeMode(StrEnum):
+    """Unit of time of a schedule."""
+
+    EXACT = "exact"
+    NORMALIZED = "normalized"
+
+
+class RulesName(StrEnum):
+    """Reading of the concurrency and release rules."""
+
+    ISSUE = "issue"
+    PAPER = "paper"
+
+
+class EngineName(StrEnum):
+    """Who solves the joint system."""
+
+    DIFFERENCE = "difference"
+    CPSAT = "cpsat"
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def _version(show: bool) -> None:  # noqa: FBT001 - typer's callback
+    if show:
+        import twill
+
+        say(f"twill {twill.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    _version_shown: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+@command
+def schedule(
+    loop: Annotated[
+        str, typer.Argument(help="A packaged name, loop.json or a TTGIR dump (.mlir).")
+    ],
+    machine: Annotated[str, typer.Option("--machine", "-m", help="A packaged name or a file.")],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Write schedule.json here.")
+    ] = None,
+    time: Annotated[
+        TimeMode, typer.Option(help="Unit of time: clock cycles, or the paper's normalized costs.")
+    ] = TimeMode.EXACT,
+    rules: Annotated[RulesName, typer.Option(help="Reading of the constraints.")] = RulesName.ISSUE,
+    engine: Annotated[
+        EngineName, typer.Option(help="Yices differences, or CP-SAT.")
+    ] = EngineName.DIFFERENCE,
+    budget: Annotated[
+        int, typer.Option(min=1, help="Normalized time: bound on the sum of costs.")
+    ] = 300,
+    most_stages: Annotated[
+        int | None, typer.Option(min=1, help="Bound on the number of stages.")
+    ] = None,
+    most_groups: Annotated[
+        int | None, typer.Option(min=1, help="Bound on the warp groups beside the one for loads.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the solver.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Find an optimal schedule and prove it."""
+    from twill.artifacts.machine import Machine
+    from twill.frontends.loops import load_loop
+    from twill.scheduler import schedule as find
+    from twill.search import Options
+    from twill.text import print_schedule, summary
+
+    with progress(f"scheduling {loop}") as report:
+        found = find(
+            load_loop(loop),
+            Machine.named(machine),
+            rules=rules.value,
+            time=time.value,
+            engine=engine.value,
+            budget=budget,
+            report=report,
+            options=Options(most_stages=most_stages, most_groups=most_groups, seed=seed),
+        )
+    if output is not None:
+        found.save(output)
+    if as_json:
+        _print_json(summary(found))
+    else:
+        print_schedule(found)
+        if output is not None:
+            say(f"wrote {output}")
+
+
+@app.command()
+@command
+def verify(
+    schedule_file: Annotated[str, typer.Argument(metavar="SCHEDULE", help="schedule.json")],
+    as_json: Json = False,
+) -> None:
+    """Check a schedule against every rule of the model; exit status 1 if one is broken."""
+    from twill.artifacts.schedule import Schedule
+    from twill.verifier import verify as check
+
+    verdict = check(Schedule.named(schedule_file))
+    if as_json:
+        _print_json(
+            {
+                "valid": verdict.valid,
+                "rules": list(verdict.rules),
+                "violations": [{"rule": v.rule, "message": v.message} for v in verdict.violations],
+            }
+        )
+    elif verdict.valid:
+        say(f"valid: {len(verdict.rules)} rules checked ({', '.join(verdict.rules)})")
+    else:
+        for violation in verdict.violations:
+            say(str(violation))
+        say(f"not valid: {len(verdict.violations)} violations")
+    if not verdict.valid:
+        raise typer.Exit(1)
+
+
+@machine_app.command("list")
+@command
+def machine_list(as_json: Json = False) -> None:
+    """List the packaged machines."""
+    from twill.artifacts.machine import Machine, packaged_machines
+
+    machines = [Machine.named(name) for name in packaged_machines()]
+    if as_json:
+        _print_json(
+            [
+                {
+                    "name": m.name,
+                    "architecture": m.architecture,
+                    "description": m.description,
+                    "hash": m.digest,
+                }
+                for m in machines
+            ]
+        )
+    else:
+        table(
+            ["machine", "architecture", "description"],
+            [[m.name, m.architecture, m.description] for m in machines],
+        )
+
+
+@loop_app.command("list")
+@command
+def loop_list(as_json: Json = False) -> None:
+    """List the packaged loops."""
+    from twill.frontends.loops import packaged_loops
+
+    loops = packaged_loops().values()
+    if as_json:
+        _print_json(
+            [
+                {"name": entry.name, "machine": entry.machine, "description": entry.description}
+                for entry in loops
+            ]
+        )
+    else:
+        table(
+            ["loop", "meant for", "description"],
+            [[entry.name, entry.machine, entry.description] for entry in loops],
+        )
+
+
+def _print_json(data: Any) -> None:
+    say(json.dumps(data, indent=1, ensure_ascii=False))
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

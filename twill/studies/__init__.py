@@ -1,0 +1,1 @@
+"""Studies that need both the scheduler and the simulator."""

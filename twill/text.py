@@ -1,0 +1,132 @@
+"""Schedules as text for people and as short JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twill.artifacts.schedule import LowerBound, Schedule
+from twill.console import say, table
+
+
+def summary(schedule: Schedule) -> dict[str, Any]:
+    """Return the main figures of a schedule as plain data.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+    """
+    proof = schedule.proof
+    interval = schedule.initiation_interval
+    return {
+        "name": schedule.name,
+        "machine": schedule.machine.name,
+        "rules": schedule.rules,
+        "time": schedule.time.mode,
+        "interval_units": interval,
+        "interval_cycles": None if interval is None else interval * schedule.time.cycles_per_unit,
+        "length": schedule.length,
+        "stages": schedule.stages,
+        "groups": [
+            {
+                "name": g.name,
+                "warps": g.warps,
+                "registers": g.registers,
+                "registers_live": g.registers_live,
+            }
+            for g in schedule.groups
+        ],
+        "pipeline_depths": schedule.pipeline_depths,
+        "start": schedule.start,
+        "assignment": schedule.assignment,
+        "proved": {} if proof is None else {entry.level: entry.proved for entry in proof.levels},
+        "levels": {} if proof is None else {entry.level: entry.value for entry in proof.levels},
+        "bound": None if proof is None else proof.bound.model_dump(exclude_none=True),
+    }
+
+
+def print_schedule(schedule: Schedule) -> None:
+    """Print the placement of every operation and what was proved.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        A solved schedule.
+    """
+    interval = schedule.initiation_interval or 1
+    order = {group.name: index for index, group in enumerate(schedule.groups)}
+    rows = []
+    for placement in sorted(
+        schedule.placements, key=lambda p: (order[p.group], (p.start or 0) % interval)
+    ):
+        operation = schedule.loop.operation(placement.operation)
+        start = placement.start or 0
+        rows.append(
+            [
+                placement.group,
+                placement.operation,
+                operation.kind,
+                str(start),
+                str(start % interval),
+                str(start // interval),
+            ]
+        )
+    table(
+        ["group", "operation", "kind", "start", "slot", "stage"],
+        rows,
+        right={"start", "slot", "stage"},
+    )
+    for group in schedule.groups:
+        registers = (
+            ""
+            if group.registers is None
+            else f", {group.registers} registers per thread ({group.registers_live} live)"
+        )
+        say(f"{group.name}: {group.warps} warp{'s' if group.warps > 1 else ''}{registers}")
+    for load, depth in schedule.pipeline_depths.items():
+        say(f"{load}: ring of {depth} slots")
+    say()
+    unit = (
+        "cycles"
+        if schedule.time.mode == "exact"
+        else f"units of {schedule.time.cycles_per_unit:.3g} cycles"
+    )
+    say(
+        f"initiation interval {schedule.initiation_interval} {unit}, length {schedule.length}, "
+        f"{schedule.stages} stages ({schedule.rules} rules)"
+    )
+    if schedule.time.mode == "normalized":
+        say(
+            f"normalization changed ratios of costs by a factor of up to "
+            f"{schedule.time.distortion:.3g}"
+        )
+    if schedule.proof is not None:
+        say(f"optimal: {why(schedule.proof.bound)}")
+        say(
+            "levels: "
+            + ", ".join(
+                f"{entry.level} {entry.value}{'' if entry.proved else ' (not proved)'}"
+                for entry in schedule.proof.levels
+            )
+        )
+
+
+def why(bound: LowerBound) -> str:
+    """Say in words why no smaller interval exists.
+
+    Parameters
+    ----------
+    bound : LowerBound
+        The recorded bound.
+    """
+    within = f"with at most {bound.most_stages} stages"
+    if bound.reason == "ResMII":
+        return f"unit {bound.unit} is busy for all {bound.value} of an iteration's interval"
+    if bound.reason == "RecMII":
+        return f"the recurrence {' -> '.join((*bound.cycle, bound.cycle[0]))} takes {bound.value}"
+    if bound.reason == "no modulo schedule":
+        return f"there is no modulo schedule at {bound.value - 1} ({bound.solver})"
+    if bound.reason == "no joint schedule":
+        because = f", because of {', '.join(bound.families)}" if bound.families else ""
+        return f"there is no joint schedule at {bound.value - 1} {within}{because} ({bound.solver})"
+    return f"not proved; the interval is at least {bound.value}"
