@@ -9,6 +9,7 @@ from functools import cached_property
 from twill.artifacts.loop import Cost, Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Issue
+from twill.errors import InputError, short
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def works(loop: Loop, machine: Machine) -> dict[str, Work]:
     machine : Machine
         The machine that executes it.
     """
-    costs = {operation.name: machine.cost(operation) for operation in loop.operations}
+    costs = {operation.name: _cost(operation, machine) for operation in loop.operations}
     reads: dict[str, dict[Read, None]] = {o.name: {} for o in loop.operations}
     for dependence in loop.dependences:
         if dependence.kind == "data":
@@ -144,6 +145,17 @@ def works(loop: Loop, machine: Machine) -> dict[str, Work]:
         )
         for operation in loop.operations
     }
+
+
+def _cost(operation: Operation, machine: Machine) -> Cost:
+    cost = machine.cost(operation)
+    for position, step in enumerate(cost.steps):
+        if step.unit not in machine.units:
+            raise InputError(
+                f"{machine.name} has no unit named {short(step.unit)}",
+                path=f"operation {operation.name}.cost.steps[{position}].unit",
+            )
+    return cost
 
 
 def _work(operation: Operation, cost: Cost, machine: Machine, reads: tuple[Read, ...]) -> Work:

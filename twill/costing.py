@@ -70,11 +70,9 @@ def static_cost(operation: Operation, machine: Machine) -> StaticCost:
     Raises
     ------
     InputError
-        If no rule applies, or a cost names a unit that the machine lacks or has too few of.
+        If no rule applies.
     """
     cost = machine.cost(operation)
-    for index, step in enumerate(cost.steps):
-        _check_step(step, f"operation {operation.name}: steps[{index}]", machine)
     if cost.asynchronous:
         reservations = [Reservation(step.unit, 0, step.cycles, step.count) for step in cost.steps]
         occupancy = max(step.cycles for step in cost.steps)
@@ -107,7 +105,16 @@ def static_costs(loop: Loop, machine: Machine) -> dict[str, StaticCost]:
         The loop.
     machine : Machine
         The machine to cost it for.
+
+    Raises
+    ------
+    InputError
+        If no rule applies, or a given cost names a unit that the machine lacks or has too few of.
     """
+    for index, operation in enumerate(loop.operations):
+        for position, step in enumerate(operation.cost.steps if operation.cost else ()):
+            path = f"operations[{index}].cost.steps[{position}]"
+            _check_step(step, path, loop.file or loop.name, machine)
     return {operation.name: static_cost(operation, machine) for operation in loop.operations}
 
 
@@ -140,17 +147,18 @@ def _issue_share(step: Step, machine: Machine) -> tuple[int, int]:
     return -(-step.instructions * EIGHTHS // FULL_RATE_SHARE), FULL_RATE_SHARE
 
 
-def _check_step(step: Step, path: str, machine: Machine) -> None:
+def _check_step(step: Step, path: str, file: str, machine: Machine) -> None:
     unit = machine.units.get(step.unit)
     if unit is None:
         raise InputError(
-            f"no unit named {short(step.unit)} (there are {', '.join(machine.units)})",
+            f"{machine.name} has no unit named {short(step.unit)} (it has "
+            f"{', '.join(machine.units)})",
             path=f"{path}.unit",
-            file=machine.name,
+            file=file,
         )
     if step.count > unit.capacity:
         raise InputError(
-            f"needs {step.count} of unit {step.unit}, which has {unit.capacity}",
+            f"needs {step.count} of unit {step.unit}, {machine.name} has {unit.capacity}",
             path=f"{path}.count",
-            file=machine.name,
+            file=file,
         )

@@ -161,6 +161,21 @@ class Problem:
         """For each edge, whether its ends can never be on one group."""
         return tuple(self.variable[e.producer] != self.variable[e.consumer] for e in self.edges)
 
+    def turn(self, u: int, v: int) -> int:
+        """Return how long after u its successor v on another group can follow on their unit.
+
+        0 if they do not share an in-order unit. Groups take turns on such a unit: v's group is
+        told when u has been issued (docs/model.md, turns).
+
+        Parameters
+        ----------
+        u, v : int
+            Operations.
+        """
+        first, second = self.operations[u], self.operations[v]
+        shared = first.in_order_unit is not None and first.in_order_unit == second.in_order_unit
+        return first.issue + self.hop if shared and self.rules == "issue" else 0
+
     def least_delay(self, position: int) -> int:
         """Return the delay of edge `position` that holds on whatever groups its ends are.
 
@@ -246,14 +261,14 @@ def check(problem: Problem) -> None:
                 f"operation {short(operation.name)} needs {operation.warps} warps, the widest warp "
                 f"group of {problem.machine.name} has {widest}",
                 path=f"operations[{position}].warps",
-                file=problem.loop.name,
+                file=problem.loop.file or problem.loop.name,
             )
         if operation.memory is not None and operation.memory not in problem.memories:
             raise InputError(
                 f"{problem.machine.name} has no {operation.memory} for the result of "
                 f"{short(operation.name)}",
                 path=f"operations[{position}].result.memory",
-                file=problem.loop.name,
+                file=problem.loop.file or problem.loop.name,
             )
 
 
@@ -265,7 +280,11 @@ class _Converter:
         self._table: Mapping[int, int] = dict(scale.costs)
 
     def __call__(self, cycles: int) -> int:
-        return cycles if self._exact or cycles == 0 else self._table[cycles]
+        if self._exact or cycles == 0:
+            return cycles
+        if cycles not in self._table:
+            raise InputError(f"no normalized cost for {cycles} cycles", path="time.costs")
+        return self._table[cycles]
 
 
 def _operation(

@@ -124,8 +124,7 @@ def realize(
         If a memory cannot hold its buffers.
     """
     problem = named.problem
-    signals = Signals(named)
-    layout = lay_out(signals)
+    signals, layout = lay_out(Signals(named))
     live = registers_live(named)
     length = max(named.start[o.index] + o.cycles for o in problem.operations)
     groups = tuple(

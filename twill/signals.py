@@ -8,6 +8,7 @@ one of the same group implies is left out.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -74,10 +75,14 @@ class Signals:
     ----------
     pipeline : Pipeline
         The schedule.
+    depths : mapping, optional
+        Ring slots of streaming loads by position, where they are not to hide the whole nominal
+        latency.
     """
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: Pipeline, depths: Mapping[int, int] | None = None) -> None:
         self.pipeline = pipeline
+        self._depths = dict(depths or {})
         self.problem = pipeline.problem
         self.interval = pipeline.interval
 
@@ -161,8 +166,11 @@ class Signals:
         else:
             ends += [r.time + self.problem.hop for r in self.releases if r.value == v]
         last = max(ends, default=origin + operation.latency)
-        hidden = operation.nominal_latency if operation.streaming else 0
-        return max(1, -(-(last - origin + hidden) // self.interval))
+        least = max(1, -(-(last - origin) // self.interval))
+        if not operation.streaming:
+            return least
+        hiding = max(1, -(-(last - origin + operation.nominal_latency) // self.interval))
+        return max(least, self._depths.get(v, hiding))
 
     def staging_slots(self, v: int) -> int:
         """Return the slots of the SMEM staging of a register value that crosses groups.

@@ -36,22 +36,54 @@ class Layout:
     depths: dict[str, int]
 
 
-def lay_out(signals: Signals) -> Layout:
+def lay_out(signals: Signals) -> tuple[Signals, Layout]:
     """Give every value its slots, and those in SMEM and TMEM addresses.
 
-    Buffers follow each other; none is shared in time.
+    Buffers follow each other; none is shared in time. Rings that do not fit as deep as hiding the
+    nominal latency asks for are made shallower, the largest first.
 
     Parameters
     ----------
     signals : Signals
         The pipeline with its slot counts.
 
+    Returns
+    -------
+    tuple of (Signals, Layout)
+        The signals with the slot counts that fit.
+
     Raises
     ------
     RefusedError
         If a memory cannot hold them.
     """
-    problem, pipeline = signals.problem, signals.pipeline
+    problem = signals.problem
+    depths = {o.index: signals.slots[o.index] for o in problem.operations if o.streaming}
+    while True:
+        layout, free = _laid_out(signals)
+        memory = next((m for m, used in free.items() if used > problem.memories[m]), None)
+        if memory is None:
+            return signals, layout
+        rings = [v for v in depths if problem.operations[v].memory == memory]
+        rings.sort(key=lambda v: -signals.slots[v] * problem.operations[v].footprint)
+        for v in rings:
+            depths[v] = signals.slots[v] - 1
+            shallower = Signals(signals.pipeline, depths)
+            if shallower.slots[v] < signals.slots[v]:
+                signals = shallower
+                break
+            depths[v] = signals.slots[v]
+        else:
+            unit = problem.machine.memories[memory].unit  # type: ignore[index]
+            raise RefusedError(
+                f"{problem.loop.name}: buffers of this schedule take {free[memory]} {unit} of "
+                f"{memory}; {problem.machine.name} has {problem.memories[memory]}"
+            )
+
+
+def _laid_out(signals: Signals) -> tuple[Layout, dict[str, int]]:
+    """Place buffers one after the other; return them and the end of each memory."""
+    problem = signals.problem
     free = dict.fromkeys(problem.memories, 0)
     fixed = []
     for invariant in problem.loop.invariants:
@@ -66,57 +98,50 @@ def lay_out(signals: Signals) -> Layout:
                     address=_place(free, tile.memory, size),
                 )
             )
-    storage: list[Storage] = []
-    for v, operation in enumerate(problem.operations):
-        slots = signals.slots[v]
-        if operation.registers:
-            storage.append(
-                Storage(
-                    value=operation.name,
-                    memory="registers",
-                    group=pipeline.place[v],
-                    slots=slots,
-                    size=operation.registers,
-                )
-            )
-        elif operation.memory is not None:
-            address = _place(
-                free, operation.memory, slots * _aligned(operation.memory, operation.footprint)
-            )
-            storage.append(
-                Storage.model_validate(
-                    {
-                        "value": operation.name,
-                        "memory": operation.memory,
-                        "slots": slots,
-                        "size": _aligned(operation.memory, operation.footprint),
-                        "address": address,
-                    }
-                )
-            )
-        if v in signals.transferred:
-            size = _aligned("smem", operation.transfer_bytes)
-            count = signals.staging_slots(v)
-            storage.append(
-                Storage(
-                    value=operation.name,
-                    memory="smem",
-                    transfer=True,
-                    slots=count,
-                    size=size,
-                    address=_place(free, "smem", count * size),
-                )
-            )
-    for memory, used in free.items():
-        if used > problem.memories[memory]:
-            unit = problem.machine.memories[memory].unit  # type: ignore[index]
-            raise RefusedError(
-                f"{problem.loop.name}: buffers of this schedule take {used} {unit} "
-                f"of {memory}; {problem.machine.name} has "
-                f"{problem.memories[memory]}"
-            )
+    storage = [s for v in range(len(problem.operations)) for s in _storage_of(signals, v, free)]
     depths = {o.name: signals.slots[o.index] for o in problem.operations if o.streaming}
-    return Layout(tuple(storage), tuple(fixed), depths)
+    return Layout(tuple(storage), tuple(fixed), depths), free
+
+
+def _storage_of(signals: Signals, v: int, free: dict[str, int]) -> list[Storage]:
+    operation, slots = signals.problem.operations[v], signals.slots[v]
+    found = []
+    if operation.registers:
+        found.append(
+            Storage(
+                value=operation.name,
+                memory="registers",
+                group=signals.pipeline.place[v],
+                slots=slots,
+                size=operation.registers,
+            )
+        )
+    elif operation.memory is not None:
+        size = _aligned(operation.memory, operation.footprint)
+        found.append(
+            Storage.model_validate(
+                {
+                    "value": operation.name,
+                    "memory": operation.memory,
+                    "slots": slots,
+                    "size": size,
+                    "address": _place(free, operation.memory, slots * size),
+                }
+            )
+        )
+    if v in signals.transferred:
+        size, count = _aligned("smem", operation.transfer_bytes), signals.staging_slots(v)
+        found.append(
+            Storage(
+                value=operation.name,
+                memory="smem",
+                transfer=True,
+                slots=count,
+                size=size,
+                address=_place(free, "smem", count * size),
+            )
+        )
+    return found
 
 
 def registers_live(pipeline: Pipeline) -> dict[str, int]:

@@ -6,6 +6,7 @@ reasoning about differences, so that a mistake in one is unlikely to hide in the
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,6 +89,7 @@ class _Case:
             "variable latency": self.variable_latency,
             "dependence": self.dependence,
             "capacity": self.capacity,
+            "turns": self.turns,
             "completion": self.completion,
             "concurrency": self.concurrency,
             "registers": self.registers,
@@ -95,8 +97,35 @@ class _Case:
             "memory": self.memory,
             "addresses": self.addresses,
             "slots": self.slots,
+            "programs": self.programs,
             "proof": self.proof,
         }
+
+    def programs(self) -> Iterator[str]:
+        """Every operation is issued once and whole, by the program of its own group."""
+        if not self.schedule.programs:
+            return
+        issued: dict[str, list[tuple[int, int]]] = {}
+        for program in self.schedule.programs:
+            for part in program.issues:
+                if self.place[part.operation] != program.group:
+                    yield (
+                        f"{part.operation} is on group {self.place[part.operation]} and is issued "
+                        f"by {program.group}"
+                    )
+                span = (part.begin or 0, part.end or 0) if part.of else (0, 0)
+                issued.setdefault(part.operation, []).append(span)
+        for operation in self.problem.operations:
+            spans = sorted(issued.get(operation.name, []))
+            whole = spans == [(0, 0)]
+            joined = (
+                spans
+                and spans[0][0] == 0
+                and spans[-1][1] == operation.issue
+                and all(a[1] == b[0] for a, b in itertools.pairwise(spans))
+            )
+            if not (whole or joined):
+                yield f"{operation.name} is issued in parts {spans} of {operation.issue}"
 
     def completeness(self) -> Iterator[Violation]:
         """Interval, length and every issue time are given."""
@@ -203,6 +232,21 @@ class _Case:
                     f"unit {unit} in slot {slot}: {int(used[slot])} in use by "
                     f"{', '.join(holders)}, capacity {capacity}"
                 )
+
+    def turns(self) -> Iterator[str]:
+        """Groups that share an in-order unit leave time to pass the turn."""
+        for first in self.problem.operations:
+            for second in self.problem.operations:
+                needed = self.problem.turn(first.index, second.index)
+                if self.place[first.name] == self.place[second.name] or not needed:
+                    continue
+                given = (self.start[second.name] - self.start[first.name]) % self.interval
+                if given < needed:
+                    yield (
+                        f"{second.name} of group {self.place[second.name]} follows {first.name} of "
+                        f"group {self.place[first.name]} on {first.in_order_unit} after {given}, "
+                        f"passing the turn takes {needed}"
+                    )
 
     def completion(self) -> Iterator[str]:
         """Every operation ends within L, and the stages are ceil(L / I)."""

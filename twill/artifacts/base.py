@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 from pydantic_core import PydanticCustomError
 
 from twill.errors import InputError, short
@@ -25,6 +25,13 @@ class Part(BaseModel):
 
 class Artifact(Part):
     """A file that a person can open, edit and feed in again."""
+
+    _file: str = PrivateAttr(default="")
+
+    @property
+    def file(self) -> str:
+        """The file it was read from, for errors; empty if it was made in memory."""
+        return self._file
 
     def to_json(self) -> str:
         """Return the artifact as JSON text; equal artifacts give equal bytes."""
@@ -63,9 +70,11 @@ class Artifact(Part):
             If the text is not JSON or not a valid artifact; names the path and the value.
         """
         try:
-            return cls.model_validate_json(text)
+            artifact = cls.model_validate_json(text)
         except ValidationError as error:
             raise _first_problem(error, file) from None
+        artifact._file = file
+        return artifact
 
     @classmethod
     def load(cls, file: str | os.PathLike[str]) -> Self:

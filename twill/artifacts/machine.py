@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.resources
-import os
 import tomllib
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PositiveInt, PrivateAttr, model_validator
+from pydantic import Field, PositiveInt, model_validator
 
 from twill.artifacts.base import Artifact, Part, read_bytes, refuse
 from twill.artifacts.expressions import check_expression, evaluate, to_cycles
@@ -219,8 +218,6 @@ class Machine(Artifact):
     constants: dict[str, Quantity] = {}
     rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
 
-    _file: str = PrivateAttr(default="")
-
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.issue_unit is not None:
@@ -262,24 +259,6 @@ class Machine(Artifact):
         return "sha256:" + hashlib.sha256(self.to_json().encode()).hexdigest()
 
     @classmethod
-    def load(cls, file: str | os.PathLike[str]) -> Self:
-        """Read a machine from a TOML or JSON file.
-
-        Parameters
-        ----------
-        file : path
-            The file to read.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be read or is not a valid machine.
-        """
-        machine = super().load(file)
-        machine._file = str(file)
-        return machine
-
-    @classmethod
     def named(cls, name: str) -> Self:
         """Return a packaged machine, or read a file if `name` ends in ``.toml`` or ``.json``.
 
@@ -300,18 +279,11 @@ class Machine(Artifact):
             raise InputError(
                 f"no such machine; packaged are {known}; a file ends in .toml", file=name
             )
-        machine = cls.from_toml(_packaged(name).read_bytes(), file=f"{name}.toml")
-        machine._file = f"machines/{name}.toml"
-        return machine
+        return cls.from_toml(_packaged(name).read_bytes(), file=f"machines/{name}.toml")
 
     @classmethod
     def _completed(cls, document: dict[str, Any], file: str) -> dict[str, Any]:
         return _extended(document, file, depth=0)
-
-    @property
-    def file(self) -> str:
-        """File that rules are to be added to, as far as it is known."""
-        return self._file or f"the machine {self.name}"
 
     def variables(self, operation: Operation) -> dict[str, Any]:
         """Return the names that rules may use for `operation`.
@@ -366,7 +338,7 @@ class Machine(Artifact):
         names = self.variables(operation)
         for index, rule in enumerate(self.rules):
             if operation.kind in rule.kind and evaluate(
-                rule.when, names, path=f"rules[{index}].when", file=self.file
+                rule.when, names, path=f"rules[{index}].when", file=self.file or self.name
             ):
                 return rule
         place = f" at {operation.location}" if operation.location else ""
@@ -374,7 +346,7 @@ class Machine(Artifact):
             f"no cost rule for kind {short(operation.kind)} (operation {short(operation.name)}"
             f"{place}): add a [[rules]] entry to this file",
             path="rules",
-            file=self.file,
+            file=self.file or self.name,
         )
 
     def cost(self, operation: Operation) -> Cost:
@@ -402,7 +374,7 @@ class Machine(Artifact):
                     expression,
                     names,
                     path=f"{where}.{key}",
-                    file=self.file,
+                    file=self.file or self.name,
                     operation=operation.name,
                 )
             )
@@ -412,7 +384,7 @@ class Machine(Artifact):
                 expression,
                 names,
                 path=f"{where}.let.{name}",
-                file=self.file,
+                file=self.file or self.name,
                 operation=operation.name,
             )
         steps = []
@@ -421,6 +393,13 @@ class Machine(Artifact):
                 number(getattr(step, key), f"steps[{position}].{key}")
                 for key in ("cycles", "instructions", "count")
             )
+            if count > self.units[step.unit].capacity:
+                raise InputError(
+                    f"operation {short(operation.name)} needs {count} of unit {step.unit}, which "
+                    f"has {self.units[step.unit].capacity}",
+                    path=f"{where}.steps[{position}].count",
+                    file=self.file or self.name,
+                )
             if cycles and count:
                 steps.append(
                     Step(
@@ -434,7 +413,7 @@ class Machine(Artifact):
             raise InputError(
                 f"operation {short(operation.name)} would take no cycles",
                 path=f"{where}.steps",
-                file=self.file,
+                file=self.file or self.name,
             )
         names["occupancy"] = (max if rule.asynchronous else sum)(step.cycles for step in steps)
         bytes_moved = operation.result.bytes if operation.result else 0
@@ -449,7 +428,7 @@ class Machine(Artifact):
                     self.transfer.cycles,
                     {**names, "bytes": bytes_moved},
                     path="transfer.cycles",
-                    file=self.file,
+                    file=self.file or self.name,
                 )
             ),
             variable_latency=rule.variable_latency,

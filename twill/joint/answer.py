@@ -11,7 +11,15 @@ from twill.problem import Problem
 
 Status = Literal["sat", "unsat", "unknown"]
 
-FAMILIES = ("dependence", "capacity", "memory", "registers", "transfers", "concurrency")
+FAMILIES = (
+    "dependence",
+    "capacity",
+    "turns",
+    "memory",
+    "registers",
+    "transfers",
+    "concurrency",
+)
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,7 @@ class _System:
         for family, state in (
             ("dependence", self._dependences),
             ("capacity", self._capacity),
+            ("turns", self._turns),
             ("concurrency", self._concurrency),
             ("registers", self._registers),
             ("memory", self._memory),
@@ -212,13 +213,30 @@ class _System:
     def _exclude(self, a: Occupant, b: Occupant) -> None:
         first, second = self._beginning(a), self._beginning(b)
         length_a, length_b = a.ends[0].offset - a.delay, b.ends[0].offset - b.delay
+        self._apart(first, second, length_a, length_b, [])
+
+    def _turns(self) -> None:
+        for u, v in itertools.combinations(self.problem.operations, 2):
+            after_u = self.problem.turn(u.index, v.index)
+            after_v = self.problem.turn(v.index, u.index)
+            if after_u <= u.cycles and after_v <= v.cycles:
+                continue
+            condition = [~self.same(u.index, v.index)]
+            first, second = self.points[u.index], self.points[v.index]
+            self._apart(first, second, after_u, after_v, condition)
+
+    def _apart(
+        self, first: Point, second: Point, after_first: int, after_second: int, when: list[Any]
+    ) -> None:
+        """State that each of two points follows the other, modulo I, after its time."""
         earlier = self.before(first, second)
-        for here, there, length, other, literal in (
-            (first, second, length_a, length_b, earlier),
-            (second, first, length_b, length_a, ~earlier),
+        for here, there, after, back, literal in (
+            (first, second, after_first, after_second, earlier),
+            (second, first, after_second, after_first, ~earlier),
         ):
-            self.model.add(there[1] >= here[1] + length).only_enforce_if(literal)
-            self.model.add(here[1] + self.interval >= there[1] + other).only_enforce_if(literal)
+            condition = [*when, literal]
+            self.model.add(there[1] >= here[1] + after).only_enforce_if(condition)
+            self.model.add(here[1] + self.interval >= there[1] + back).only_enforce_if(condition)
 
     def _concurrency(self) -> None:
         for v, operation in enumerate(self.problem.operations):

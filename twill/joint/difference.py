@@ -123,6 +123,7 @@ class DifferenceEngine:
         for family, state in (
             ("transfers", self._cross_warp_spills),
             ("capacity", self._capacity),
+            ("turns", self._turns),
             ("concurrency", self._concurrency),
             ("registers", self._big_registers),
         ):
@@ -210,6 +211,24 @@ class DifferenceEngine:
                 self.at_least(v, u, end_u - second.delay - m * self.interval),
                 self.at_least(u, v, end_v - first.delay + m * self.interval),
             )
+
+    def _turns(self) -> None:
+        """Operations of different groups on one in-order unit leave time to pass the turn."""
+        for u, v in itertools.combinations(self.problem.operations, 2):
+            after_u = self.problem.turn(u.index, v.index)
+            after_v = self.problem.turn(v.index, u.index)
+            if after_u <= u.cycles and after_v <= v.cycles:
+                continue
+            together = self.same(u.index, v.index)
+            if together is True:
+                continue
+            low, high = self._checked.range_of(v.index, u.index)
+            for m in self._shifts(-after_v - high, after_u - low):
+                self._require(
+                    together,
+                    self.at_least(v.index, u.index, after_u - m * self.interval),
+                    self.at_least(u.index, v.index, after_v + m * self.interval),
+                )
 
     def _concurrency(self) -> None:
         """Nothing of a group is being issued when one of its blocking operations starts."""
