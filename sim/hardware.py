@@ -9,72 +9,81 @@ from twill.artifacts.machine import Machine
 PRUNE_AT = 4096
 
 
-class Context:
-    """One of the SM's issue contexts: at most one warp-instruction a cycle.
+class Unit:
+    """A functional unit, or one context's part of it: work follows in the order of its arrival."""
 
-    A warp reserves the first free cycle at which its pipe takes the instruction; whoever asks first
-    comes first.
-
-    Parameters
-    ----------
-    shared : dict
-        When the pipes that all contexts share are free again.
-    """
-
-    __slots__ = ("_own", "_shared", "_taken")
-
-    def __init__(self, shared: dict[str, float]) -> None:
-        self._taken: set[int] = set()
-        self._own: dict[str, float] = defaultdict(float)
-        self._shared = shared
-
-    def issue(self, pipe: str, interval: float, earliest: int, now: float) -> int:
-        """Reserve an issue slot and the pipe; return the cycle.
-
-        Parameters
-        ----------
-        pipe : str
-            The pipe that takes the instruction.
-        interval : float
-            Cycles of the pipe that the instruction takes.
-        earliest : int
-            First cycle at which the warp can issue.
-        now : float
-            Current cycle; what lies before is forgotten.
-        """
-        free = self._shared if pipe in self._shared else self._own
-        cycle = max(earliest, int(free[pipe]))
-        taken = self._taken
-        while cycle in taken:
-            cycle += 1
-        taken.add(cycle)
-        if len(taken) > PRUNE_AT:
-            self._taken = {slot for slot in taken if slot >= now}
-        free[pipe] = max(free[pipe], cycle) + interval
-        return cycle
-
-
-class Queue:
-    """An asynchronous unit that works in the order in which work arrives."""
-
-    __slots__ = ("_free",)
+    __slots__ = ("free",)
 
     def __init__(self) -> None:
-        self._free = 0.0
+        self.free = 0.0
 
-    def accept(self, now: float, duration: float) -> tuple[float, float]:
-        """Queue work; return the cycles at which it starts and ends.
+    def accept(self, now: float, duration: float, share: float) -> tuple[float, float]:
+        """Take work that lasts `duration` and fills the unit for `share` of it.
 
         Parameters
         ----------
         now : float
             Cycle of arrival.
         duration : float
-            Cycles of work.
+            Cycles from start to end.
+        share : float
+            Cycles for which nothing else starts.
+
+        Returns
+        -------
+        tuple of (float, float)
+            Start and end.
         """
-        start = max(now, self._free)
-        self._free = start + duration
-        return start, self._free
+        start = max(now, self.free)
+        self.free = start + share
+        return start, start + duration
+
+
+class Context:
+    """One of the SM's issue contexts: at most one warp-instruction a cycle.
+
+    A warp takes the first free cycle at which the pipe accepts the instruction; whoever asks first
+    comes first.
+
+    Parameters
+    ----------
+    shared : dict
+        Units that all contexts share, by name.
+    limited : bool
+        Whether issue slots are limited at all.
+    """
+
+    __slots__ = ("_limited", "_own", "_shared", "_taken", "slots_taken")
+
+    def __init__(self, shared: dict[str, Unit], *, limited: bool) -> None:
+        self._own: dict[str, Unit] = defaultdict(Unit)
+        self._shared, self._limited = shared, limited
+        self._taken: set[int] = set()
+        self.slots_taken = int(limited)
+        """Cycles for which a warp cannot issue again after an instruction."""
+
+    def issue(self, unit: str, share: float, now: int) -> int:
+        """Reserve an issue slot and the pipe; return the cycle, now or later.
+
+        Parameters
+        ----------
+        unit : str
+            The pipe that takes the instruction.
+        share : float
+            Cycles of the pipe that the instruction fills.
+        now : int
+            Current cycle; what lies before is forgotten.
+        """
+        pipe = self._shared.get(unit) or self._own[unit]
+        cycle = max(now, int(pipe.free))
+        if self._limited:
+            while cycle in self._taken:
+                cycle += 1
+            self._taken.add(cycle)
+            if len(self._taken) > PRUNE_AT:
+                self._taken = {slot for slot in self._taken if slot >= now}
+        pipe.free = max(pipe.free, cycle) + share
+        return cycle
 
 
 class Hardware:
@@ -83,13 +92,14 @@ class Hardware:
     Parameters
     ----------
     machine : Machine
-        What it is built from.
+        What it is built from; without an issue unit its issue slots are not limited.
     """
 
     def __init__(self, machine: Machine) -> None:
-        shared = {name: 0.0 for name, unit in machine.units.items() if unit.scope == "sm"}
-        self.contexts = [Context(shared) for _ in range(machine.contexts.value)]
-        self.units = {name: Queue() for name in machine.units}
+        self.units = {name: Unit() for name in machine.units}
+        shared = {name: self.units[name] for name, u in machine.units.items() if u.scope == "sm"}
+        limited = machine.issue_unit is not None
+        self.contexts = [Context(shared, limited=limited) for _ in range(machine.contexts.value)]
         synchronisation = machine.synchronisation
         self.wait = synchronisation.wait.value
         self.arrive = synchronisation.arrive.value

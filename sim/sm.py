@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,7 @@ class _Execution:
     ended: int = 0
     commands: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     started: float = math.nan
+    ends: tuple[float, float, float] | None = None
     signals: tuple[str, ...] = ()
     done_at: float | None = None
     event: Any = None
@@ -70,11 +71,8 @@ class StreamingMultiprocessor:
         self._groups = {group.name: group for group in schedule.groups}
         self._running: dict[tuple[str, int], _Execution] = {}
         self._arrivals: dict[tuple[str, int, str], int] = defaultdict(int)
-        self._storage = {
-            (s.value, s.transfer): s
-            for s in schedule.storage
-            if s.memory != "registers" or s.group == self._home[s.value]
-        }
+        self._storage = {(s.value, s.transfer): s for s in schedule.storage if s.reader is None}
+        self._copies = {(s.value, s.reader): s for s in schedule.storage if s.reader is not None}
         self._slots: dict[tuple[str, str, int], Slots] = {}
         self._unfinished = [len(self.works)] * iterations
         self.finished_at = [0.0] * iterations
@@ -110,16 +108,18 @@ class StreamingMultiprocessor:
 
     # -- values -------------------------------------------------------------------------------
 
-    def _place(self, value: str, group: str, lane: int) -> Slots:
-        """Return where a warp of `group` reads or writes `value`."""
+    def _place(self, value: str, group: str, lane: int, reader: str = "") -> Slots:
+        """Return where a warp of `group` writes `value`, or reads it for operation `reader`."""
         storage = self._storage.get((value, False))
         if storage is not None and storage.memory != "registers":
             return self._slots_of(value, storage.memory, 0, storage.slots)
         if storage is None:
-            return self._slots_of(value, "no memory", 0, self.iterations)
+            return self._slots_of(value, "no memory", lane, self.iterations)
         if group == self._home[value]:
             return self._slots_of(value, f"registers of {group}", lane, storage.slots)
-        return self._slots_of(value, f"copy in {group}", lane, storage.slots)
+        copy = self._copies.get((value, reader))
+        count = copy.slots if copy is not None else 1
+        return self._slots_of(value, f"copy for {reader}", lane, count)
 
     def _slots_of(self, value: str, place: str, lane: int, count: int) -> Slots:
         key = (value, place, lane)
@@ -128,8 +128,9 @@ class StreamingMultiprocessor:
         return self._slots[key]
 
     def _in_registers(self, value: str) -> bool:
+        """Return whether every warp holds its own part of a value."""
         storage = self._storage.get((value, False))
-        return storage is not None and storage.memory == "registers"
+        return storage is None or storage.memory == "registers"
 
     def operands_ready(self, warp: Warp, work: Work, iteration: int) -> float:
         """Return when the scoreboard lets `work` issue: synchronous results of its own group.
@@ -150,7 +151,7 @@ class StreamingMultiprocessor:
             crossing = home != group and self._in_registers(read.value)
             synchronous = not self.works[read.value].asynchronous and home == group
             if iteration >= read.distance and (synchronous or crossing):
-                slots = self._place(read.value, group, warp.lane)
+                slots = self._place(read.value, group, warp.lane, work.name)
                 ready = max(ready, slots.ready(iteration - read.distance))
         return ready if ready < math.inf else -math.inf
 
@@ -172,10 +173,9 @@ class StreamingMultiprocessor:
     # -- operations ---------------------------------------------------------------------------
 
     def begin(self, warp: Warp, work: Work, iteration: int) -> None:
-        """Read operands and claim the result's slots.
+        """Read operands and claim the result's slots, warp by warp.
 
-        A synchronous operation does so warp by warp, an asynchronous one when its last warp is
-        there.
+        An asynchronous operation does so later, when its unit starts on it.
 
         Parameters
         ----------
@@ -189,16 +189,30 @@ class StreamingMultiprocessor:
         execution = self._execution(work.name, iteration)
         execution.arrived += 1
         if not work.asynchronous:
-            self._touch(work, iteration, warp.group.name, warp.lane, first=execution.arrived == 1)
-        elif execution.arrived == work.warps:
-            for lane in range(work.warps):
-                self._touch(work, iteration, warp.group.name, lane, first=lane == 0)
+            self._touch(work, iteration, warp.lane, first=execution.arrived == 1)
 
-    def _touch(self, work: Work, iteration: int, group: str, lane: int, *, first: bool) -> None:
+    def _start(self, work: Work, iteration: int, start: float) -> None:
+        """Let an asynchronous operation read its operands when its unit starts on it."""
+
+        def touch(_: Any = None) -> None:
+            for lane in range(work.warps):
+                self._touch(work, iteration, lane, first=lane == 0)
+            execution = self._execution(work.name, iteration)
+            if execution.ends is not None:
+                self._settle(work, iteration, range(work.warps), *execution.ends)
+
+        ahead = start - self.environment.now
+        if ahead > 0:
+            self.environment.timeout(ahead).callbacks.append(touch)
+        else:
+            touch()
+
+    def _touch(self, work: Work, iteration: int, lane: int, *, first: bool) -> None:
         now, reader = self.environment.now, (work.name, iteration)
+        group = self._home[work.name]
         for read in work.reads:
             if iteration >= read.distance and (first or self._in_registers(read.value)):
-                self._place(read.value, group, lane).read(
+                self._place(read.value, group, lane, work.name).read(
                     iteration - read.distance, now, math.inf, reader, chained=read.chained
                 )
         if first or self._in_registers(work.name):
@@ -208,21 +222,22 @@ class StreamingMultiprocessor:
         self,
         work: Work,
         iteration: int,
-        lanes: Iterator[int] | range,
-        read_until: float,
+        lanes: Iterable[int],
+        issued: float,
+        read: float,
         readable: float,
     ) -> None:
-        """End the reads and make the result readable."""
+        """End the reads (of registers at `issued`, of memory at `read`) and show the result."""
         group, reader = self._home[work.name], (work.name, iteration)
         for lane in lanes:
-            for read in work.reads:
-                if iteration >= read.distance:
-                    self._place(read.value, group, lane).hold(
-                        iteration - read.distance, read_until, reader
-                    )
+            for operand in work.reads:
+                if iteration >= operand.distance:
+                    until = issued if self._in_registers(operand.value) else read
+                    place = self._place(operand.value, group, lane, work.name)
+                    place.hold(iteration - operand.distance, until, reader)
             self._place(work.name, group, lane).end_write(iteration, readable)
 
-    def end(self, warp: Warp, work: Work, iteration: int, done: float) -> None:
+    def end(self, warp: Warp, work: Work, iteration: int, issued: float, done: float) -> None:
         """End a synchronous operation on one warp.
 
         Parameters
@@ -233,14 +248,14 @@ class StreamingMultiprocessor:
             The operation.
         iteration : int
             Its iteration.
-        done : float
-            Cycle at which its last instruction is through the pipe.
+        issued, done : float
+            Cycles at which its last instruction is issued, and is through the pipe.
         """
         execution = self._execution(work.name, iteration)
         execution.ended += 1
         last = execution.ended == work.warps
         if self._in_registers(work.name) or last:
-            self._settle(work, iteration, range(warp.lane, warp.lane + 1), done, done + work.tail)
+            self._settle(work, iteration, [warp.lane], issued, done, done + work.tail)
         if last:
             self._complete(work, iteration, done + work.tail)
 
@@ -277,9 +292,12 @@ class StreamingMultiprocessor:
         execution.commands[index] += 1
         if execution.commands[index] < work.warps:
             return
-        start, end = self.hardware.units[work.unit].accept(self.environment.now, work.unit_cycles)
+        start, end = self.hardware.units[work.unit].accept(
+            self.environment.now, work.unit_cycles, work.unit_share
+        )
         if index == 0:
             execution.started = start
+            self._start(work, iteration, start)
         if index < work.instructions - 1:
             return
         if work.variable_latency:
@@ -287,7 +305,9 @@ class StreamingMultiprocessor:
             done = max(end, execution.started + drawn)
         else:
             done = max(end, end + work.tail - self.hardware.wait)
-        self._settle(work, iteration, range(work.warps), end, done)
+        execution.ends = (end, end, done)
+        if execution.started <= self.environment.now:
+            self._settle(work, iteration, range(work.warps), *execution.ends)
         self._complete(work, iteration, done)
 
     def _complete(self, work: Work, iteration: int, done: float) -> None:
@@ -341,7 +361,7 @@ class StreamingMultiprocessor:
 
     # -- synchronisation ----------------------------------------------------------------------
 
-    def arrive(self, warp: Warp, barrier: str, iteration: int) -> None:
+    def arrive(self, warp: Warp, barrier: str, iteration: int, staged: float) -> None:
         """Arrive for a group once its last warp does.
 
         Parameters
@@ -352,14 +372,15 @@ class StreamingMultiprocessor:
             The barrier.
         iteration : int
             Iteration whose phase it is.
+        staged : float
+            Cycle at which what the warp stored before is there for others to see.
         """
         key = (barrier, iteration, warp.group.name)
         self._arrivals[key] += 1
         if self._arrivals[key] % warp.group.warps == 0:
             del self._arrivals[key]
-            self.barriers.arrive(
-                barrier, iteration, self.environment.now + self.hardware.signal, warp.group.name
-            )
+            seen = max(self.environment.now, staged) + self.hardware.signal
+            self.barriers.arrive(barrier, iteration, seen, warp.group.name)
 
     def put(self, warp: Warp, value: str, iteration: int, done: float) -> None:
         """Write a warp's part of a register value to its SMEM staging.
@@ -375,33 +396,31 @@ class StreamingMultiprocessor:
         done : float
             Cycle at which the part is written.
         """
-        reader = (f"put of {value}", iteration)
-        self._place(value, warp.group.name, warp.lane).read(
-            iteration, self.environment.now, done, reader
-        )
+        reader, now = (f"put of {value}", iteration), self.environment.now
+        self._place(value, warp.group.name, warp.lane).read(iteration, now, now, reader)
         staging = self._staging(value, warp.lane)
         staging.begin_write(iteration, self.environment.now, reader)
         staging.end_write(iteration, done)
 
-    def get(self, warp: Warp, value: str, iteration: int, done: float) -> None:
+    def get(self, warp: Warp, value: str, reader: str, iteration: int, done: float) -> None:
         """Read a warp's part of a register value from its SMEM staging.
 
         Parameters
         ----------
         warp : Warp
             The warp.
-        value : str
-            The value.
+        value, reader : str
+            The value, and the operation that it is read for.
         iteration : int
             Its iteration.
         done : float
             Cycle at which the part is there.
         """
         now = self.environment.now
-        reader = (f"get of {value}", iteration)
-        self._staging(value, warp.lane).read(iteration, now, done, reader)
-        copy = self._place(value, warp.group.name, warp.lane)
-        copy.begin_write(iteration, now, reader)
+        who = (f"get of {value}", iteration)
+        self._staging(value, warp.lane).read(iteration, now, done, who)
+        copy = self._place(value, warp.group.name, warp.lane, reader)
+        copy.begin_write(iteration, now, who)
         copy.end_write(iteration, done)
 
     def _staging(self, value: str, lane: int) -> Slots:

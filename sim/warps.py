@@ -70,6 +70,9 @@ class Warp:
         self.blocked_on: tuple[str, str, int] | None = None
         self.finished = False
         self._next = 0
+        self._staged = 0.0
+        self._last: dict[tuple[str, int], int] = {}
+        self._ready: dict[tuple[str, int], float] = {}
 
     def run(self) -> Steps:
         """Execute every round of the program; a SimPy process."""
@@ -92,6 +95,9 @@ class Warp:
         if isinstance(instruction, Put):
             yield from self._put(instruction, iteration)
             return
+        if isinstance(instruction, Get):
+            yield from self._get(instruction, iteration)
+            return
         iteration -= instruction.distance
         if not 0 <= iteration < self._sm.iterations:
             return
@@ -102,31 +108,39 @@ class Warp:
                 yield from self._wait(instruction, iteration)
             case Arrive():
                 yield from self._arrive(instruction, iteration)
-            case Get():
-                yield from self._get(instruction, iteration)
 
     # -- issuing ------------------------------------------------------------------------------
 
     def _issue(self, parts: Sequence[Issue], number: int) -> Steps:
         """Issue parts of one or more operations, their instructions alternating."""
-        running: list[Running] = []
-        for part in parts:
-            work, iteration = self._sm.works[part.operation], number - part.stage
-            if 0 <= iteration < self._sm.iterations and self.lane < work.warps:
-                running.append((part, work, iteration))
+        running = list(self._running(parts, number))
         for part, work, iteration in running:
             if part.first:
                 yield from self._begin(work, iteration)
             if part.last:
                 self._sm.signal_when_done(work, iteration, part.signals)
-        busy_until: dict[str, float] = {}
         for (_, work, iteration), segment, index in _alternating(running):
-            yield from self._instruction(work, iteration, segment, index, busy_until)
+            yield from self._instruction(work, iteration, segment, index)
         for part, work, iteration in running:
-            self._next = max(self._next, math.ceil(busy_until.get(work.name, 0)))
-            if part.last and not work.asynchronous:
-                done = self._next - 1 + work.segments[-1].interval
-                self._sm.end(self, work, iteration, done)
+            self._end(part, work, iteration)
+
+    def _running(self, parts: Sequence[Issue], number: int) -> Iterator[Running]:
+        """Yield the parts that this warp has a share in, with their iterations."""
+        for part in parts:
+            work, iteration = self._sm.works[part.operation], number - part.stage
+            if 0 <= iteration < self._sm.iterations and self.lane < work.warps:
+                yield part, work, iteration
+
+    def _end(self, part: Issue, work: Work, iteration: int) -> None:
+        key = (work.name, iteration)
+        if work.asynchronous:
+            self._next = max(self._next, math.ceil(self._ready.get(key, 0)))
+        elif part.last:
+            done = self._last[key] + work.segments[-1].interval
+            self._sm.end(self, work, iteration, self._last[key], done)
+        if part.last:
+            self._ready.pop(key, None)
+            self._last.pop(key, None)
 
     def _begin(self, work: Work, iteration: int) -> Steps:
         """Stall until operands in registers are there, then read them and claim the result."""
@@ -134,23 +148,22 @@ class Warp:
         yield from self._reach_next()
         self._sm.begin(self, work, iteration)
 
-    def _instruction(
-        self, work: Work, iteration: int, segment: Segment, index: int, busy_until: dict[str, float]
-    ) -> Steps:
-        now = self._environment.now
-        earliest = max(self._next, int(now))
+    def _instruction(self, work: Work, iteration: int, segment: Segment, index: int) -> Steps:
+        """Issue one instruction, no sooner than the operation's last one allows."""
+        key = (work.name, iteration)
+        ready = self._ready.get(key, 0.0)
+        self._next = max(self._next, int(ready))
+        yield from self._reach_next()
+        now = int(self._environment.now)
+        cycle = now
         if segment.unit:
-            cycle = self._context.issue(segment.unit, segment.share, earliest, now)
-            self._count(
-                f"pipe {segment.unit}" if segment.interval > 1 else "issue slot", cycle - earliest
-            )
-            self._count("issue", 1)
-            self._next = cycle + 1
-        else:
-            cycle = max(earliest, math.ceil(busy_until.get(work.name, 0)))
-            busy_until[work.name] = cycle + segment.interval
-            self._count("issue", segment.interval)
-            self._next = cycle
+            cycle = self._context.issue(segment.unit, segment.share, now)
+            self._next = cycle + self._context.slots_taken
+            slow = segment.interval > 1
+            self._count(f"pipe {segment.unit}" if slow else "issue slot", cycle - now)
+        self._count("issue", segment.interval)
+        self._last[key] = cycle
+        self._ready[key] = max(ready, cycle) + segment.interval
         if cycle > now:
             yield self._environment.timeout(cycle - now)
         if work.asynchronous:
@@ -179,22 +192,26 @@ class Warp:
 
     def _arrive(self, instruction: Arrive, iteration: int) -> Steps:
         yield from self._reach_next()
-        self._sm.arrive(self, instruction.barrier, iteration)
+        staged, self._staged = self._staged, 0.0
+        self._sm.arrive(self, instruction.barrier, iteration, staged)
         self._spend("synchronisation", self._sm.hardware.arrive)
 
     def _put(self, instruction: Put, iteration: int) -> Steps:
+        """Store to the staging; the warp goes on while the data travels."""
         self._stall_until(self._sm.result_ready(self, instruction.value, iteration))
         yield from self._reach_next()
         half = self._sm.works[instruction.value].transfer // 2
-        self._sm.put(self, instruction.value, iteration, self._environment.now + half)
-        self._spend("transfer", half)
+        done = self._environment.now + half
+        self._staged = max(self._staged, done)
+        self._sm.put(self, instruction.value, iteration, done)
 
     def _get(self, instruction: Get, iteration: int) -> Steps:
+        """Load from the staging; the scoreboard holds back whoever reads the copy."""
         yield from self._reach_next()
         transfer = self._sm.works[instruction.value].transfer
-        rest = transfer - transfer // 2
-        self._sm.get(self, instruction.value, iteration, self._environment.now + rest)
-        self._spend("transfer", rest)
+        done = self._environment.now + transfer - transfer // 2
+        self._staged = max(self._staged, done)
+        self._sm.get(self, instruction.value, instruction.reader, iteration, done)
 
     # -- time ---------------------------------------------------------------------------------
 

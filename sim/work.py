@@ -23,8 +23,8 @@ class Segment:
     interval : float
         Cycles from one instruction to the next, as far as the pipe or the command decides.
     share : float
-        Cycles of the pipe that one instruction takes; less than `interval` where the warps on
-        several contexts use one pipe.
+        Cycles of the pipe that one instruction fills; less than `interval` where several contexts
+        use one pipe or the operation leaves a part of it free.
     """
 
     unit: str
@@ -59,8 +59,9 @@ class Work:
     ----------
     segments : tuple of Segment
         What each of its warps issues.
-    unit, unit_cycles : str, float
-        The asynchronous unit and the cycles for which each command keeps it busy.
+    unit, unit_cycles, unit_share : str, float, float
+        The asynchronous unit, the cycles for which it works on each command, and those for which
+        nothing else starts on it.
     tail : int
         Cycles from the end of the work until the result can be read.
     reads : tuple of Read
@@ -74,6 +75,7 @@ class Work:
     segments: tuple[Segment, ...]
     unit: str
     unit_cycles: float
+    unit_share: float
     tail: int
     latency: int
     transfer: int
@@ -95,7 +97,7 @@ class Work:
         if part.begin is None or part.end is None or part.of is None:
             return 0, self.instructions
         total = self.instructions
-        return part.begin * total // part.of, part.end * total // part.of
+        return -(-part.begin * total // part.of), -(-part.end * total // part.of)
 
     def stream(self, part: Issue) -> Iterator[tuple[Segment, int]]:
         """Yield the instructions of a part, each with its index.
@@ -175,6 +177,10 @@ def _work(operation: Operation, cost: Cost, machine: Machine, reads: tuple[Read,
         segments=segments,
         unit=first.unit,
         unit_cycles=first.cycles / first.instructions,
+        unit_share=first.cycles
+        / first.instructions
+        * first.count
+        / machine.units[first.unit].capacity,
         tail=max(0, cost.latency - busy),
         latency=cost.latency,
         transfer=cost.transfer,
@@ -189,13 +195,14 @@ def _segments(operation: Operation, cost: Cost, machine: Machine) -> tuple[Segme
     found = []
     for step in cost.steps:
         interval = step.cycles / step.instructions
-        whole = machine.units[step.unit].scope == "sm"
+        unit = machine.units[step.unit]
+        sharers = min(operation.warps, contexts) if unit.scope == "sm" else 1
         found.append(
             Segment(
-                step.unit,
-                max(1, step.instructions // warps_on_context),
-                interval,
-                interval / min(operation.warps, contexts) if whole else interval,
+                unit=step.unit,
+                count=max(1, step.instructions // warps_on_context),
+                interval=interval,
+                share=interval * step.count / unit.capacity / sharers,
             )
         )
     return tuple(found)

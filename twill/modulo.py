@@ -82,11 +82,11 @@ def _program(problem: Problem, interval: int) -> tuple[Any, Rows]:
     size = len(problem.operations)
     most_stages = size + sum(e.delay for e in problem.edges) // interval + 1
     rows: Rows = {
-        (v, t): pulp.LpVariable(f"row_{v}_{t}", cat="Binary")
+        (v, t): model.add_variable(f"row_{v}_{t}", cat="Binary")
         for v in range(size)
         for t in range(interval)
     }
-    stage = [pulp.LpVariable(f"stage_{v}", 0, most_stages, cat="Integer") for v in range(size)]
+    stage = [model.add_variable(f"stage_{v}", 0, most_stages, cat="Integer") for v in range(size)]
     start = [
         pulp.lpSum(t * rows[v, t] for t in range(interval)) + interval * stage[v]
         for v in range(size)
@@ -143,7 +143,7 @@ def _solve(model: Any, timeout: float | None) -> Status:
     """Run CBC as a process of its own that does not outlive an interruption."""
     import pulp
 
-    solver = pulp.PULP_CBC_CMD(msg=False)
+    solver = pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False)
     with tempfile.TemporaryDirectory(prefix="twill-cbc-") as folder:
         program, solution = Path(folder) / "program.mps", Path(folder) / "program.sol"
         variables, names, constraints, _ = model.writeMPS(str(program), rename=1)

@@ -82,6 +82,8 @@ class Edge:
     reads : int
         Time after the consumer's issue until it has read the value; longer than `hold` where the
         consumer takes over the registers that it reads.
+    copy_hold, copy_reads : int
+        The same for the copy that a consumer on another group makes.
     transferable : bool
         Whether crossing groups moves a register value through SMEM.
     """
@@ -95,6 +97,8 @@ class Edge:
     carries: bool
     hold: int
     reads: int
+    copy_hold: int
+    copy_reads: int
     transferable: bool
     streaming: bool
 
@@ -413,7 +417,9 @@ def _edges(
         transferable = carries and u.registers > 0
         signals_itself = u.asynchronous and u.memory is not None
         cross = delay + (0 if signals_itself and not chained else hop)
-        takes = taken_over(loop, by_name, v.name) == dependence
+        freed = rules == "paper" or taken_over(loop, by_name, v.name) == dependence
+        reads = _reads(dependence, u, v)
+        copy_reads = v.latency if v.asynchronous else v.cycles
         edges.append(
             Edge(
                 producer=u.index,
@@ -423,8 +429,10 @@ def _edges(
                 cross_delay=cross + (u.transfer if transferable else 0),
                 blocking=blocking,
                 carries=carries,
-                hold=0 if takes or rules == "paper" else _reads(dependence, u, v),
-                reads=_reads(dependence, u, v),
+                hold=0 if freed else reads,
+                reads=reads,
+                copy_hold=0 if freed else copy_reads,
+                copy_reads=copy_reads,
                 transferable=transferable,
                 streaming=u.streaming,
             )

@@ -24,7 +24,8 @@ from twill.artifacts.schedule import (
     Wait,
 )
 from twill.pipeline import Pipeline
-from twill.signals import DONE, EMPTY, FULL, ISSUED, SENT, Release, Request, Signals
+from twill.problem import Edge
+from twill.signals import DONE, EMPTY, FULL, ISSUED, SENT, Release, Signals
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class _Event:
     kind: str
     subject: int
     release: Release | None = None
+    edge: Edge | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def barriers(signals: Signals) -> tuple[Barrier, ...]:
             (DONE, signals.slots[v], 1),
             (ISSUED, 1, 1),
         ):
-            if (kind, v) in targets:
+            if (kind, v) in targets or (kind == SENT and v in signals.transferred):
                 found.append(
                     Barrier(name=barrier_name(kind, operation.name), slots=slots, arrivals=arrivals)
                 )
@@ -119,7 +121,9 @@ class _GroupProgram:
         self.interval = signals.interval
         self.members = self.pipeline.members(group)
         self.origin = self._cut()
-        self.first_round = min(self._round(self.pipeline.start[v]) for v in self.members)
+        times = [self.pipeline.start[v] for v in self.members]
+        times += [event.time for event in self._events()]
+        self.first_round = min(self._round(time) for time in times)
 
     def program(self) -> Program:
         windows = [window for v in self.members for window in self._windows(v)]
@@ -161,15 +165,19 @@ class _GroupProgram:
     # -- time ---------------------------------------------------------------------------------
 
     def _cut(self) -> int:
-        """Return where the round begins: at a blocking operation, where nothing is being issued."""
+        """Return where the round begins: at a wait, where nothing is being issued."""
         waiting = {request.owner for request in self.signals.needed if request.group == self.group}
-        starts = [v for v in self.members if v in waiting] or self.members
-        for v in starts:
-            if not any(
-                self._covers(other, self.pipeline.start[v]) for other in self.members if other != v
-            ):
-                return self.pipeline.start[v]
-        return self.pipeline.start[starts[0]]
+        starts = [self.pipeline.start[v] for v in self.members if v in waiting]
+        starts += [
+            self.signals.received_at(edge)
+            for edge in self.pipeline.crossing
+            if edge.transferable and self.pipeline.place[edge.consumer] == self.group
+        ]
+        candidates = sorted(starts) or [self.pipeline.start[v] for v in self.members]
+        for time in candidates:
+            if not any(self._covers(v, time) for v in self.members):
+                return time
+        return candidates[0]
 
     def _covers(self, v: int, time: int) -> bool:
         inside = (time - self.pipeline.start[v]) % self.interval
@@ -203,7 +211,7 @@ class _GroupProgram:
         return (not operation.asynchronous, -window.stage, operation.index)
 
     def _before(self, window: _Window) -> list[Instruction]:
-        """Return the waits and reads of staging that v needs before it issues."""
+        """Return the waits that v needs before it issues."""
         v, stage = window.operation, window.stage
         found: list[Instruction] = []
         mine = [r for r in self.signals.needed if r.owner == v and r.group == self.group]
@@ -215,13 +223,6 @@ class _GroupProgram:
             else:
                 found.append(
                     Wait(barrier=barrier_name(kind, name), stage=stage, distance=request.distance)
-                )
-        for edge in self.pipeline.crossing:
-            if edge.consumer == v and edge.transferable:
-                name = self.problem.operations[edge.producer].name
-                found.append(Get(value=name, stage=stage, distance=edge.distance))
-                found.append(
-                    Arrive(barrier=barrier_name("taken", name), stage=stage, distance=edge.distance)
                 )
         return found
 
@@ -307,6 +308,10 @@ class _GroupProgram:
             for release in self.signals.releases
             if release.group == self.group and release.by_itself is None
         ]
+        for edge in self.pipeline.crossing:
+            if edge.transferable and self.pipeline.place[edge.consumer] == self.group:
+                time = self.signals.received_at(edge) + edge.distance * self.interval
+                events.append(_Event(time, 0, "receive", edge.producer, edge=edge))
         for v in self.members:
             operation = self.problem.operations[v]
             done = self.pipeline.start[v] + operation.latency
@@ -340,6 +345,8 @@ class _GroupProgram:
                 Arrive(barrier=barrier_name(EMPTY, operation.name), stage=stage),
             ]
         found: list[Instruction] = []
+        if event.edge is not None:
+            return self._receive(event.edge, stage)
         if event.kind == "send":
             slots = self.signals.staging_slots(event.subject)
             if operation.asynchronous:
@@ -354,12 +361,30 @@ class _GroupProgram:
             found.append(Arrive(barrier=barrier_name(event.kind, operation.name), stage=stage))
         return found
 
+    def _receive(self, edge: Edge, stage: int) -> list[Instruction]:
+        """Read the staging of a value from another group for one operation of this one.
+
+        It belongs to the value's iteration, so that the last ones are taken too when no iteration
+        is left to read them.
+        """
+        name = self.problem.operations[edge.producer].name
+        reader = self.problem.operations[edge.consumer]
+        found: list[Instruction] = []
+        overwrite = self.signals.copy_overwrite(edge)
+        if reader.asynchronous and overwrite in self.signals.needed:
+            distance = overwrite.distance - edge.distance
+            found.append(Await(operation=reader.name, stage=stage, distance=distance))
+        return [
+            *found,
+            Wait(barrier=barrier_name(SENT, name), stage=stage),
+            Get(value=name, reader=reader.name, stage=stage),
+            Arrive(barrier=barrier_name("taken", name), stage=stage),
+        ]
+
     def _release_waits(self, release: Release, stage: int) -> list[Instruction]:
         found: list[Instruction] = []
-        for c, shift in release.pending:
-            request = Request(
-                self.group, ("completion", c), -shift, release.time - shift * self.interval
-            )
+        for request in self.signals.release_waits(release):
             if request in self.signals.needed:
-                found.append(Await(operation=self.problem.operations[c].name, stage=stage - shift))
+                name = self.problem.operations[request.target[1]].name
+                found.append(Await(operation=name, stage=stage + request.distance))
         return found

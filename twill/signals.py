@@ -15,6 +15,7 @@ from functools import cached_property
 from twill.pipeline import Pipeline
 from twill.problem import Edge
 
+RELEASE, RECEIVE = -1, -2
 FULL, EMPTY, SENT, DONE, ISSUED = "full", "empty", "sent", "done", "issued"
 
 
@@ -33,14 +34,14 @@ class Request:
     time : int
         When it is asked for, relative to the iteration of the instance waited for.
     owner : int
-        The operation before which it stands, or -1 for a release.
+        The operation before which it stands, or `RELEASE` or `RECEIVE`.
     """
 
     group: str
     target: tuple[str, int]
     distance: int
     time: int
-    owner: int = -1
+    owner: int
 
 
 @dataclass(frozen=True)
@@ -161,8 +162,11 @@ class Signals:
             if not self.pipeline.crosses(edge)
         ]
         if operation.memory is None:
-            if any(self.pipeline.crosses(edge) for edge in self.problem.consumers[v]):
+            crossing = [e for e in self.problem.consumers[v] if self.pipeline.crosses(e)]
+            if crossing:
                 ends.append(origin + operation.latency + operation.transfer)
+            if self.problem.rules == "paper":
+                ends += [self.pipeline.read_until(edge) for edge in crossing]
         else:
             ends += [r.time + self.problem.hop for r in self.releases if r.value == v]
         last = max(ends, default=origin + operation.latency)
@@ -196,14 +200,16 @@ class Signals:
 
     @cached_property
     def requests(self) -> tuple[Request, ...]:
-        """Waits that dependences ask for, before any is left out."""
+        """Waits that dependences ask for, before any is left out; transfers have their own."""
         found = []
         for edge in self.problem.edges:
             group = self.pipeline.place[edge.consumer]
             time = self.pipeline.start[edge.consumer] + edge.distance * self.interval
             target: tuple[str, int] | None = None
             if self.pipeline.crosses(edge):
-                target = (self.barrier_kind(edge), edge.producer)
+                if edge.transferable:
+                    continue
+                target = (FULL if edge.carries else DONE, edge.producer)
             elif edge.blocking:
                 target = ("completion", edge.producer)
             if target is not None:
@@ -240,6 +246,8 @@ class Signals:
         """Waits that a producer needs before it overwrites a slot."""
         found = []
         for v, operation in enumerate(self.problem.operations):
+            if not operation.registers and operation.memory is None:
+                continue
             group, slots = self.pipeline.place[v], self.slots[v]
             time = self.pipeline.start[v] + slots * self.interval
             for edge in self.problem.consumers[v]:
@@ -248,12 +256,13 @@ class Signals:
                     consumer.in_order_unit is not None
                     and consumer.in_order_unit == operation.in_order_unit
                 )
-                if (
-                    self.pipeline.crosses(edge)
-                    or not consumer.asynchronous
-                    or not edge.reads
-                    or same_unit
-                ):
+                if not consumer.asynchronous:
+                    continue
+                if self.pipeline.crosses(edge):
+                    if edge.transferable:
+                        found.append(self.copy_overwrite(edge))
+                    continue
+                if same_unit:
                     continue
                 found.append(
                     Request(
@@ -268,39 +277,92 @@ class Signals:
                 found.append(Request(group, (EMPTY, v), slots, time, v))
         return tuple(found)
 
-    def barrier_kind(self, edge: Edge) -> str:
-        """Return which barrier of the producer a crossing edge waits on.
+    def copy_overwrite(self, edge: Edge) -> Request:
+        """Return the wait before the copy that an asynchronous consumer reads is overwritten.
 
         Parameters
         ----------
         edge : Edge
-            An edge between groups.
+            A transferable edge between groups.
         """
-        if not edge.carries:
-            return DONE
-        return SENT if edge.transferable else FULL
+        slots = self.copy_slots(edge)
+        time = self.received_at(edge) + slots * self.interval
+        group = self.pipeline.place[edge.consumer]
+        return Request(group, ("completion", edge.consumer), slots, time, RECEIVE)
+
+    def copy_slots(self, edge: Edge) -> int:
+        """Return the slots of the copy that a consumer on another group reads.
+
+        Parameters
+        ----------
+        edge : Edge
+            A transferable edge between groups.
+        """
+        end = self.pipeline.start[edge.consumer] + edge.copy_reads
+        return max(1, -(-(end - self.received_at(edge)) // self.interval))
+
+    def received_at(self, edge: Edge) -> int:
+        """Return when the consumer's group reads the staging of a value, ahead of the consumer.
+
+        Parameters
+        ----------
+        edge : Edge
+            A transferable edge between groups.
+        """
+        transfer = self.problem.operations[edge.producer].transfer
+        return self.pipeline.start[edge.consumer] - (transfer - transfer // 2)
+
+    def release_waits(self, release: Release) -> list[Request]:
+        """Return the waits for the asynchronous readers whose end a release announces.
+
+        Parameters
+        ----------
+        release : Release
+            One of `releases`.
+        """
+        if release.by_itself is not None:
+            return []
+        return [
+            Request(
+                release.group,
+                ("completion", c),
+                -shift,
+                release.time - shift * self.interval,
+                RELEASE,
+            )
+            for c, shift in release.pending
+        ]
 
     @cached_property
     def needed(self) -> frozenset[Request]:
         """Requests that no earlier wait of the same group implies."""
-        releases = [
-            Request(release.group, ("completion", c), -shift, release.time - shift * self.interval)
-            for release in self.releases
-            if release.by_itself is None
-            for c, shift in release.pending
-        ]
-        queue = sorted(
-            {*self.requests, *self.overwrites, *self.turns, *releases},
-            key=lambda r: (r.time, r.owner < 0, r.distance, r.owner),
-        )
+        releases = [request for r in self.releases for request in self.release_waits(r)]
+        every = {*self.requests, *self.overwrites, *self.turns, *releases}
         kept: list[Request] = []
-        for request in queue:
+        for request in sorted(every, key=self._order):
             implied = any(
                 other.group == request.group
                 and other.target == request.target
-                and other.distance <= request.distance
+                and _covers(other.distance, request.distance)
                 for other in kept
             )
             if not implied:
                 kept.append(request)
         return frozenset(kept)
+
+    def _order(self, request: Request) -> tuple[int, ...]:
+        """Order in which a program executes waits for one instance of something."""
+        if request.owner < 0:
+            return (request.time, 0 if request.owner == RECEIVE else 2, request.distance)
+        operation = self.problem.operations[request.owner]
+        start = self.pipeline.start[operation.index]
+        return (request.time, 1, not operation.asynchronous, -start, operation.index)
+
+
+def _covers(first: int, second: int) -> bool:
+    """Return whether waits at distance `first` concern every instance that `second` does.
+
+    In a loop of N iterations a wait at distance d concerns instances from max(0, -d) to before
+    min(N, N - d).
+    """
+    return max(0, -first) <= max(0, -second) and max(0, first) <= max(0, second)

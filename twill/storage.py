@@ -129,6 +129,18 @@ def _storage_of(signals: Signals, v: int, free: dict[str, int]) -> list[Storage]
                 }
             )
         )
+    found += [
+        Storage(
+            value=operation.name,
+            memory="registers",
+            group=signals.pipeline.place[edge.consumer],
+            reader=signals.problem.operations[edge.consumer].name,
+            slots=signals.copy_slots(edge),
+            size=operation.registers,
+        )
+        for edge in signals.problem.consumers[v]
+        if edge.transferable and signals.pipeline.crosses(edge)
+    ]
     if v in signals.transferred:
         size, count = _aligned("smem", operation.transfer_bytes), signals.staging_slots(v)
         found.append(

@@ -314,7 +314,7 @@ class _Case:
                 self._occupy(
                     used,
                     self.at(edge.consumer),
-                    edge.hold,
+                    edge.copy_hold,
                     self.problem.operations[edge.producer].registers,
                 )
         for pinned in self.problem.pinned:
@@ -404,6 +404,14 @@ class _Case:
         time = self.start[storage.value]
         if storage.transfer:
             return time, (self._staged_until(operation) or time) + self.problem.hop
+        if storage.reader is not None:
+            reader = self.problem.index[storage.reader]
+            holds = [
+                e.copy_hold
+                for e in self.problem.edges
+                if e.producer == operation.index and e.consumer == reader and e.transferable
+            ]
+            return self.at(reader), self.at(reader) + max(holds, default=0)
         if storage.memory == "registers":
             return time, self._register_release(operation)
         crossed = any(

@@ -33,6 +33,14 @@ class Artifact(Part):
         """The file it was read from, for errors; empty if it was made in memory."""
         return self._file
 
+    def __eq__(self, other: object) -> bool:
+        """Compare content; where it was read from does not matter."""
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(getattr(self, key) == getattr(other, key) for key in type(self).model_fields)
+
+    __hash__ = None  # type: ignore[assignment]  # artifacts hold dictionaries
+
     def to_json(self) -> str:
         """Return the artifact as JSON text; equal artifacts give equal bytes."""
         data = self.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -95,6 +95,8 @@ class Storage(Part):
         The group whose registers hold it.
     transfer : bool
         Whether it is the SMEM staging of a register value read by another group.
+    reader : str, optional
+        For the copy that another group makes of a register value: the operation that reads it.
     slots : int
         Instances that fit.
     size : int
@@ -107,6 +109,7 @@ class Storage(Part):
     memory: Literal["registers", "smem", "tmem"]
     group: Name | None = None
     transfer: bool = False
+    reader: Name | None = None
     slots: PositiveInt
     size: NonNegativeInt
     address: NonNegativeInt | None = None
@@ -198,7 +201,7 @@ class Await(Part):
     do: Literal["await"] = "await"
     operation: Name
     stage: NonNegativeInt = 0
-    distance: NonNegativeInt = 0
+    distance: int = 0
 
 
 class Wait(Part):
@@ -232,12 +235,12 @@ class Put(Part):
 
 
 class Get(Part):
-    """Read a register value of another group from its SMEM staging."""
+    """Read a register value of another group from its SMEM staging, for one operation."""
 
     do: Literal["get"] = "get"
     value: Name
+    reader: Name
     stage: NonNegativeInt = 0
-    distance: NonNegativeInt = 0
 
 
 Instruction = Annotated[
@@ -398,8 +401,11 @@ class Schedule(Artifact):
                     _known(f"{where}.barrier", instruction.barrier, barriers, "barrier")
                 case Await():
                     _known(f"{where}.operation", instruction.operation, operations, "operation")
-                case Put() | Get():
+                case Put():
                     _known(f"{where}.value", instruction.value, operations, "operation")
+                case Get():
+                    _known(f"{where}.value", instruction.value, operations, "operation")
+                    _known(f"{where}.reader", instruction.reader, operations, "operation")
                 case Issue() | Interleave():
                     parts = [instruction] if isinstance(instruction, Issue) else instruction.parts
                     for part in parts:

@@ -56,9 +56,8 @@ class CpSatEngine:
         self._cp = cp_model
         self.problem, self.interval, self.length = problem, interval, length
         self.groups, self.families, self.seed = tuple(groups), tuple(families), seed
-        self._refuted = longest_paths(problem, interval) is None or (
-            "capacity" in families and bounds(problem).resource > interval
-        )
+        cyclic = "dependence" in families and longest_paths(problem, interval) is None
+        self._refuted = cyclic or ("capacity" in families and bounds(problem).resource > interval)
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from twill.bounds import bounds, longest_paths
 from twill.joint.answer import FAMILIES, Answer, Assignment
@@ -55,7 +56,8 @@ class DifferenceEngine:
             for u in problem.operations
             for v in problem.operations
         ]
-        paths = longest_paths(problem, interval, window)
+        ordered = problem if "dependence" in families else replace(problem, edges=())
+        paths = longest_paths(ordered, interval, window)
         if "capacity" in families and bounds(problem).resource > interval:
             paths = None
         self.refuted_early = paths is None

@@ -85,7 +85,7 @@ def register_occupants(problem: Problem) -> list[Occupant]:
     if problem.rules == "paper":
         return occupants
     for edge in problem.edges:
-        if edge.transferable and edge.hold:
+        if edge.transferable and edge.copy_hold:
             producer = problem.operations[edge.producer]
             consumer = problem.operations[edge.consumer]
             occupants.append(
@@ -93,7 +93,7 @@ def register_occupants(problem: Problem) -> list[Occupant]:
                     f"copy of {producer.name} for {consumer.name}",
                     producer.registers,
                     edge.consumer,
-                    (Moment(edge.consumer, edge.hold),),
+                    (Moment(edge.consumer, edge.copy_hold),),
                     edge.consumer,
                     apart=(edge.producer, edge.consumer),
                 )

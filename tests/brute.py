@@ -1,0 +1,84 @@
+"""Exhaustive search over every schedule of a small loop, judged by the verifier's rules."""
+
+from __future__ import annotations
+
+import itertools
+
+from twill.artifacts.schedule import Group, Placement, Schedule
+from twill.joint.groups import WarpGroup, configurations
+from twill.problem import Problem, build_problem
+from twill.verifier import _Case
+
+RULES = (
+    "dependence",
+    "capacity",
+    "turns",
+    "concurrency",
+    "registers",
+    "memory",
+)
+
+
+def least_length(problem: Problem, interval: int, most: int) -> int | None:
+    """Return the least length of any valid schedule at `interval`, None if above `most`."""
+    best: int | None = None
+    for groups in configurations(problem):
+        found = _least_length(problem, interval, most if best is None else best - 1, groups)
+        best = found if found is not None else best
+    return best
+
+
+def _least_length(
+    problem: Problem, interval: int, most: int, groups: tuple[WarpGroup, ...]
+) -> int | None:
+    case = _case(problem, groups)
+    names = [operation.name for operation in problem.operations]
+    labels = [f"g{index}" for index in range(len(groups))]
+    best: int | None = None
+    ranges = [range(most - operation.cycles + 1) for operation in problem.operations]
+    for start in itertools.product(*ranges):
+        length = max(s + o.cycles for s, o in zip(start, problem.operations, strict=True))
+        if (best is not None and length >= best) or min(start) > 0:
+            continue
+        if _breaks_least_delay(problem, interval, start):
+            continue
+        case.__dict__["interval"] = interval
+        case.__dict__["start"] = dict(zip(names, start, strict=True))
+        for place in itertools.product(labels, repeat=len(names)):
+            if place[0] != labels[0]:
+                break
+            case.place = dict(zip(names, place, strict=True))
+            if not any(next(case.rules[rule](), None) for rule in RULES):
+                best = length
+                break
+    return best
+
+
+def _breaks_least_delay(problem: Problem, interval: int, start: tuple[int, ...]) -> bool:
+    return any(
+        start[e.consumer] + e.distance * interval - start[e.producer] < problem.least_delay(i)
+        for i, e in enumerate(problem.edges)
+    )
+
+
+def _case(problem: Problem, groups: tuple[WarpGroup, ...]) -> _Case:
+    schedule = Schedule(
+        name="candidate",
+        initiation_interval=1,
+        length=1,
+        stages=1,
+        rules=problem.rules,
+        groups=tuple(
+            Group(name=f"g{i}", warps=g.warps, registers=g.allocation or None)
+            for i, g in enumerate(groups)
+        ),
+        placements=tuple(
+            Placement(operation=o.name, group="g0", start=0) for o in problem.operations
+        ),
+        loop=problem.loop,
+        machine=problem.machine,
+    )
+    return _Case(problem, schedule)
+
+
+__all__ = ["build_problem", "least_length"]

@@ -1,0 +1,37 @@
+"""Fixtures that many tests share."""
+
+from __future__ import annotations
+
+import pytest
+
+import twill
+
+
+@pytest.fixture(scope="session")
+def paper_machine() -> twill.Machine:
+    return twill.Machine.named("paper_example")
+
+
+@pytest.fixture(scope="session")
+def hopper() -> twill.Machine:
+    return twill.Machine.named("hopper_h100")
+
+
+@pytest.fixture(scope="session")
+def paper_loop() -> twill.Loop:
+    return twill.load_loop("paper_example")
+
+
+@pytest.fixture(scope="session")
+def attention() -> twill.Loop:
+    return twill.load_loop("fa_fwd_hopper")
+
+
+@pytest.fixture(scope="session")
+def paper_schedule(paper_loop: twill.Loop, paper_machine: twill.Machine) -> twill.Schedule:
+    return twill.schedule(paper_loop, paper_machine)
+
+
+@pytest.fixture(scope="session")
+def attention_schedule(attention: twill.Loop, hopper: twill.Machine) -> twill.Schedule:
+    return twill.schedule(attention, hopper)

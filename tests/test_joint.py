@@ -1,0 +1,211 @@
+"""The joint system: engines against enumeration and each other, every family with its flip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import twill
+from tests.brute import least_length
+from tests.small import edge, op, random_loop, small_loop, small_machine
+from twill.bounds import bounds
+from twill.joint.answer import FAMILIES, EngineFactory
+from twill.joint.cpsat import CpSatEngine
+from twill.joint.difference import DifferenceEngine
+from twill.joint.groups import WarpGroup, configurations
+from twill.problem import Problem, build_problem
+
+ENGINES: list[EngineFactory] = [DifferenceEngine, CpSatEngine]
+
+
+def engine_least_length(
+    factory: EngineFactory, problem: Problem, interval: int, most: int
+) -> int | None:
+    """Return the least length over all sets of groups by asking for ever shorter ones."""
+    best: int | None = None
+    for groups in configurations(problem):
+        engine = factory(problem, interval, most, groups)
+        limit = most
+        while (answer := engine.solve(length=limit)).assignment is not None:
+            length = answer.assignment.length(problem)
+            best = length if best is None else min(best, length)
+            limit = length - 1
+        engine.dispose()
+    return best
+
+
+@pytest.mark.parametrize("rules", ["issue", "paper"])
+@pytest.mark.parametrize("block", range(4))
+def test_difference_engine_is_right_about_every_small_loop(block: int, rules: str) -> None:
+    above_bound = 0
+    for seed in range(10 * block, 10 * block + 10):
+        loop, machine = random_loop(seed)
+        problem = build_problem(loop, machine, rules=rules)  # type: ignore[arg-type]
+        least = bounds(problem).interval
+        for interval in (least, least + 1):
+            most = min(2 * interval + 2, 8)
+            expected = least_length(problem, interval, most)
+            assert engine_least_length(DifferenceEngine, problem, interval, most) == expected, seed
+            above_bound += expected is None
+    assert above_bound > 0
+
+
+def test_both_engines_agree() -> None:
+    for seed in range(100, 112):
+        loop, machine = random_loop(seed)
+        problem = build_problem(loop, machine)
+        interval = bounds(problem).interval
+        lengths = [engine_least_length(e, problem, interval, 2 * interval + 3) for e in ENGINES]
+        assert lengths[0] == lengths[1], seed
+
+
+def two_groups(limit: int = 1 << 30) -> tuple[WarpGroup, ...]:
+    return (WarpGroup(4, False, 0, limit), WarpGroup(4, False, 0, limit))
+
+
+Case = tuple[Problem, int, int, tuple[WarpGroup, ...]]
+
+
+def dependence_case() -> Case:
+    loop = small_loop([op("a", "TC", 2), op("b", "ALU", 2)], [edge("a", "b")])
+    return build_problem(loop, small_machine()), 2, 3, two_groups()
+
+
+def capacity_case() -> Case:
+    loop = small_loop([op("a", "TC", 2), op("b", "TC", 2)])
+    return build_problem(loop, small_machine()), 3, 6, two_groups()
+
+
+def shared_capacity_case() -> Case:
+    operations = [op(f"o{i}", "BUS", 2, count=2) for i in range(3)]
+    return build_problem(small_loop(operations), small_machine({"BUS": 5})), 2, 6, two_groups()
+
+
+def turns_case() -> Case:
+    operations = [
+        op("a", "TC", 2, asynchronous=True, issue=1, variable_latency=True),
+        op("b", "TC", 2, asynchronous=True, issue=1),
+    ]
+    problem = build_problem(small_loop(operations), small_machine(hop=2))
+    return problem, 4, 8, (WarpGroup(4, True, 0, 9), WarpGroup(4, False, 0, 9))
+
+
+def memory_case() -> Case:
+    # Two values of 1024 bytes that live together in 1024.
+    operations = [op("a", "TC", 2, memory="smem"), op("b", "ALU", 2, memory="smem")]
+    operations.append(op("c", "BUS", 1))
+    loop = small_loop(operations, [edge("a", "c"), edge("b", "c")])
+    problem = build_problem(loop, small_machine({"TC": 1, "ALU": 1, "BUS": 1}, smem=1024))
+    return problem, 6, 6, two_groups()
+
+
+def registers_case() -> Case:
+    operations = [op("a", "TC", registers=2), op("b", "ALU", registers=2), op("c", "BUS")]
+    loop = small_loop(operations, [edge("a", "c"), edge("b", "c")])
+    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, registers=3)
+    return build_problem(loop, machine), 4, 4, (WarpGroup(4, False, 0, 3),)
+
+
+def transfers_case() -> Case:
+    # a is kept for d until b has started, so that registers force a and b apart; the transfer
+    # between them does not fit into the length.
+    operations = [
+        op("a", "TC", registers=2, transfer=3),
+        op("b", "ALU", registers=2, elementwise=True),
+        op("d", "BUS"),
+    ]
+    edges = [edge("a", "b"), edge("a", "d"), edge("b", "d", kind="order")]
+    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, registers=3)
+    return build_problem(small_loop(operations, edges), machine), 4, 4, two_groups(3)
+
+
+def concurrency_case() -> Case:
+    # b waits for a while c, which fills the interval, is being issued on the only group.
+    operations = [op("a", "TC", asynchronous=True), op("b", "BUS"), op("c", "ALU", 3)]
+    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1})
+    loop = small_loop(operations, [edge("a", "b")])
+    return build_problem(loop, machine), 3, 9, (WarpGroup(4, False, 0, 1 << 30),)
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "dependence": dependence_case,
+    "capacity": capacity_case,
+    "turns": turns_case,
+    "memory": memory_case,
+    "registers": registers_case,
+    "transfers": transfers_case,
+    "concurrency": concurrency_case,
+}
+
+
+def test_every_family_has_a_flip_case() -> None:
+    assert set(CASES) == set(FAMILIES)
+
+
+@pytest.mark.parametrize("factory", ENGINES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_decides_where_it_is_tight(family: str, factory: EngineFactory) -> None:
+    problem, interval, length, groups = CASES[family]()
+    others = [name for name in FAMILIES if name != family]
+    with_it = factory(problem, interval, length, groups)
+    without = factory(problem, interval, length, groups, families=others)
+    assert with_it.solve().status == "unsat"
+    assert without.solve().status == "sat"
+
+
+@pytest.mark.parametrize("factory", ENGINES)
+def test_a_capacity_above_one_is_shared(factory: EngineFactory) -> None:
+    problem, interval, length, groups = shared_capacity_case()
+    others = [name for name in FAMILIES if name != "capacity"]
+    assert factory(problem, interval, length, groups).solve().status == "unsat"
+    assert factory(problem, interval + 1, length + 1, groups).solve().status == "sat"
+    assert factory(problem, interval, length, groups, families=others).solve().status == "sat"
+
+
+@pytest.mark.parametrize("family", ["turns", "memory", "registers", "transfers", "concurrency"])
+def test_the_core_names_the_family(family: str) -> None:
+    problem, interval, length, groups = CASES[family]()
+    answer = DifferenceEngine(problem, interval, length, groups, explain=True).solve()
+    assert answer.status == "unsat"
+    assert family in answer.families
+
+
+def test_operations_of_variable_latency_have_groups_of_their_own() -> None:
+    loop = small_loop([op("l", "TC", variable_latency=True, asynchronous=True), op("a", "ALU")])
+    problem = build_problem(loop, small_machine())
+    mixed = two_groups()
+    assert DifferenceEngine(problem, 2, 4, mixed).solve().status == "unsat"
+    apart = (WarpGroup(4, True, 0, 9), WarpGroup(4, False, 0, 9))
+    found = DifferenceEngine(problem, 2, 4, apart).solve().assignment
+    assert found is not None
+    assert found.group == (0, 1)
+
+
+def test_an_operation_needs_a_group_as_wide_as_itself() -> None:
+    problem = build_problem(
+        small_loop([op("a", "ALU", warps=8)]), small_machine(groups=((4, 2), (8, 1)))
+    )
+    assert DifferenceEngine(problem, 2, 4, two_groups()).solve().status == "unsat"
+    wide = (WarpGroup(8, False, 0, 9),)
+    assert DifferenceEngine(problem, 2, 4, wide).solve().status == "sat"
+
+
+def test_registers_are_shared_equally_between_groups(
+    attention: twill.Loop, hopper: twill.Machine
+) -> None:
+    sets = list(configurations(build_problem(attention, hopper)))
+    # FlashAttention-3's allocations: 240 for two consumer groups, 160 for three, 24 to load.
+    compute = [[g.allocation for g in groups if not g.variable_latency] for groups in sets]
+    assert compute == [[256], [240] * 2, [160] * 3, [120] * 4]
+    assert all(groups[0].allocation == 24 for groups in sets)
+
+
+def test_an_undecided_question_is_not_called_infeasible(
+    attention: twill.Loop, hopper: twill.Machine
+) -> None:
+    problem = build_problem(attention, hopper)
+    groups = list(configurations(problem))[1]
+    engine = DifferenceEngine(problem, 2048, 6 * 2048, groups)
+    assert engine.solve(timeout=0.01).status == "unknown"
+    engine.dispose()

@@ -1,0 +1,174 @@
+"""The search as a whole: known optima, honest refusals, determinism."""
+
+from __future__ import annotations
+
+import pytest
+
+import twill
+from tests.small import edge, op, small_loop, small_machine
+from twill.artifacts.loop import Invariant, Tile
+from twill.scheduler import EngineName, TimeMode
+from twill.search import Options
+
+
+@pytest.mark.parametrize("engine", ["difference", "cpsat"])
+@pytest.mark.parametrize("time", ["exact", "normalized"])
+def test_the_running_example(
+    paper_loop: twill.Loop, paper_machine: twill.Machine, time: TimeMode, engine: EngineName
+) -> None:
+    schedule = twill.schedule(paper_loop, paper_machine, time=time, engine=engine)
+    assert (schedule.initiation_interval, schedule.length, schedule.stages) == (2, 4, 2)
+    assert schedule.start == {"S": 0, "P": 2, "O": 3}
+    assert len(schedule.groups) == 1
+    assert twill.verify(schedule).violations == ()
+    assert schedule.proof is not None
+    assert all(level.proved for level in schedule.proof.levels)
+    assert (schedule.proof.bound.reason, schedule.proof.bound.unit) == ("ResMII", "TC")
+
+
+def test_the_papers_concurrency_takes_a_second_group(
+    paper_loop: twill.Loop, paper_machine: twill.Machine
+) -> None:
+    schedule = twill.schedule(paper_loop, paper_machine, rules="paper")
+    assert (schedule.initiation_interval, schedule.length, len(schedule.groups)) == (2, 4, 2)
+    assert twill.verify(schedule).violations == ()
+
+
+def test_attention_on_hopper_reaches_the_tensor_core_bound(
+    attention_schedule: twill.Schedule,
+) -> None:
+    schedule = attention_schedule
+    assert schedule.initiation_interval == 2048
+    assert schedule.proof is not None
+    assert (schedule.proof.bound.reason, schedule.proof.bound.unit) == ("ResMII", "tc")
+    assert all(level.proved for level in schedule.proof.levels)
+    assert twill.verify(schedule).violations == ()
+    assert {g.name: g.registers for g in schedule.groups} == {
+        "load": 24,
+        "compute0": 240,
+        "compute1": 240,
+    }
+
+
+def overlap(schedule: twill.Schedule, first: str, second: str, cycles: int = 512) -> int:
+    """Cycles modulo I in which two operations of `cycles` each run side by side."""
+    interval = schedule.initiation_interval or 0
+    slots = [
+        {(schedule.start[name] + c) % interval for c in range(cycles)} for name in (first, second)
+    ]
+    return len(slots[0] & slots[1])
+
+
+def test_each_exponential_runs_beside_the_other_tiles_products(
+    attention_schedule: twill.Schedule,
+) -> None:
+    place = attention_schedule.assignment
+    assert place["p0"] != place["p1"]
+    for mine, others in (("p0", ("s1", "o1")), ("p1", ("s0", "o0"))):
+        assert sum(overlap(attention_schedule, mine, other) for other in others) >= 400
+
+
+def test_attention_in_normalized_time(attention: twill.Loop, hopper: twill.Machine) -> None:
+    schedule = twill.schedule(attention, hopper, time="normalized")
+    assert (schedule.initiation_interval, schedule.time.mode) == (124, "normalized")
+    assert twill.verify(schedule).violations == ()
+
+
+def test_same_input_same_seed_same_bytes(
+    attention: twill.Loop, hopper: twill.Machine, attention_schedule: twill.Schedule
+) -> None:
+    assert twill.schedule(attention, hopper).to_json() == attention_schedule.to_json()
+
+
+# Two loops on which a search that keeps the first modulo schedule's stages skips a feasible
+# interval (the paper's Algorithm 1, line 9).
+def test_stages_beyond_the_modulo_schedule_are_tried_under_the_papers_rules() -> None:
+    loop = small_loop(
+        [op("a", "TC", 2, asynchronous=True, registers=1, transfer=2), op("b", "ALU", 1)],
+        [edge("a", "b")],
+    )
+    schedule = twill.schedule(loop, small_machine(), rules="paper")
+    assert (schedule.initiation_interval, schedule.length, schedule.stages) == (2, 5, 3)
+
+
+def test_stages_beyond_the_modulo_schedule_are_tried_under_the_issue_rules() -> None:
+    operations = [
+        op("a", "TC", 1, asynchronous=True),
+        op("b", "TC", 2, asynchronous=True),
+        op("c", "MUFU", 2),
+    ]
+    machine = small_machine({"TC": 1, "MUFU": 1}, groups=((4, 1),))
+    schedule = twill.schedule(small_loop(operations, [edge("a", "b", blocking=True)]), machine)
+    assert (schedule.initiation_interval, schedule.length, schedule.stages) == (3, 4, 2)
+
+
+def test_an_interval_above_the_bounds_is_refuted_below_with_its_families() -> None:
+    # On the only group b cannot wait for a beside c: one more cycle is needed.
+    operations = [op("a", "TC", asynchronous=True), op("b", "BUS"), op("c", "ALU", 3)]
+    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, groups=((4, 1),))
+    schedule = twill.schedule(small_loop(operations, [edge("a", "b")]), machine)
+    assert schedule.initiation_interval == 4
+    assert schedule.proof is not None
+    bound = schedule.proof.bound
+    assert (bound.value, bound.reason) == (4, "no joint schedule")
+    assert "concurrency" in bound.families
+    assert bound.most_stages >= 6
+    assert twill.verify(schedule).violations == ()
+
+
+def test_a_second_group_brings_the_interval_down() -> None:
+    operations = [op("a", "TC", asynchronous=True), op("b", "BUS"), op("c", "ALU", 3)]
+    loop = small_loop(operations, [edge("a", "b")])
+    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, groups=((4, 2),))
+    assert twill.schedule(loop, machine).initiation_interval == 3
+    limited = twill.schedule(loop, machine, options=Options(most_groups=1))
+    assert limited.initiation_interval == 4
+
+
+def test_a_value_wider_than_a_threads_registers_is_refused_before_solving() -> None:
+    loop = small_loop([op("a", "TC", registers=300)])
+    with pytest.raises(twill.RefusedError) as caught:
+        twill.schedule(loop, small_machine(registers=255))
+    assert str(caught.value) == (
+        "small: the result of a needs 300 registers per thread; small has 255 of which 0 are "
+        "reserved"
+    )
+
+
+def test_a_value_larger_than_shared_memory_is_refused_before_solving() -> None:
+    loop = small_loop([op("a", "TC", memory="smem")])
+    with pytest.raises(twill.RefusedError, match="a needs 1024 bytes of smem; small has 512 left"):
+        twill.schedule(loop, small_machine(smem=512))
+
+
+def test_invariants_that_fill_shared_memory_are_refused_before_solving() -> None:
+    tile = Tile(shape=(256,), dtype="f32", memory="smem")
+    loop = small_loop([op("a", "TC")]).model_copy(
+        update={"invariants": (Invariant(name="q", tile=tile),)}
+    )
+    with pytest.raises(twill.RefusedError, match="need 1024 bytes of smem; small has 512"):
+        twill.schedule(loop, small_machine(smem=512))
+
+
+def test_what_never_fits_is_refused_with_the_families_in_the_way() -> None:
+    # Both values are read by c, live together, and no group holds both; transfers do not help
+    # because c itself needs both operands.
+    operations = [op("a", "TC", registers=2), op("b", "ALU", registers=2)]
+    operations.append(op("c", "BUS", working_set=2))
+    loop = small_loop(operations, [edge("a", "c"), edge("b", "c")])
+    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, registers=4)
+    with pytest.raises(twill.RefusedError, match=r"in the way are .*registers"):
+        twill.schedule(loop, machine)
+
+
+def test_an_operation_wider_than_the_machine_is_bad_input() -> None:
+    with pytest.raises(twill.InputError, match=r"operations\[0\]\.warps: operation 'a' needs 16"):
+        twill.schedule(small_loop([op("a", "TC", warps=16)]), small_machine())
+
+
+def test_an_unknown_unit_is_bad_input() -> None:
+    with pytest.raises(twill.InputError) as caught:
+        twill.schedule(small_loop([op("a", "GPU")]), small_machine())
+    assert str(caught.value) == (
+        "small: operations[0].cost.steps[0].unit: small has no unit named 'GPU' (it has TC, ALU)"
+    )

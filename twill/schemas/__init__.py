@@ -1,0 +1,33 @@
+"""JSON Schemas of the artifacts, shipped as files.
+
+``python -m twill.schemas`` writes them anew after a change of the models.
+"""
+
+from __future__ import annotations
+
+import json
+
+from twill.artifacts.base import Artifact
+from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine
+from twill.artifacts.schedule import Schedule
+from twill.sim.execute import Run
+
+SCHEMAS: dict[str, type[Artifact]] = {
+    "loop": Loop,
+    "machine": Machine,
+    "run": Run,
+    "schedule": Schedule,
+}
+
+
+def schema_text(name: str) -> str:
+    """Return the JSON Schema of an artifact as it is shipped.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SCHEMAS`.
+    """
+    schema = SCHEMAS[name].model_json_schema(by_alias=True)
+    return json.dumps(schema, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
