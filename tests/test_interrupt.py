@@ -1,0 +1,78 @@
+"""Ctrl-C: within a second, no traceback, no half-written file, no process left behind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import twill
+
+TWILL = [sys.executable, "-m", "twill"]
+SIM = [sys.executable, "-m", "twill.sim"]
+CASES = {
+    "cp-sat": [*TWILL, "schedule", "fa_fwd_hopper", "-m", "hopper_h100", "--engine", "cpsat",
+               "-o", "out.json"],
+    "cbc": [*TWILL, "schedule", "fa_fwd_hopper", "-m", "hopper_h100", "--time", "normalized",
+            "--budget", "900", "-o", "out.json"],
+    "yices": [*TWILL, "schedule", "{dump}", "-m", "hopper_h100", "--most-stages", "12",
+              "-o", "out.json"],
+    "simulation": [*SIM, "run", "{schedule}", "--iterations", "1000000"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_interruption_ends_the_work(
+    case: str, tmp_path: Path, attention_schedule: twill.Schedule, hard_loop: Path
+) -> None:
+    schedule = tmp_path / "in" / "schedule.json"
+    schedule.parent.mkdir()
+    attention_schedule.save(schedule)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    command = [
+        word.format(schedule=schedule, dump=hard_loop) if "{" in word else word
+        for word in CASES[case]
+    ]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder
+    )
+    time.sleep(3)
+    assert process.poll() is None, process.communicate()
+    begun = time.perf_counter()
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=20)
+    assert time.perf_counter() - begun < 2.0
+    assert process.returncode == 130
+    assert error == "twill: interrupted\n"
+    assert list(folder.iterdir()) == []
+    assert not _children("cbc")
+
+
+@pytest.fixture(scope="module")
+def hard_loop(tmp_path_factory: pytest.TempPathFactory, attention: twill.Loop) -> Path:
+    """Attention with four sub-tiles: minutes of search."""
+    operations = list(attention.operations)
+    dependences = list(attention.dependences)
+    operations += [
+        operation.model_copy(update={"name": f"{operation.name}_b"})
+        for operation in attention.operations
+        if operation.name not in ("k", "v")
+    ]
+    for d in attention.dependences:
+        producer = d.producer if d.producer in ("k", "v") else f"{d.producer}_b"
+        update = {"producer": producer, "consumer": f"{d.consumer}_b"}
+        dependences.append(d.model_copy(update=update))
+    loop = twill.Loop(name="hard", operations=tuple(operations), dependences=tuple(dependences))
+    file = tmp_path_factory.mktemp("hard") / "hard.json"
+    loop.save(file)
+    return file
+
+
+def _children(name: str) -> list[str]:
+    listed = subprocess.run(["ps", "-eo", "comm="], capture_output=True, text=True, check=True)
+    return [line for line in listed.stdout.split() if line == name]
