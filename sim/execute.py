@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Literal
 
 from pydantic import Field
@@ -13,6 +14,7 @@ from twill.errors import InputError, short
 from twill.sim.latency import parse_latency
 from twill.sim.measure import LEAST_ITERATIONS, steady_state
 from twill.sim.sm import StreamingMultiprocessor
+from twill.sim.warps import ISSUE
 
 DEFAULT_ITERATIONS = 64
 DEFAULT_TOLERANCE = 0.02
@@ -46,7 +48,9 @@ class Run(Artifact):
     utilization : dict
         Share of each unit's capacity in use in the steady state.
     stalls : dict
-        For each group, cycles of its first warp by cause, over the whole run.
+        Cycles by cause over the whole run, of the first warp of every group added up.
+    groups : dict
+        For each group, all cycles of its first warp by cause; ``issue`` is work, not a stall.
     """
 
     schema_name: Literal["twill.run"] = Field("twill.run", alias="schema")
@@ -64,7 +68,8 @@ class Run(Artifact):
     achieved: bool | None
     total_cycles: float
     utilization: dict[str, float]
-    stalls: dict[str, dict[str, float]]
+    stalls: dict[str, float]
+    groups: dict[str, dict[str, float]]
 
 
 def run(
@@ -125,6 +130,9 @@ def run(
         total_cycles=max(sm.finished_at),
         utilization=_utilization(schedule, measured) if measured else {},
         stalls=_stalls(sm),
+        groups={
+            warp.group.name: dict(sorted(warp.spent.items())) for warp in sm.warps if warp.lane == 0
+        },
     )
 
 
@@ -155,10 +163,13 @@ def _utilization(schedule: Schedule, interval: float) -> dict[str, float]:
     }
 
 
-def _stalls(sm: StreamingMultiprocessor) -> dict[str, dict[str, float]]:
-    return {
-        warp.group.name: dict(sorted(warp.stalls.items())) for warp in sm.warps if warp.lane == 0
-    }
+def _stalls(sm: StreamingMultiprocessor) -> dict[str, float]:
+    total: dict[str, float] = defaultdict(float)
+    for warp in sm.warps:
+        for cause, cycles in warp.spent.items() if warp.lane == 0 else ():
+            if cause != ISSUE:
+                total[cause] += cycles
+    return dict(sorted(total.items()))
 
 
 __all__ = ["LEAST_ITERATIONS", "Run", "run", "static_interval"]

@@ -40,7 +40,7 @@ def print_run(result: Run) -> None:
             right={"utilization"},
         )
     rows = []
-    for group, stalls in result.stalls.items():
+    for group, stalls in result.groups.items():
         for cause, cycles in sorted(stalls.items(), key=lambda item: -item[1]):
             rows.append(
                 [

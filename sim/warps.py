@@ -25,6 +25,7 @@ from twill.sim.work import Segment, Work
 if TYPE_CHECKING:
     from twill.sim.sm import StreamingMultiprocessor
 
+ISSUE = "issue"
 Steps = Generator[Any, None, None]
 Running = tuple[Issue, Work, int]
 
@@ -47,8 +48,8 @@ class Warp:
 
     Attributes
     ----------
-    stalls : dict
-        Cycles by cause.
+    spent : dict
+        Cycles by cause; `ISSUE` is work, the rest are stalls.
     blocked_on : (str, str, int) or None
         While it waits: ``completion`` or ``barrier``, of what, and the iteration.
     finished : bool
@@ -66,7 +67,7 @@ class Warp:
         self._sm, self._program, self._context = sm, program, context
         self._environment = sm.environment
         self.group, self.lane = group, lane
-        self.stalls: dict[str, float] = defaultdict(float)
+        self.spent: dict[str, float] = defaultdict(float)
         self.blocked_on: tuple[str, str, int] | None = None
         self.finished = False
         self._next = 0
@@ -161,7 +162,7 @@ class Warp:
             self._next = cycle + self._context.slots_taken
             slow = segment.interval > 1
             self._count(f"pipe {segment.unit}" if slow else "issue slot", cycle - now)
-        self._count("issue", segment.interval)
+        self._count(ISSUE, segment.interval)
         self._last[key] = cycle
         self._ready[key] = max(ready, cycle) + segment.interval
         if cycle > now:
@@ -234,7 +235,7 @@ class Warp:
 
     def _count(self, cause: str, cycles: float) -> None:
         if cycles > 0:
-            self.stalls[cause] += cycles
+            self.spent[cause] += cycles
 
 
 def _alternating(running: Sequence[Running]) -> Iterator[tuple[Running, Segment, int]]:

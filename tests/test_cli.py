@@ -87,7 +87,8 @@ def test_run(schedule_file: str) -> None:
     assert data["achieved"] is True
     assert data["iterations_per_cycle"] == 1 / 2048
     assert data["utilization"]["tc"] == 1.0
-    assert set(data["stalls"]) == {"load", "compute0", "compute1"}
+    assert set(data["groups"]) == {"load", "compute0", "compute1"}
+    assert data["stalls"]["wait s0"] == data["groups"]["compute0"]["wait s0"] > 0
 
 
 def test_a_broken_promise_under_strict(schedule_file: str) -> None:

@@ -157,7 +157,7 @@ def realize(
             "barriers": barriers(signals),
             "programs": programs(signals),
             "proof": proof,
-            "solver": _versions(engine),
+            "solver": _versions(engine, problem.scale),
             "seed": seed,
             "loop": problem.loop,
             "machine": problem.machine,
@@ -170,12 +170,14 @@ def _description(problem: Problem) -> str:
     return f"{problem.loop.name} on {problem.machine.name}"
 
 
-def _versions(engine: EngineName | None) -> dict[str, str]:
-    packages = ("twill-gpu", *PACKAGES[engine]) if engine else ("twill-gpu",)
-    return {name: _version(name) for name in packages}
+def _versions(engine: EngineName | None, scale: TimeScale) -> dict[str, str]:
+    packages = ["twill-gpu", *(PACKAGES[engine] if engine else ())]
+    if scale.mode == "normalized":
+        packages += ["pulp", "pyscipopt"]
+    return {name: _installed(name) for name in packages}
 
 
-def _version(package: str) -> str:
+def _installed(package: str) -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

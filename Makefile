@@ -1,0 +1,51 @@
+# Two commands for a fresh machine: `make demo` and `make test`. They need Python 3.11 or later.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types wheel dumps clean
+
+demo: $(VENV)/run
+	@mkdir -p demo
+	@echo "== schedule attention forward for Hopper, from the packaged TTGIR"
+	$(BIN)/twill schedule fa_fwd_hopper --machine hopper_h100 -o demo/schedule.json
+	@echo "== verify it with code that shares nothing with the solver"
+	$(BIN)/twill verify demo/schedule.json
+	@echo "== execute it on the simulated SM"
+	$(BIN)/python -m twill.sim run demo/schedule.json --strict
+	@echo "== against the naive loops"
+	$(BIN)/python -m twill.sim compare demo/schedule.json
+
+test: $(VENV)/test
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/test
+	$(BIN)/mypy
+
+wheel: $(VENV)/test
+	$(BIN)/python tests/check_wheel.py
+
+# Make the packaged TTGIR dumps anew and compare; needs the extra [triton].
+dumps: $(VENV)/run
+	$(BIN)/pip install --quiet -e '.[triton]'
+	$(BIN)/python -W ignore -m twill.traces.make_ttgir --check
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or later is needed; name one with: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet -e .
+	@touch $@
+
+$(VENV)/test: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet -e '.[test]'
+	@touch $@ $(VENV)/run
+
+clean:
+	rm -rf $(VENV) demo build dist twill_gpu.egg-info
