@@ -15,7 +15,7 @@ from twill.errors import TwillError
 T = TypeVar("T")
 P = ParamSpec("P")
 INTERRUPTED_STATUS = 130
-_still_running: list[threading.Thread] = []
+_still_running: list[threading.Event] = []
 POLL_SECONDS = 0.05
 GRACE_SECONDS = 0.5
 QUIET_SECONDS = 2.0
@@ -91,27 +91,28 @@ def interruptible(
     """
     outcome: list[T] = []
     problem: list[BaseException] = []
+    # An event, not Thread.join: an interrupted join takes a running thread for a finished one.
+    finished = threading.Event()
 
     def run() -> None:
         try:
             outcome.append(work())
         except BaseException as error:
             problem.append(error)
+        finally:
+            finished.set()
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
+    threading.Thread(target=run, daemon=True).start()
     waited = 0.0
     try:
-        while thread.is_alive():
-            thread.join(POLL_SECONDS)
+        while not finished.wait(POLL_SECONDS):
             waited += POLL_SECONDS
             if timeout is not None and waited >= timeout:
                 cancel()
     except KeyboardInterrupt:
         cancel()
-        thread.join(GRACE_SECONDS)
-        if thread.is_alive():
-            _still_running.append(thread)
+        if not finished.wait(GRACE_SECONDS):
+            _still_running.append(finished)
         raise
     if problem:
         raise problem[0]
@@ -145,7 +146,7 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
 def _leave_interrupted() -> None:
     """Exit, past the interpreter's own end if a solver's thread has not come back."""
     sys.stderr.write("twill: interrupted\n")
-    if any(thread.is_alive() for thread in _still_running):
+    if not all(finished.is_set() for finished in _still_running):
         sys.stderr.flush()
         os._exit(INTERRUPTED_STATUS)
     raise SystemExit(INTERRUPTED_STATUS)
