@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 import twill
 
 TWILL = [sys.executable, "-m", "twill"]
 SIM = [sys.executable, "-m", "twill.sim"]
+MARK = "TWILL_TEST_FOLDER"
 CASES = {
     "cp-sat": [*TWILL, "schedule", "fa_fwd_hopper", "-m", "hopper_h100", "--engine", "cpsat",
                "-o", "out.json"],
@@ -39,9 +43,16 @@ def test_an_interruption_ends_the_work(
         for word in CASES[case]
     ]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+        env={**os.environ, MARK: str(folder)},
     )
     time.sleep(3)
+    if case == "cbc":
+        _wait_until(lambda: "cbc" in _living(str(folder)))
     assert process.poll() is None, process.communicate()
     begun = time.perf_counter()
     process.send_signal(signal.SIGINT)
@@ -50,7 +61,7 @@ def test_an_interruption_ends_the_work(
     assert process.returncode == 130
     assert error == "twill: interrupted\n"
     assert list(folder.iterdir()) == []
-    assert not _children("cbc")
+    assert not _living(str(folder))
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +84,20 @@ def hard_loop(tmp_path_factory: pytest.TempPathFactory, attention: twill.Loop) -
     return file
 
 
-def _children(name: str) -> list[str]:
-    listed = subprocess.run(["ps", "-eo", "comm="], capture_output=True, text=True, check=True)
-    return [line for line in listed.stdout.split() if line == name]
+def _wait_until(happened: Callable[[], bool], seconds: float = 30.0) -> None:
+    end = time.perf_counter() + seconds
+    while not happened():
+        assert time.perf_counter() < end
+        time.sleep(0.05)
+
+
+def _living(mark: str) -> list[str]:
+    """Names of the living processes that inherited `mark` in their environment."""
+    names = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:
+                names.append(process.name())
+        except psutil.Error:
+            continue
+    return names
