@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from twill.console import command, progress, say, table
+from twill.console import command, progress, run_app, say, table
 from twill.errors import RefusedError
 
 app = typer.Typer(
@@ -114,4 +114,4 @@ def _number(value: float | None, form: str) -> str:
 
 
 if __name__ == "__main__":
-    app()
+    run_app(app)

@@ -17,6 +17,7 @@ from twill.sim.sm import StreamingMultiprocessor
 from twill.sim.warps import ISSUE
 
 DEFAULT_ITERATIONS = 64
+MOST_ITERATIONS = 10_000_000
 DEFAULT_TOLERANCE = 0.02
 
 
@@ -34,7 +35,8 @@ class Run(Artifact):
     static_interval_cycles : float, optional
         The initiation interval that the schedule promises.
     measured_interval_cycles : float, optional
-        The interval between iterations in the steady state; absent for under 8 iterations.
+        The interval between iterations in the steady state; absent where there are too few
+        iterations to see one.
     iterations_per_cycle : float, optional
         Its inverse.
     period : int, optional
@@ -103,15 +105,22 @@ def run(
     SimulationError
         If the program reads a wrong value, overwrites one too early or deadlocks.
     """
-    if iterations < 1:
-        raise InputError(f"at least 1 (got {short(iterations)})", path="iterations")
-    if not 0 <= tolerance < 1:
+    if not isinstance(iterations, int) or not 1 <= iterations <= MOST_ITERATIONS:
+        raise InputError(
+            f"a whole number from 1 to {MOST_ITERATIONS} (got {short(iterations)})",
+            path="iterations",
+        )
+    if not isinstance(tolerance, int | float) or not 0 <= tolerance < 1:
         raise InputError(f"between 0 and 1 (got {short(tolerance)})", path="tolerance")
-    sm = StreamingMultiprocessor(
-        schedule, iterations, seed=seed, latency=parse_latency(latency) if latency else None
-    )
+    source = None if latency is None else parse_latency(latency)
+    sm = StreamingMultiprocessor(schedule, iterations, seed=seed, latency=source)
     sm.run()
-    steady = steady_state(sm.finished_at, schedule.stages or 1)
+    steady = steady_state(
+        sm.finished_at,
+        schedule.stages or 1,
+        fill=max((storage.slots for storage in schedule.storage), default=0),
+        least=max(_busy(schedule).values(), default=0.0),
+    )
     static = static_interval(schedule)
     measured = float(steady.interval) if steady else None
     achieved = measured <= static * (1 + tolerance) if measured and static else None
@@ -151,16 +160,19 @@ def static_interval(schedule: Schedule) -> float | None:
 
 def _utilization(schedule: Schedule, interval: float) -> dict[str, float]:
     """Work of one iteration on each unit over what the unit could do in the interval."""
+    return {unit: cycles / interval for unit, cycles in _busy(schedule).items()}
+
+
+def _busy(schedule: Schedule) -> dict[str, float]:
+    """Return the cycles for which one iteration fills each unit, issue slots aside."""
     machine: Machine = schedule.machine
     busy = dict.fromkeys(machine.units, 0.0)
     for operation in schedule.loop.operations:
         for step in machine.cost(operation).steps:
-            busy[step.unit] += step.cycles * step.count
+            busy[step.unit] += step.cycles * step.count / machine.units[step.unit].capacity
     if machine.issue_unit is not None:
         busy.pop(machine.issue_unit)
-    return {
-        unit: amount / (machine.units[unit].capacity * interval) for unit, amount in busy.items()
-    }
+    return busy
 
 
 def _stalls(sm: StreamingMultiprocessor) -> dict[str, float]:

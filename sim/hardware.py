@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from twill.artifacts.machine import Machine
 
 PRUNE_AT = 4096
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What one command takes of a unit.
+
+    Attributes
+    ----------
+    unit : str
+        The unit.
+    cycles : float
+        Cycles from start to end.
+    share : float
+        Cycles for which nothing else starts on it.
+    """
+
+    unit: str
+    cycles: float
+    share: float
 
 
 class Unit:
@@ -105,3 +126,25 @@ class Hardware:
         self.arrive = synchronisation.arrive.value
         self.signal = max(0, synchronisation.hop.value - synchronisation.wait.value)
         """Cycles from the issue of an arrive until its barrier shows it."""
+
+    def accept(self, now: float, demands: Sequence[Demand]) -> tuple[float, float]:
+        """Let units work side by side on one command of an asynchronous operation.
+
+        Parameters
+        ----------
+        now : float
+            Cycle of arrival.
+        demands : sequence of Demand
+            What the command takes of each unit.
+
+        Returns
+        -------
+        tuple of (float, float)
+            Start, once all of them are free, and end.
+        """
+        start = max([now, *(self.units[demand.unit].free for demand in demands)])
+        ends = [
+            self.units[demand.unit].accept(start, demand.cycles, demand.share)[1]
+            for demand in demands
+        ]
+        return start, max(ends, default=start)

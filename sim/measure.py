@@ -9,6 +9,7 @@ from fractions import Fraction
 
 LEAST_ITERATIONS = 8
 LONGEST_PERIOD = 16
+ROUNDING = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,9 @@ class SteadyState:
     last: int
 
 
-def steady_state(finished: Sequence[float], drain: int) -> SteadyState | None:
+def steady_state(
+    finished: Sequence[float], drain: int, *, fill: int = 0, least: float = 0.0
+) -> SteadyState | None:
     """Measure the interval in the second half of a run, before it drains.
 
     Parameters
@@ -40,6 +43,11 @@ def steady_state(finished: Sequence[float], drain: int) -> SteadyState | None:
         Completion time of each iteration, in cycles.
     drain : int
         Iterations at the end that are left out.
+    fill : int
+        Iterations at the beginning that are left out at least: those that fill the rings.
+    least : float
+        Cycles that an iteration takes at least on some unit. Where the second half is faster,
+        groups that nothing ties together ran ahead in the first, and the whole run counts.
 
     Returns
     -------
@@ -47,9 +55,16 @@ def steady_state(finished: Sequence[float], drain: int) -> SteadyState | None:
         None if there are fewer than eight iterations to measure.
     """
     last = len(finished) - 1 - min(drain, len(finished) // 4)
-    first = last // 2
+    first = max(last // 2, fill)
     if last - first < LEAST_ITERATIONS // 2:
         return None
+    steady = _measured(finished, first, last)
+    if steady.interval >= Fraction(least) * (1 - ROUNDING):
+        return steady
+    return SteadyState(Fraction(finished[last]) / (last + 1), None, 0, last)
+
+
+def _measured(finished: Sequence[float], first: int, last: int) -> SteadyState:
     times = [Fraction(time) for time in finished[first : last + 1]]
     gaps = [after - before for before, after in itertools.pairwise(times)]
     for period in range(1, min(LONGEST_PERIOD, len(gaps) // 2) + 1):

@@ -41,13 +41,14 @@ def print_run(result: Run) -> None:
         )
     rows = []
     for group, stalls in result.groups.items():
+        whole = max(result.total_cycles, sum(stalls.values())) or 1.0
         for cause, cycles in sorted(stalls.items(), key=lambda item: -item[1]):
             rows.append(
                 [
                     group,
                     cause,
                     f"{cycles / result.iterations:.1f}",
-                    f"{cycles / result.total_cycles:.1%}",
+                    f"{cycles / whole:.1%}",
                 ]
             )
     table(

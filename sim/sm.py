@@ -11,7 +11,7 @@ from typing import Any
 
 import simpy
 
-from twill.artifacts.schedule import Arrive, Schedule, Storage
+from twill.artifacts.schedule import Arrive, Await, Schedule, Storage, Wait
 from twill.errors import InputError
 from twill.sim.barriers import Barriers
 from twill.sim.errors import SimulationError
@@ -61,6 +61,13 @@ class StreamingMultiprocessor:
     ) -> None:
         if not schedule.programs:
             raise InputError("the schedule has no programs", path="programs", file=schedule.name)
+        warps = sum(group.warps for group in schedule.groups)
+        if warps > schedule.machine.warps.value:
+            raise InputError(
+                f"{warps} warps in all, {schedule.machine.name} has {schedule.machine.warps.value}",
+                path="groups",
+                file=schedule.file or schedule.name,
+            )
         self.schedule, self.iterations = schedule, iterations
         self.environment = simpy.Environment()
         self.hardware = Hardware(schedule.machine)
@@ -74,6 +81,11 @@ class StreamingMultiprocessor:
         self._storage = {(s.value, s.transfer): s for s in schedule.storage if s.reader is None}
         self._copies = {(s.value, s.reader): s for s in schedule.storage if s.reader is not None}
         self._slots: dict[tuple[str, str, int], Slots] = {}
+        self._readers: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        for reader in self.works.values():
+            for read in reader.reads:
+                self._readers[read.value].append((reader.name, read.distance))
+        self._farthest = _farthest(schedule)
         self._unfinished = [len(self.works)] * iterations
         self.finished_at = [0.0] * iterations
         self.warps = list(self._make_warps())
@@ -226,16 +238,22 @@ class StreamingMultiprocessor:
         issued: float,
         read: float,
         readable: float,
+        *,
+        last: bool = True,
     ) -> None:
-        """End the reads (of registers at `issued`, of memory at `read`) and show the result."""
+        """End the reads (of registers at `issued`, of memory at `read`) and show the result.
+
+        Memory is read, and a result in memory is there, once the last warp is done.
+        """
         group, reader = self._home[work.name], (work.name, iteration)
         for lane in lanes:
             for operand in work.reads:
-                if iteration >= operand.distance:
-                    until = issued if self._in_registers(operand.value) else read
+                own = self._in_registers(operand.value)
+                if iteration >= operand.distance and (own or last):
                     place = self._place(operand.value, group, lane, work.name)
-                    place.hold(iteration - operand.distance, until, reader)
-            self._place(work.name, group, lane).end_write(iteration, readable)
+                    place.hold(iteration - operand.distance, issued if own else read, reader)
+            if last or self._in_registers(work.name):
+                self._place(work.name, group, lane).end_write(iteration, readable)
 
     def end(self, warp: Warp, work: Work, iteration: int, issued: float, done: float) -> None:
         """End a synchronous operation on one warp.
@@ -254,13 +272,15 @@ class StreamingMultiprocessor:
         execution = self._execution(work.name, iteration)
         execution.ended += 1
         last = execution.ended == work.warps
-        if self._in_registers(work.name) or last:
-            self._settle(work, iteration, [warp.lane], issued, done, done + work.tail)
+        self._settle(work, iteration, [warp.lane], issued, done, done + work.tail, last=last)
         if last:
             self._complete(work, iteration, done + work.tail)
 
     def signal_when_done(self, work: Work, iteration: int, signals: tuple[str, ...]) -> None:
         """Name the barriers at which an asynchronous operation arrives by itself.
+
+        An operation issued in parts names them with its last part, which comes after the last
+        instruction where that rounds into an earlier part.
 
         Parameters
         ----------
@@ -271,8 +291,12 @@ class StreamingMultiprocessor:
         signals : tuple of str
             Barriers.
         """
-        if signals:
-            self._execution(work.name, iteration).signals = signals
+        execution = self._execution(work.name, iteration)
+        if not signals or execution.signals:
+            return
+        execution.signals = signals
+        if execution.done_at is not None:
+            self._signal(work, iteration, execution.done_at)
 
     def command(self, work: Work, iteration: int, index: int) -> None:
         """Take one command of an asynchronous operation from a warp.
@@ -292,9 +316,7 @@ class StreamingMultiprocessor:
         execution.commands[index] += 1
         if execution.commands[index] < work.warps:
             return
-        start, end = self.hardware.units[work.unit].accept(
-            self.environment.now, work.unit_cycles, work.unit_share
-        )
+        start, end = self.hardware.accept(self.environment.now, work.demands)
         if index == 0:
             execution.started = start
             self._start(work, iteration, start)
@@ -313,18 +335,61 @@ class StreamingMultiprocessor:
     def _complete(self, work: Work, iteration: int, done: float) -> None:
         execution = self._running[work.name, iteration]
         execution.done_at = done
-        for barrier in execution.signals:
-            self.barriers.arrive(barrier, iteration, done, work.name)
+        self._signal(work, iteration, done)
         if execution.event is not None:
             self._trigger(execution.event, done)
         self.finished_at[iteration] = max(self.finished_at[iteration], done)
         self._unfinished[iteration] -= 1
         self._running.pop((work.name, iteration - self._history), None)
 
+    def _signal(self, work: Work, iteration: int, done: float) -> None:
+        for barrier in self._execution(work.name, iteration).signals:
+            self.barriers.arrive(barrier, iteration, done, work.name)
+
+    def unfinished(self, warp: Warp, work: Work, iteration: int) -> list[tuple[str, int]]:
+        """Return what the group's other warps have to finish before this one goes on.
+
+        Where the warps of a group pass values through memory, each waits for all: for the
+        synchronous operation that makes what it reads, and for those that read what it overwrites.
+
+        Parameters
+        ----------
+        warp : Warp
+            A warp about to begin an operation.
+        work : Work
+            The operation.
+        iteration : int
+            Its iteration.
+        """
+        found = [
+            (read.value, iteration - read.distance)
+            for read in work.reads
+            if not self._in_registers(read.value)
+        ]
+        storage = self._storage.get((work.name, False))
+        if storage is not None and storage.memory != "registers":
+            old = iteration - storage.slots
+            found += [(name, old + distance) for name, distance in self._readers[work.name]]
+        return [
+            (name, of)
+            for name, of in found
+            if of >= 0 and self._is_underway(name, of, warp.group.name)
+        ]
+
+    def _is_underway(self, operation: str, iteration: int, group: str) -> bool:
+        execution = self._running.get((operation, iteration))
+        synchronous = not self.works[operation].asynchronous and self._home[operation] == group
+        return (
+            synchronous
+            and execution is not None
+            and execution.arrived > 0
+            and (execution.done_at is None or execution.done_at > self.environment.now)
+        )
+
     @property
     def _history(self) -> int:
         """Iterations for which a finished operation is remembered."""
-        return 64
+        return self._farthest
 
     def completion(self, warp: Warp, operation: str, iteration: int) -> Any | None:
         """Return an event for the completion of an operation, or None if it is complete.
@@ -339,7 +404,7 @@ class StreamingMultiprocessor:
             Its iteration.
         """
         work = self.works[operation]
-        if not work.asynchronous:
+        if not work.asynchronous and self._in_registers(operation):
             ready = self.result_ready(warp, operation, iteration)
             ahead = ready - self.environment.now
             return self.environment.timeout(ahead) if ahead > 0 else None
@@ -461,6 +526,19 @@ class StreamingMultiprocessor:
             if arrives or signals:
                 found.append(program.group)
         return found
+
+
+def _farthest(schedule: Schedule) -> int:
+    """Return more iterations than any instruction looks back, or any group runs ahead."""
+    distances = [
+        instruction.distance
+        for program in schedule.programs
+        for instruction in program.body
+        if isinstance(instruction, Wait | Await)
+    ]
+    slots = [storage.slots for storage in schedule.storage]
+    stages = [program.last_stage for program in schedule.programs]
+    return 2 + max(distances, default=0) + max(slots, default=0) + max(stages, default=0)
 
 
 def _cycle(behind: dict[str, list[str]]) -> list[str]:

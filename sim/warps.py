@@ -49,7 +49,8 @@ class Warp:
     Attributes
     ----------
     spent : dict
-        Cycles by cause; `ISSUE` is work, the rest are stalls.
+        Cycles by cause; `ISSUE` is work, the rest are stalls. They add up to the cycle at which
+        the warp is at its end.
     blocked_on : (str, str, int) or None
         While it waits: ``completion`` or ``barrier``, of what, and the iteration.
     finished : bool
@@ -81,6 +82,8 @@ class Warp:
             for instruction in self._program.body:
                 yield from self._execute(instruction, number)
         yield from self._reach_next()
+        stalled = sum(cycles for cause, cycles in self.spent.items() if cause != ISSUE)
+        self.spent[ISSUE] = max(0.0, self._environment.now - stalled)
         self.finished = True
 
     def _execute(self, instruction: Instruction, number: int) -> Steps:
@@ -138,6 +141,7 @@ class Warp:
             self._next = max(self._next, math.ceil(self._ready.get(key, 0)))
         elif part.last:
             done = self._last[key] + work.segments[-1].interval
+            self._staged = max(self._staged, done)
             self._sm.end(self, work, iteration, self._last[key], done)
         if part.last:
             self._ready.pop(key, None)
@@ -147,6 +151,11 @@ class Warp:
         """Stall until operands in registers are there, then read them and claim the result."""
         self._stall_until(self._sm.operands_ready(self, work, iteration))
         yield from self._reach_next()
+        for operation, of in self._sm.unfinished(self, work, iteration):
+            event = self._sm.completion(self, operation, of)
+            if event is not None:
+                yield from self._block(event, ("completion", operation, of))
+                yield from self._reach_next()
         self._sm.begin(self, work, iteration)
 
     def _instruction(self, work: Work, iteration: int, segment: Segment, index: int) -> Steps:
@@ -162,7 +171,6 @@ class Warp:
             self._next = cycle + self._context.slots_taken
             slow = segment.interval > 1
             self._count(f"pipe {segment.unit}" if slow else "issue slot", cycle - now)
-        self._count(ISSUE, segment.interval)
         self._last[key] = cycle
         self._ready[key] = max(ready, cycle) + segment.interval
         if cycle > now:

@@ -10,6 +10,7 @@ from twill.artifacts.loop import Cost, Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Issue
 from twill.errors import InputError, short
+from twill.sim.hardware import Demand
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,8 @@ class Work:
     ----------
     segments : tuple of Segment
         What each of its warps issues.
-    unit, unit_cycles, unit_share : str, float, float
-        The asynchronous unit, the cycles for which it works on each command, and those for which
-        nothing else starts on it.
+    demands : tuple of Demand
+        What each command of an asynchronous operation takes of units.
     tail : int
         Cycles from the end of the work until the result can be read.
     reads : tuple of Read
@@ -73,9 +73,7 @@ class Work:
     variable_latency: bool
     warps: int
     segments: tuple[Segment, ...]
-    unit: str
-    unit_cycles: float
-    unit_share: float
+    demands: tuple[Demand, ...]
     tail: int
     latency: int
     transfer: int
@@ -175,16 +173,28 @@ def _work(operation: Operation, cost: Cost, machine: Machine, reads: tuple[Read,
         variable_latency=cost.variable_latency,
         warps=operation.warps,
         segments=segments,
-        unit=first.unit,
-        unit_cycles=first.cycles / first.instructions,
-        unit_share=first.cycles
-        / first.instructions
-        * first.count
-        / machine.units[first.unit].capacity,
+        demands=_demands(cost, machine) if cost.asynchronous else (),
         tail=max(0, cost.latency - busy),
         latency=cost.latency,
         transfer=cost.transfer,
         reads=reads,
+    )
+
+
+def _demands(cost: Cost, machine: Machine) -> tuple[Demand, ...]:
+    """Divide the work among as many commands as the first step has instructions.
+
+    Issue slots are not among it: the warps that issue the commands take those.
+    """
+    commands = cost.steps[0].instructions
+    return tuple(
+        Demand(
+            unit=step.unit,
+            cycles=step.cycles / commands,
+            share=step.cycles / commands * step.count / machine.units[step.unit].capacity,
+        )
+        for step in cost.steps
+        if step.unit != machine.issue_unit
     )
 
 

@@ -183,3 +183,15 @@ def random_loop(seed: int) -> tuple[twill.Loop, twill.Machine]:
         units, registers=generator.choice([2, 3, 4]), hop=generator.randint(0, 1)
     )
     return small_loop(operations, edges), machine
+
+
+def connected(loop: twill.Loop) -> bool:
+    """Whether dependences tie all operations together, so that no group can run away."""
+    reached, pending = set(), [loop.operations[0].name]
+    while pending:
+        name = pending.pop()
+        reached.add(name)
+        ends = [(d.producer, d.consumer) for d in loop.dependences]
+        near = {b for a, b in ends if a == name} | {a for a, b in ends if b == name}
+        pending.extend(near - reached)
+    return len(reached) == len(loop.operations)

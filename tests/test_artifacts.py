@@ -122,11 +122,11 @@ def test_text_that_is_no_loop(text: bytes, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
+def test_a_huge_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "huge.json"
     with file.open("wb") as stream:
         stream.truncate(100 * 1024 * 1024)
-    with pytest.raises(twill.InputError, match=f"104857600 bytes is more .* {SIZE_LIMIT_BYTES}"):
+    with pytest.raises(twill.InputError, match=f"larger than the limit of {SIZE_LIMIT_BYTES}"):
         twill.Loop.load(file)
 
 

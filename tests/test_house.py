@@ -20,10 +20,17 @@ SOLVERS = {
     "simpleeval": {"twill/artifacts/expressions.py"},
     "triton": {"twill/frontends/triton_dump.py", "traces/kernels/attention_forward.py"},
     "xdsl": {
-        "twill/frontends/ttgir/reader.py",
-        "twill/frontends/ttgir/graph.py",
-        "twill/frontends/ttgir/kinds.py",
-        "twill/frontends/ttgir/extract.py",
+        f"twill/frontends/ttgir/{name}.py"
+        for name in (
+            "reader",
+            "graph",
+            "kinds",
+            "extract",
+            "values",
+            "buffers",
+            "choose",
+            "globals",
+        )
     },
 }
 ARTIFACTS = ("twill.artifacts", "twill.errors", "twill.console")

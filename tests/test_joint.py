@@ -196,8 +196,9 @@ def test_registers_are_shared_equally_between_groups(
 ) -> None:
     sets = list(configurations(build_problem(attention, hopper)))
     # FlashAttention-3's allocations: 240 for two consumer groups, 160 for three, 24 to load.
+    # The fifth group is 8 warps wide, for want of another of 4.
     compute = [[g.allocation for g in groups if not g.variable_latency] for groups in sets]
-    assert compute == [[256], [240] * 2, [160] * 3, [120] * 4]
+    assert compute == [[256], [240] * 2, [160] * 3, [120] * 4, [80] * 5]
     assert all(groups[0].allocation == 24 for groups in sets)
 
 

@@ -82,6 +82,9 @@ def resource_bound(problem: Problem, unit: str) -> int:
 def recurrence_bound(problem: Problem) -> tuple[int, tuple[str, ...]]:
     """Return RecMII and the operations of the recurrence that sets it.
 
+    Warps are in order, so that an operation is also a recurrence of its own: its next instance
+    follows once it is issued.
+
     Parameters
     ----------
     problem : Problem
@@ -91,6 +94,8 @@ def recurrence_bound(problem: Problem) -> tuple[int, tuple[str, ...]]:
         (e.producer, e.consumer, problem.least_delay(i), e.distance)
         for i, e in enumerate(problem.edges)
     ]
+    if problem.rules == "issue":
+        arcs += [(o.index, o.index, o.issue, 1) for o in problem.operations if o.asynchronous]
     size = len(problem.operations)
     low, high = 0, sum(delay for _, _, delay, _ in arcs) + 1
     cycle: list[int] = []

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from twill.console import command, progress, say, table
+from twill.console import command, progress, run_app, say, table
 
 app = typer.Typer(
     name="twill",
@@ -203,7 +203,7 @@ def _print_json(data: Any) -> None:
 
 def main() -> None:
     """Entry point of the console script."""
-    app()
+    run_app(app)
 
 
 if __name__ == "__main__":

@@ -139,8 +139,46 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
         except BrokenPipeError:
             sys.stderr.close()
             raise SystemExit(1) from None
+        except OSError as error:
+            fail(f"cannot write: {error.strerror or error}", TwillError.exit_status)
 
     return wrapper
+
+
+def run_app(app: Callable[..., object]) -> None:
+    """Run a command line; wrong usage ends in one line on stderr and exit status 2.
+
+    Parameters
+    ----------
+    app : callable
+        A typer application.
+    """
+    try:
+        status = app(standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        sys.stderr.close()
+        raise SystemExit(1) from None
+    except OSError as error:
+        _forget_output()
+        fail(f"cannot write: {error.strerror or error}", TwillError.exit_status)
+    except Exception as error:
+        # typer moves its usage errors about from version to version; all can say what is wrong
+        explain = getattr(error, "format_message", None)
+        if explain is None:
+            raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            say(explain())
+            raise SystemExit(TwillError.exit_status) from None
+        fail(" ".join(explain().split()), TwillError.exit_status)
+    else:
+        raise SystemExit(status if isinstance(status, int) else 0)
+
+
+def _forget_output() -> None:
+    """Keep the interpreter from trying once more at its end to write what cannot be written."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _leave_interrupted() -> None:

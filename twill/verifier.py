@@ -260,6 +260,13 @@ class _Case:
 
     def concurrency(self) -> Iterator[str]:
         """When a blocking operation starts, its group is issuing nothing else."""
+        for operation in self.problem.operations:
+            in_order = self.problem.rules == "issue" and operation.asynchronous
+            if in_order and operation.issue > self.interval:
+                yield (
+                    f"issuing {operation.name} takes its warps {operation.issue} of every "
+                    f"{self.interval}"
+                )
         for v, operation in enumerate(self.problem.operations):
             causes = [
                 e for e in self.problem.edges if e.consumer == v and (e.blocking or self.crosses(e))
@@ -343,9 +350,8 @@ class _Case:
         blocks = 0
         small: list[Group] = []
         for group in self.groups.values():
-            if group.registers is None:
-                continue
-            if group.registers % file.step or not file.least <= group.registers <= file.most:
+            registers = file.most if group.registers is None else group.registers
+            if registers % file.step or not file.least <= registers <= file.most:
                 yield (
                     f"group {group.name} is allocated {group.registers} registers per thread; "
                     f"possible are multiples of {file.step} from {file.least} to {file.most}"
@@ -353,9 +359,11 @@ class _Case:
             if group.warps < file.warps:
                 small.append(group)
             else:
-                blocks += group.warps // file.warps * group.registers
+                blocks += group.warps // file.warps * registers
         quads = -(-sum(group.warps for group in small) // file.warps)
-        blocks += quads * max((group.registers or 0 for group in small), default=0)
+        blocks += quads * max(
+            (file.most if g.registers is None else g.registers for g in small), default=0
+        )
         total = blocks * file.warps * 32
         if total > file.file:
             yield f"the groups are allocated {total} registers, the file has {file.file}"
@@ -432,6 +440,7 @@ class _Case:
             capacity = self.problem.memories[storage.memory]
             if end > capacity:
                 yield (f"{storage.value} ends at {end} of {storage.memory}, capacity {capacity}")
+        yield from self._invariants()
         for fixed in self.schedule.fixed:
             for storage in placed:
                 if storage.memory == fixed.memory and _overlap(
@@ -448,6 +457,27 @@ class _Case:
             for second in placed[index + 1 :]:
                 if first.memory == second.memory:
                     yield from self._shared(first, second)
+
+    def _invariants(self) -> Iterator[str]:
+        """Every invariant in memory has a place, inside it and beside the others."""
+        fixed = self.schedule.fixed
+        for invariant in self.schedule.loop.invariants:
+            memory = invariant.tile.memory
+            if memory not in ("smem", "tmem"):
+                continue
+            needed = invariant.tile.bytes if memory == "smem" else invariant.tile.columns
+            mine = [f for f in fixed if f.name == invariant.name and f.memory == memory]
+            if not mine or max(f.size for f in mine) < needed:
+                yield f"{invariant.name} needs {needed} of {memory} for the whole loop and has none"
+        for index, first in enumerate(fixed):
+            end = (first.address or 0) + first.size
+            if end > self.problem.memories.get(first.memory, 0):
+                yield f"{first.name} ends at {end} of {first.memory}, beyond its capacity"
+            for second in fixed[index + 1 :]:
+                if first.memory == second.memory and _overlap(
+                    first.address or 0, first.size, second.address or 0, second.size
+                ):
+                    yield f"{first.name} lies over {second.name} in {first.memory}"
 
     def _unplaced(self, placed: list[Storage]) -> Iterator[str]:
         for operation in self.problem.operations:
@@ -541,7 +571,16 @@ class _Case:
                 for r in o.reservations
                 if r.unit == bound.unit and 2 * r.count > capacity
             )
-            busy = max(-(-work // capacity) if capacity else 0, exclusive)
+            alone = max(
+                (
+                    -(-r.length // (capacity // r.count))
+                    for o in self.problem.operations
+                    for r in o.reservations
+                    if r.unit == bound.unit and r.count <= capacity
+                ),
+                default=0,
+            )
+            busy = max(-(-work // capacity) if capacity else 0, exclusive, alone)
             if busy != bound.value:
                 yield f"the proof says unit {bound.unit} is busy {bound.value}, it is busy {busy}"
         if bound.reason == "RecMII":
@@ -552,6 +591,10 @@ class _Case:
                 yield f"the proof says {level.level} {level.value}, the schedule has {actual}"
 
     def _recurrence(self, cycle: tuple[str, ...], claimed: int) -> Iterator[str]:
+        if len(cycle) == 1 and self.problem.rules == "issue":
+            alone = self.problem.operations[self.problem.index[cycle[0]]]
+            if alone.asynchronous and alone.issue == claimed:
+                return
         delay = distance = 0
         for producer, consumer in zip(cycle, (*cycle[1:], *cycle[:1]), strict=True):
             links = [

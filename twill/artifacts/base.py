@@ -80,9 +80,19 @@ class Artifact(Part):
         try:
             artifact = cls.model_validate_json(text)
         except ValidationError as error:
-            raise _first_problem(error, file) from None
-        artifact._file = file
+            raise first_problem(error, file) from None
+        artifact.read_from(file)
         return artifact
+
+    def read_from(self, file: str) -> None:
+        """Remember for errors where it, or what it is a part of, was read from.
+
+        Parameters
+        ----------
+        file : str
+            The file.
+        """
+        self._file = file
 
     @classmethod
     def load(cls, file: str | os.PathLike[str]) -> Self:
@@ -121,7 +131,7 @@ class Artifact(Part):
         """
         try:
             document = json.dumps(cls._completed(tomllib.loads(text.decode("utf-8")), file))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise InputError(f"not TOML: {error}", file=file) from None
         except RecursionError:
             raise InputError("not TOML: nested too deeply", file=file) from None
@@ -163,20 +173,22 @@ def read_bytes(file: str | os.PathLike[str]) -> bytes:
     InputError
         If it is missing, unreadable or larger.
     """
-    path = Path(file)
     try:
-        size = path.stat().st_size
-        if size > SIZE_LIMIT_BYTES:
-            raise InputError(
-                f"{size} bytes is more than the limit of {SIZE_LIMIT_BYTES} bytes", file=str(file)
-            )
-        return path.read_bytes()
+        with Path(file).open("rb") as stream:
+            data = stream.read(SIZE_LIMIT_BYTES + 1)
     except OSError as error:
         raise InputError(error.strerror or str(error), file=str(file)) from None
+    except ValueError as error:
+        raise InputError(str(error), file=str(file)) from None
+    if len(data) > SIZE_LIMIT_BYTES:
+        raise InputError(f"larger than the limit of {SIZE_LIMIT_BYTES} bytes", file=str(file))
+    return data
 
 
 def write_whole(file: str | os.PathLike[str], text: str) -> None:
     """Write `text` to a temporary file beside `file` and rename it, so that no half remains.
+
+    Links are followed, and what is no ordinary file (a pipe, a device) is written to as it is.
 
     Parameters
     ----------
@@ -190,8 +202,13 @@ def write_whole(file: str | os.PathLike[str], text: str) -> None:
     InputError
         If the folder is missing, full or cannot be written.
     """
-    target = Path(file)
     try:
+        target = Path(file).resolve()
+        if not str(file) or target.is_dir():
+            raise InputError("cannot write: not a file", file=short(str(file)))
+        if target.exists() and not target.is_file():
+            target.write_text(text, encoding="utf-8", newline="\n")
+            return
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
@@ -205,9 +222,20 @@ def write_whole(file: str | os.PathLike[str], text: str) -> None:
             raise
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror or error}", file=str(file)) from None
+    except ValueError as error:
+        raise InputError(f"cannot write: {error}", file=str(file)) from None
 
 
-def _first_problem(error: ValidationError, file: str) -> InputError:
+def first_problem(error: ValidationError, file: str) -> InputError:
+    """Return a validation error as one line that names file, path and value.
+
+    Parameters
+    ----------
+    error : ValidationError
+        As pydantic raises it.
+    file : str
+        The file that was being read.
+    """
     problems = error.errors(include_url=False)
     first = problems[0]
     context: dict[str, Any] = first.get("ctx", {})

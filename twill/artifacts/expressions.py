@@ -12,6 +12,7 @@ from twill.errors import InputError, short
 
 FUNCTIONS = {"ceil": math.ceil, "floor": math.floor, "max": max, "min": min, "log2": math.log2}
 _TOLERANCE = 1e-9
+MOST_CYCLES = 1 << 22
 
 
 def check_expression(expression: str, path: str) -> None:
@@ -66,16 +67,39 @@ def evaluate(
         raise InputError(
             f"nothing named {short(error.name)}{whose} in {short(expression)}", path=path, file=file
         ) from None
-    except (simpleeval.InvalidExpression, ArithmeticError, TypeError, ValueError) as error:
+    except (
+        simpleeval.InvalidExpression,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise InputError(f"{error} in {short(expression)}", path=path, file=file) from None
 
 
-def to_cycles(value: float) -> int:
+def to_cycles(value: object, *, path: str, file: str, operation: str = "") -> int:
     """Round a cost up to whole cycles.
 
     Parameters
     ----------
-    value : float
+    value : object
         Cycles; a rounding error of the floating-point arithmetic is forgiven.
+    path, file, operation : str
+        Where it comes from, for errors.
+
+    Raises
+    ------
+    InputError
+        If it is no number from 0 to about four million.
     """
-    return math.ceil(value - _TOLERANCE)
+    if isinstance(value, int | float) and 0 <= value <= MOST_CYCLES:
+        return math.ceil(value - _TOLERANCE)
+    whose = f" for operation {short(operation)}" if operation else ""
+    raise InputError(
+        f"a cost is a number from 0 to {MOST_CYCLES}{whose} (got {short(value)})",
+        path=path,
+        file=file,
+    )

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from twill.artifacts.base import Artifact, Part, refuse
+from twill.artifacts.expressions import MOST_CYCLES
 from twill.errors import short
 
 ElementType = Literal[
@@ -27,8 +28,14 @@ ElementType = Literal[
 ]
 MemoryName = Literal["registers", "smem", "tmem", "none"]
 DependenceKind = Literal["data", "anti", "order"]
+Axes = tuple[NonNegativeInt | None, ...]
+MOST_EXTENT = 1 << 20
+MOST_ELEMENTS = 1 << 28
+MOST_DISTANCE = 1 << 16
+MOST_WARPS = 64
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-ExactInt = Annotated[int, Field(ge=1, le=1 << 40)]
+ExactInt = Annotated[int, Field(ge=1, le=MOST_CYCLES)]
+Delay = Annotated[int, Field(ge=0, le=MOST_CYCLES)]
 
 ELEMENT_BITS: dict[str, int] = {
     "f64": 64,
@@ -64,10 +71,18 @@ class Tile(Part):
         Elements that one thread holds, replicas counted; without it an even spread is assumed.
     """
 
-    shape: tuple[PositiveInt, ...]
+    shape: tuple[Annotated[PositiveInt, Field(le=MOST_EXTENT)], ...]
     dtype: ElementType
     memory: MemoryName = "none"
-    elements_per_thread: PositiveInt | None = None
+    elements_per_thread: Annotated[PositiveInt, Field(le=MOST_EXTENT)] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.elements > MOST_ELEMENTS:
+            raise refuse(
+                "shape", f"no tile has more than {MOST_ELEMENTS} elements (got {list(self.shape)})"
+            )
+        return self
 
     @property
     def bits(self) -> int:
@@ -159,10 +174,10 @@ class Cost(Part):
 
     steps: tuple[Step, ...] = Field(min_length=1)
     asynchronous: bool = False
-    issue: NonNegativeInt = 0
-    latency: NonNegativeInt
-    working_set: NonNegativeInt = 0
-    transfer: NonNegativeInt = 0
+    issue: Delay = 0
+    latency: Delay
+    working_set: Delay = 0
+    transfer: Delay = 0
     variable_latency: bool = False
 
 
@@ -194,7 +209,7 @@ class Operation(Part):
 
     name: Name
     kind: Name
-    warps: PositiveInt = 4
+    warps: Annotated[PositiveInt, Field(le=MOST_WARPS)] = 4
     operands: tuple[Tile, ...] = ()
     result: Tile | None = None
     elementwise: bool = False
@@ -217,6 +232,9 @@ class Dependence(Part):
         the producer reads) or ``order``.
     operand : int, optional
         Which operand of the consumer it is.
+    axes : tuple of int or None, optional
+        For each dimension of the producer's result the dimension of that operand along which it
+        lies, None where a view has mixed it with others. Without it the two are laid out alike.
     in_place : bool
         Whether the consumer updates the producer's result where it lies (an accumulator).
     delay : int, optional
@@ -227,12 +245,21 @@ class Dependence(Part):
 
     producer: Name
     consumer: Name
-    distance: NonNegativeInt = 0
+    distance: Annotated[NonNegativeInt, Field(le=MOST_DISTANCE)] = 0
     kind: DependenceKind = "data"
     operand: NonNegativeInt | None = None
+    axes: Axes | None = None
     in_place: bool = False
-    delay: NonNegativeInt | None = None
+    delay: Delay | None = None
     blocking: bool | None = None
+
+
+class Read(Part):
+    """Where an operation reads an invariant (see `Dependence` for `operand` and `axes`)."""
+
+    operation: Name
+    operand: NonNegativeInt
+    axes: Axes | None = None
 
 
 class Invariant(Part):
@@ -246,11 +273,14 @@ class Invariant(Part):
         Its type and memory.
     used_by : tuple of str
         Operations that read it; a value in registers occupies every group that holds one.
+    reads : tuple of Read
+        As which operands they read it, where that is known.
     """
 
     name: Name
     tile: Tile
     used_by: tuple[Name, ...] = ()
+    reads: tuple[Read, ...] = ()
 
 
 class Folded(Part):
@@ -262,11 +292,25 @@ class Folded(Part):
 
 
 class Origin(Part):
-    """Where a loop came from, with counts to check an extraction against."""
+    """Where a loop came from, with counts to check an extraction against.
+
+    Attributes
+    ----------
+    kernel, architecture, compiler : str
+        The function, for example ``sm_90``, for example ``triton 3.9.0``.
+    loop, location : str, optional
+        The loop's induction variable and its place in the user's source.
+    nodes_as_written, edges_as_written : int, optional
+        Operations of the body and uses between them.
+    nodes_after_folding, edges_after_folding : int, optional
+        The same once what costs nothing is folded into its consumers.
+    """
 
     kernel: str
     architecture: str | None = None
     compiler: str | None = None
+    loop: str | None = None
+    location: str | None = None
     nodes_as_written: NonNegativeInt | None = None
     edges_as_written: NonNegativeInt | None = None
     nodes_after_folding: NonNegativeInt | None = None
@@ -290,6 +334,9 @@ class Loop(Artifact):
         What occupies memory for the whole loop.
     folded : tuple of Folded
         Record of free operations.
+    renamed : tuple of Dependence
+        Record of anti-dependences through buffers that the source reuses. They bind nobody: the
+        scheduler gives every iteration its own buffer where lifetimes overlap.
     origin : Origin, optional
         Provenance.
     """
@@ -302,6 +349,7 @@ class Loop(Artifact):
     dependences: tuple[Dependence, ...] = ()
     invariants: tuple[Invariant, ...] = ()
     folded: tuple[Folded, ...] = ()
+    renamed: tuple[Dependence, ...] = ()
     origin: Origin | None = None
 
     @model_validator(mode="after")
@@ -328,17 +376,24 @@ class Loop(Artifact):
 
     def _check_ends(self) -> None:
         names = {operation.name for operation in self.operations}
-        for index, dependence in enumerate(self.dependences):
-            for end in ("producer", "consumer"):
-                name = getattr(dependence, end)
-                if name not in names:
-                    raise refuse(f"dependences[{index}].{end}", f"no operation named {short(name)}")
+        for key, dependences in (("dependences", self.dependences), ("renamed", self.renamed)):
+            for index, dependence in enumerate(dependences):
+                for end in ("producer", "consumer"):
+                    name = getattr(dependence, end)
+                    if name not in names:
+                        raise refuse(f"{key}[{index}].{end}", f"no operation named {short(name)}")
         for index, invariant in enumerate(self.invariants):
             for position, name in enumerate(invariant.used_by):
                 if name not in names:
                     raise refuse(
                         f"invariants[{index}].used_by[{position}]",
                         f"no operation named {short(name)}",
+                    )
+            for position, read in enumerate(invariant.reads):
+                if read.operation not in invariant.used_by:
+                    raise refuse(
+                        f"invariants[{index}].reads[{position}].operation",
+                        f"is not in used_by (got {short(read.operation)})",
                     )
 
     def operation(self, name: str) -> Operation:

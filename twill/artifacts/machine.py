@@ -21,6 +21,7 @@ Text = Annotated[str, Field(min_length=1)]
 Expression = Annotated[str, Field(min_length=1, max_length=500)]
 EIGHTHS = 8
 MOST_EXTENSIONS = 8
+MOST_GROUPS = 64
 
 
 class Quantity(Part):
@@ -108,8 +109,8 @@ class Registers(Part):
 class GroupPool(Part):
     """How many warp groups of one width a program may use."""
 
-    warps: PositiveInt
-    count: PositiveInt
+    warps: Annotated[PositiveInt, Field(le=MOST_GROUPS)]
+    count: Annotated[PositiveInt, Field(le=MOST_GROUPS)]
     source: Text
 
 
@@ -160,6 +161,25 @@ class Rule(Part):
     source: Text
 
 
+class Products(Part):
+    """Shapes that one matrix product instruction can have.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Rows of the result; a tile's rows are a multiple of one of them.
+    column_step, most_columns : int
+        Columns of the result are a multiple of the one and no more than the other.
+    source : str
+        Where the numbers come from.
+    """
+
+    rows: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    column_step: PositiveInt
+    most_columns: PositiveInt
+    source: Text
+
+
 class Transfer(Part):
     """Cycles for a register value to pass from one warp group to another through SMEM."""
 
@@ -184,6 +204,8 @@ class Machine(Artifact):
         Functional units and addressed memories by name.
     registers : Registers, optional
         Absent: registers are not limited.
+    products : Products, optional
+        Shapes of matrix product instructions; absent: any.
     groups : tuple of GroupPool
         Warp groups that a program may use.
     synchronisation : Synchronisation
@@ -211,6 +233,7 @@ class Machine(Artifact):
     units: Annotated[dict[str, Unit], Field(min_length=1)]
     memories: dict[Literal["smem", "tmem"], Memory] = {}
     registers: Registers | None = None
+    products: Products | None = None
     groups: Annotated[tuple[GroupPool, ...], Field(min_length=1)]
     synchronisation: Synchronisation
     transfer: Transfer
@@ -290,7 +313,8 @@ class Machine(Artifact):
 
         ``elements bits bytes per_thread columns`` describe the result (operand 0 if there is
         none), the same with ``input_`` operand 0; ``m n k a_memory b_memory`` a matrix product;
-        ``result_memory``, ``warps``; then the operation's attributes and the machine's constants.
+        ``result_memory``, ``warps``, ``integer`` (whether operand 0 is); then the operation's
+        attributes and the machine's constants.
 
         Parameters
         ----------
@@ -310,15 +334,13 @@ class Machine(Artifact):
                     f"{prefix}per_thread": tile.per_thread(operation.warps),
                 }
         names["result_memory"] = operation.result.memory if operation.result else "none"
-        if operation.kind == "mma" and len(operation.operands) > 1 and operation.result:
+        names["integer"] = first is not None and first.dtype.startswith("i")
+        if operation.kind.startswith("mma") and len(operation.operands) > 1 and operation.result:
             a, b = operation.operands[:2]
-            names |= {
-                "m": operation.result.shape[-2],
-                "n": operation.result.shape[-1],
-                "k": a.shape[-1],
-                "a_memory": a.memory,
-                "b_memory": b.memory,
-            }
+            names |= {"a_memory": a.memory, "b_memory": b.memory}
+            if len(operation.result.shape) > 1 and a.shape:
+                m, n = operation.result.shape[-2:]
+                names |= {"m": m, "n": n, "k": a.shape[-1]}
         constants = {name: quantity.value for name, quantity in self.constants.items()}
         return {**constants, **operation.attributes, **names}
 
@@ -338,7 +360,11 @@ class Machine(Artifact):
         names = self.variables(operation)
         for index, rule in enumerate(self.rules):
             if operation.kind in rule.kind and evaluate(
-                rule.when, names, path=f"rules[{index}].when", file=self.file or self.name
+                rule.when,
+                names,
+                path=f"rules[{index}].when",
+                file=self.file or self.name,
+                operation=operation.name,
             ):
                 return rule
         place = f" at {operation.location}" if operation.location else ""
@@ -369,15 +395,12 @@ class Machine(Artifact):
         names = self.variables(operation)
 
         def number(expression: str, key: str) -> int:
-            return to_cycles(
-                evaluate(
-                    expression,
-                    names,
-                    path=f"{where}.{key}",
-                    file=self.file or self.name,
-                    operation=operation.name,
-                )
-            )
+            place = {
+                "path": f"{where}.{key}",
+                "file": self.file or self.name,
+                "operation": operation.name,
+            }
+            return to_cycles(evaluate(expression, names, **place), **place)
 
         for name, expression in rule.let.items():
             names[name] = evaluate(
@@ -429,7 +452,11 @@ class Machine(Artifact):
                     {**names, "bytes": bytes_moved},
                     path="transfer.cycles",
                     file=self.file or self.name,
-                )
+                    operation=operation.name,
+                ),
+                path="transfer.cycles",
+                file=self.file or self.name,
+                operation=operation.name,
             ),
             variable_latency=rule.variable_latency,
         )

@@ -9,12 +9,17 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from twill.artifacts.base import Artifact, Part, refuse
-from twill.artifacts.loop import Loop, Name
+from twill.artifacts.loop import MOST_DISTANCE, MOST_WARPS, Loop, Name
 from twill.artifacts.machine import Machine
 from twill.errors import InputError, short
 
 Rules = Literal["issue", "paper"]
 Level = Literal["interval", "stages", "groups", "transfers", "length", "slack"]
+Few = Annotated[int, Field(ge=0, le=MOST_DISTANCE)]
+Some = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
+Distance = Annotated[int, Field(ge=-MOST_DISTANCE, le=MOST_DISTANCE)]
+Time = Annotated[int, Field(ge=0, le=1 << 40)]
+Interval = Annotated[int, Field(ge=1, le=1 << 24)]
 
 
 class TimeScale(Part):
@@ -60,7 +65,7 @@ class Group(Part):
     """
 
     name: Name
-    warps: PositiveInt
+    warps: Annotated[int, Field(ge=1, le=MOST_WARPS)]
     variable_latency: bool = False
     registers: PositiveInt | None = None
     registers_live: NonNegativeInt | None = None
@@ -79,7 +84,7 @@ class Placement(Part):
 
     operation: Name
     group: Name
-    start: NonNegativeInt | None = None
+    start: Time | None = None
 
 
 class Storage(Part):
@@ -110,7 +115,7 @@ class Storage(Part):
     group: Name | None = None
     transfer: bool = False
     reader: Name | None = None
-    slots: PositiveInt
+    slots: Some
     size: NonNegativeInt
     address: NonNegativeInt | None = None
 
@@ -132,8 +137,8 @@ class Barrier(Part):
     """
 
     name: Name
-    slots: PositiveInt
-    arrivals: PositiveInt = 1
+    slots: Some
+    arrivals: Some = 1
 
 
 class Issue(Part):
@@ -153,7 +158,7 @@ class Issue(Part):
 
     do: Literal["issue"] = "issue"
     operation: Name
-    stage: NonNegativeInt = 0
+    stage: Few = 0
     begin: NonNegativeInt | None = None
     end: PositiveInt | None = None
     of: PositiveInt | None = None
@@ -194,14 +199,20 @@ class Interleave(Part):
     do: Literal["interleave"] = "interleave"
     parts: Annotated[tuple[Issue, ...], Field(min_length=2)]
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        parts = [f"{part.operation} of stage {part.stage}" for part in self.parts]
+        _unique("parts", "operation", parts)
+        return self
+
 
 class Await(Part):
     """Block until an asynchronous operation of this group has completed."""
 
     do: Literal["await"] = "await"
     operation: Name
-    stage: NonNegativeInt = 0
-    distance: int = 0
+    stage: Few = 0
+    distance: Distance = 0
 
 
 class Wait(Part):
@@ -213,8 +224,8 @@ class Wait(Part):
 
     do: Literal["wait"] = "wait"
     barrier: Name
-    stage: NonNegativeInt = 0
-    distance: int = 0
+    stage: Few = 0
+    distance: Distance = 0
 
 
 class Arrive(Part):
@@ -222,8 +233,8 @@ class Arrive(Part):
 
     do: Literal["arrive"] = "arrive"
     barrier: Name
-    stage: NonNegativeInt = 0
-    distance: NonNegativeInt = 0
+    stage: Few = 0
+    distance: Few = 0
 
 
 class Put(Part):
@@ -231,7 +242,7 @@ class Put(Part):
 
     do: Literal["put"] = "put"
     value: Name
-    stage: NonNegativeInt = 0
+    stage: Few = 0
 
 
 class Get(Part):
@@ -240,7 +251,7 @@ class Get(Part):
     do: Literal["get"] = "get"
     value: Name
     reader: Name
-    stage: NonNegativeInt = 0
+    stage: Few = 0
 
 
 Instruction = Annotated[
@@ -343,12 +354,12 @@ class Schedule(Artifact):
     description: str = ""
     rules: Rules = "issue"
     time: TimeScale = TimeScale()
-    initiation_interval: PositiveInt | None = None
-    length: PositiveInt | None = None
-    stages: PositiveInt | None = None
+    initiation_interval: Interval | None = None
+    length: Time | None = None
+    stages: Some | None = None
     groups: Annotated[tuple[Group, ...], Field(min_length=1)]
     placements: tuple[Placement, ...]
-    pipeline_depths: dict[Name, PositiveInt] = {}
+    pipeline_depths: dict[Name, Some] = {}
     storage: tuple[Storage, ...] = ()
     fixed: tuple[Fixed, ...] = ()
     barriers: tuple[Barrier, ...] = ()
@@ -359,6 +370,18 @@ class Schedule(Artifact):
     loop: Loop
     machine: Machine
     machine_hash: str | None = None
+
+    def read_from(self, file: str) -> None:
+        """Remember the file for errors, also for the loop and the machine inside it.
+
+        Parameters
+        ----------
+        file : str
+            The file.
+        """
+        super().read_from(file)
+        self.loop.read_from(file)
+        self.machine.read_from(file)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

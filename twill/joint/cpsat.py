@@ -92,6 +92,7 @@ class _System:
         self.interval, self.length = engine.interval, length
         self.model: Any = engine._cp.CpModel()  # noqa: SLF001 - one class in two parts
         self.stages = -(-length // self.interval) + 1
+        self.horizon = self.stages + self._longest_wait() + 2
         self.points: list[Point] = [self._point(o.name) for o in self.problem.operations]
         self._before: dict[tuple[int, int], Any] = {}
         self._same: dict[tuple[int, int], Any] = {}
@@ -110,9 +111,25 @@ class _System:
 
     # -- time ---------------------------------------------------------------------------------
 
+    def _longest_wait(self) -> int:
+        """Return the most intervals by which anything can outlive the operation that ends it."""
+        problem = self.problem
+        occupants = [
+            *register_occupants(problem),
+            *(o for memory in problem.memories for o in memory_occupants(problem, memory)),
+            *(o for unit in problem.capacities for o in unit_occupants(problem, unit)),
+        ]
+        waits = [
+            moment.iterations + -(-max(moment.offset, 0) // self.interval)
+            for occupant in occupants
+            for moment in occupant.ends
+        ]
+        delays = [-(-occupant.delay // self.interval) for occupant in occupants]
+        return max(waits, default=0) + max(delays, default=0)
+
     def _point(self, name: str) -> Point:
         return (
-            self.model.new_int_var(0, 2 * self.stages + 1, f"stage {name}"),
+            self.model.new_int_var(0, self.horizon, f"stage {name}"),
             self.model.new_int_var(0, self.interval - 1, f"row {name}"),
         )
 
@@ -218,7 +235,7 @@ class _System:
         for u, v in itertools.combinations(self.problem.operations, 2):
             after_u = self.problem.turn(u.index, v.index)
             after_v = self.problem.turn(v.index, u.index)
-            if after_u <= u.cycles and after_v <= v.cycles:
+            if self.problem.separated(u.index, v.index):
                 continue
             condition = [~self.same(u.index, v.index)]
             first, second = self.points[u.index], self.points[v.index]
@@ -331,7 +348,7 @@ class _System:
         self, occupant: Occupant, begin: Point, end: Point, starting: Occupant, time: Point
     ) -> Any:
         """Return at least the number of instances of `occupant` alive at `time`."""
-        count = self.model.new_int_var(0, 2 * self.stages + 2, "")
+        count = self.model.new_int_var(0, self.horizon + 1, "")
         condition = []
         if occupant.group_of is not None:
             condition.append(self.same(occupant.group_of, starting.start))

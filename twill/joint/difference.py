@@ -219,7 +219,7 @@ class DifferenceEngine:
         for u, v in itertools.combinations(self.problem.operations, 2):
             after_u = self.problem.turn(u.index, v.index)
             after_v = self.problem.turn(v.index, u.index)
-            if after_u <= u.cycles and after_v <= v.cycles:
+            if self.problem.separated(u.index, v.index):
                 continue
             together = self.same(u.index, v.index)
             if together is True:
@@ -304,6 +304,8 @@ class DifferenceEngine:
                     *self._unless(b),
                     self.at_least(v, a.operation, shift_a - m * self.interval),
                     self.at_least(u, b.operation, shift_b + m * self.interval),
+                    self.at_least(u, a.operation, shift_a),
+                    self.at_least(v, b.operation, shift_b),
                 )
 
     # -- sums, stated where a solution violates them ------------------------------------------

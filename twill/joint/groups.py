@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from twill.problem import Problem
+from twill.problem import Problem, ProblemOperation
 
 UNLIMITED = 1 << 30
 
@@ -38,8 +38,9 @@ def configurations(
 ) -> Iterator[tuple[WarpGroup, ...]]:
     """Yield the sets of warp groups to try, fewest groups first.
 
-    Groups of equal width share what the register file holds equally. A width is used only if it
-    is the least one that fits some operation.
+    Groups of equal width share what the register file holds equally. A wider group than an
+    operation needs stands in for narrower ones once those are used up, or where they are too
+    narrow to have registers allocated to them alone.
 
     Parameters
     ----------
@@ -48,47 +49,70 @@ def configurations(
     most_groups : int, optional
         Most groups beside those for operations of variable latency.
     """
-    loaders = _loader_widths(problem)
-    pools = _pools(problem, loaders)
-    choices = itertools.product(*(range(count + 1) for _, count in pools))
-    for counts in sorted(choices, key=lambda c: (sum(c), c)):
-        if not sum(counts) or (most_groups is not None and sum(counts) > most_groups):
-            continue
-        widths = [
-            width for (width, _), count in zip(pools, counts, strict=True) for _ in range(count)
-        ]
-        needed = max((o.warps for o in problem.operations if not o.variable_latency), default=0)
-        if widths and max(widths) < needed:
-            continue
-        if sum(widths) + sum(loaders) > problem.machine.warps.value:
-            continue
+    found = [
+        (loaders, widths)
+        for loaders in _loader_widths(problem)
+        for widths in _other_widths(problem, loaders, most_groups)
+        if sum(loaders) + sum(widths) <= problem.machine.warps.value
+    ]
+    for loaders, widths in sorted(found, key=lambda f: (len(f[0]) + len(f[1]), f)):
         groups = _with_registers(problem, loaders, widths)
         if groups is not None:
             yield groups
-    if not pools:
-        groups = _with_registers(problem, loaders, [])
-        if groups is not None:
-            yield groups
 
 
-def _loader_widths(problem: Problem) -> list[int]:
-    """One group for the operations of variable latency, of the width that the widest needs."""
-    needed = max((o.warps for o in problem.operations if o.variable_latency), default=0)
-    if not needed:
-        return []
-    return [min(pool.warps for pool in problem.machine.groups if pool.warps >= needed)]
+def _loader_widths(problem: Problem) -> Iterator[list[int]]:
+    """Yield widths of the groups for operations of variable latency.
+
+    Operations that wait for nothing never keep each other from starting, so that one group of the
+    width that the widest needs is enough for them.
+    """
+    variable = [o for o in problem.operations if o.variable_latency]
+    if not variable:
+        yield []
+        return
+    needed = max(o.warps for o in variable)
+    width, available = min((p.warps, p.count) for p in problem.machine.groups if p.warps >= needed)
+    waiting = [o for o in variable if any(e.consumer == o.index for e in problem.edges)]
+    for count in range(1, min(available, 1 + len(waiting), len(variable)) + 1):
+        yield [width] * count
 
 
-def _pools(problem: Problem, loaders: list[int]) -> list[tuple[int, int]]:
+def _other_widths(
+    problem: Problem, loaders: list[int], most_groups: int | None
+) -> Iterator[list[int]]:
+    """Yield widths of the groups for all other operations."""
+    others = [o for o in problem.operations if not o.variable_latency]
+    if not others:
+        yield []
+        return
     available = {pool.warps: pool.count for pool in problem.machine.groups}
     for width in loaders:
         available[width] -= 1
-    used = {
-        min(width for width in available if width >= operation.warps)
-        for operation in problem.operations
-        if not operation.variable_latency
-    }
-    return sorted((width, available[width]) for width in used if available[width] > 0)
+    widest = max(o.warps for o in others)
+    pools = sorted((width, count) for width, count in available.items() if count > 0)
+    for counts in itertools.product(*(range(count + 1) for _, count in pools)):
+        total = sum(counts)
+        if not total or (most_groups is not None and total > most_groups):
+            continue
+        chosen = {width: n for (width, _), n in zip(pools, counts, strict=True) if n}
+        spare = [width for width, count in pools if chosen.get(width, 0) < count]
+        fits = max(chosen) >= widest
+        if fits and all(_is_needed(problem, others, width, spare) for width in chosen):
+            yield [width for width, n in chosen.items() for _ in range(n)]
+
+
+def _is_needed(
+    problem: Problem, others: Sequence[ProblemOperation], width: int, spare: Sequence[int]
+) -> bool:
+    """Whether a group of this width can do what no narrower one that is left could."""
+    if all(o.warps > width for o in others):
+        return False
+    narrower = max((w for w in spare if w < width), default=0)
+    if any(narrower < o.warps <= width for o in others):
+        return True
+    shares_registers = problem.registers is not None and narrower < problem.registers.warps
+    return shares_registers and any(o.registers or o.working_set for o in others)
 
 
 def _with_registers(

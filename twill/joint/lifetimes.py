@@ -60,6 +60,8 @@ class Occupant:
 def register_occupants(problem: Problem) -> list[Occupant]:
     """Return what takes registers per thread on warp groups.
 
+    What reads an invariant occupies nothing more, but its group has to hold the invariant.
+
     Parameters
     ----------
     problem : Problem
@@ -82,6 +84,11 @@ def register_occupants(problem: Problem) -> list[Occupant]:
                     v,
                 )
             )
+    pinned = sorted({user for invariant in problem.pinned for user in invariant.used_by})
+    occupants += [
+        Occupant(f"invariants of {problem.operations[v].name}", 0, v, (Moment(v, 1),), v)
+        for v in pinned
+    ]
     if problem.rules == "paper":
         return occupants
     for edge in problem.edges:

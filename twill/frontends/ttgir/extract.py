@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
+from pydantic import ValidationError
 from xdsl.ir import Operation as IrOperation
 from xdsl.ir import SSAValue
 
-from twill.artifacts.base import read_bytes
-from twill.artifacts.loop import Dependence, Folded, Invariant, Loop, Operation, Origin, Tile
-from twill.errors import InputError, RefusedError
-from twill.frontends.ttgir.graph import CONTROL_FLOW, BodyGraph, Use, body_graph, fold
-from twill.frontends.ttgir.kinds import ELEMENTWISE, VIEWS, combine_of, is_free, kind_of
+from twill.artifacts.base import first_problem, read_bytes
+from twill.artifacts.loop import ELEMENT_BITS, Folded, Invariant, Loop, Origin, Read, Tile
+from twill.errors import InputError, TwillError, short
+from twill.frontends.ttgir.buffers import PRODUCTS, Access, Buffers, product_operands
+from twill.frontends.ttgir.choose import choose_loop
+from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside, distinct
+from twill.frontends.ttgir.globals import global_order
+from twill.frontends.ttgir.graph import body_graph, fold
+from twill.frontends.ttgir.kinds import (
+    ALLOCATIONS,
+    ELEMENTWISE,
+    VIEWS,
+    combine_of,
+    is_free,
+    kind_of,
+)
 from twill.frontends.ttgir.layouts import sharing
-from twill.frontends.ttgir.reader import Dump, integer, name_of, string
+from twill.frontends.ttgir.passes import run_passes
+from twill.frontends.ttgir.reader import Dump, integer, name_of, string, uses
+from twill.frontends.ttgir.values import Values, root_of
 
 ACCUMULATOR = 2
-TMA_WARPS = 1
+ONE_WARP = 1
+TMA = ("tt.descriptor_load", "tt.descriptor_gather")
+TMA_STORES = ("tt.descriptor_store", "tt.descriptor_scatter", "tt.descriptor_reduce")
+POINTER_STORES = ("tt.store", "tt.atomic_rmw")
+MALFORMED = (KeyError, IndexError, ValueError, AssertionError, TypeError, AttributeError)
+_TILES = frozenset(ELEMENT_BITS)
 
 
-def load_ttgir(file: str, *, name: str | None = None) -> Loop:
-    """Extract the loop of a TTGIR dump.
+def load_ttgir(
+    file: str, *, name: str | None = None, loop: str | None = None, whole_tiles: bool = False
+) -> Loop:
+    """Extract a loop of a TTGIR dump.
 
     Parameters
     ----------
@@ -28,11 +49,15 @@ def load_ttgir(file: str, *, name: str | None = None) -> Loop:
         An ``.mlir`` file in generic form (see `twill.frontends.triton_dump`).
     name : str, optional
         Name of the loop; the kernel's without it.
+    loop : str, optional
+        Which loop: its induction variable's name or its number in program order.
+    whole_tiles : bool
+        Keep tensor memory accesses apart from the arithmetic between them.
 
     Raises
     ------
     InputError
-        If the file is not such a dump.
+        If the file is not such a dump, or has no such loop.
     RefusedError
         If its loop cannot be scheduled.
     """
@@ -40,11 +65,18 @@ def load_ttgir(file: str, *, name: str | None = None) -> Loop:
         text = read_bytes(file).decode("utf-8")
     except UnicodeDecodeError:
         raise InputError("not text", file=file) from None
-    return extract(text, file=file, name=name)
+    return extract(text, file=file, name=name, loop=loop, whole_tiles=whole_tiles)
 
 
-def extract(text: str, *, file: str = "", name: str | None = None) -> Loop:
-    """Extract the loop of a TTGIR dump given as text.
+def extract(
+    text: str,
+    *,
+    file: str = "",
+    name: str | None = None,
+    loop: str | None = None,
+    whole_tiles: bool = False,
+) -> Loop:
+    """Extract a loop of a TTGIR dump given as text.
 
     Parameters
     ----------
@@ -52,247 +84,337 @@ def extract(text: str, *, file: str = "", name: str | None = None) -> Loop:
         MLIR in generic form.
     file : str
         Name used in errors.
-    name : str, optional
-        Name of the loop; the kernel's without it.
+    name, loop, whole_tiles
+        As in `load_ttgir`.
 
     Raises
     ------
     InputError
-        If the text is not such a dump.
+        If the text is not such a dump, or has no such loop.
     RefusedError
         If its loop cannot be scheduled.
     """
     dump = Dump(text, file)
-    return _Extraction(dump, _only_loop(dump)).loop(name)
-
-
-def _only_loop(dump: Dump) -> IrOperation:
-    inner = [
-        loop
-        for loop in dump.loops()
-        if not any(name_of(o) == "scf.for" for o in loop.walk() if o is not loop)
-    ]
-    if not inner:
-        raise RefusedError(f"{dump.file or 'dump'}: there is no loop")
-    with_products = [loop for loop in inner if any(kind_of(o) == "mma" for o in loop.walk())]
-    candidates = with_products or inner
-    if len(candidates) > 1:
-        raise RefusedError(
-            f"{dump.file or 'dump'}: there are {len(candidates)} innermost loops "
-            f"to choose from; {', '.join(CONTROL_FLOW[:1])} must occur once"
-        )
-    return candidates[0]
-
-
-@dataclass(frozen=True)
-class _Fusion:
-    """A TMA load and the allocation that names its destination are one operation."""
-
-    load: int
-    allocation: int
+    try:
+        chosen = choose_loop(dump, loop)
+        return _Extraction(dump, chosen).loop(name, whole_tiles=whole_tiles)
+    except TwillError:
+        raise
+    except ValidationError as error:
+        raise first_problem(error, file) from None
+    except MALFORMED as error:
+        raise InputError(f"malformed: {short(error)}", file=file) from None
 
 
 class _Extraction:
+    """One loop body on its way to a draft."""
+
     def __init__(self, dump: Dump, loop: IrOperation) -> None:
         self.dump = dump
-        self.graph: BodyGraph = body_graph(loop, dump.file)
+        self.ir = loop
+        self.graph = body_graph(loop, dump.file)
         self.body = self.graph.operations
         self.free = {i for i, o in enumerate(self.body) if is_free(dump, o)}
-        self.folded_uses = fold(self.graph, self.free)
         self.kept = [i for i in range(len(self.body)) if i not in self.free]
-        self.fusions = self._fusions()
+        self.values = Values(dump, self.graph, self.free)
+        self.buffers = Buffers(dump, self.graph)
+        self.touched = {(a.node, a.operand): a for a in self.buffers.accesses}
         self.names = self._names()
+        self.roots: list[SSAValue] = []
 
-    def loop(self, name: str | None) -> Loop:
-        fused = {fusion.allocation for fusion in self.fusions}
-        operations = tuple(self._operation(i) for i in self.kept if i not in fused)
+    def loop(self, name: str | None, *, whole_tiles: bool) -> Loop:
+        draft = self._draft()
+        run_passes(draft, whole_tiles=whole_tiles)
         return Loop.model_validate(
             {
                 "name": name or self.dump.kernel,
-                "operations": operations,
-                "dependences": tuple(self._dependences()),
-                "invariants": tuple(self._invariants()),
-                "folded": tuple(self._folded()),
-                "origin": Origin(
-                    kernel=self.dump.kernel,
-                    architecture=self.dump.architecture,
-                    compiler=self.dump.compiler,
-                    nodes_as_written=len(self.body),
-                    edges_as_written=len(self.graph.edges),
-                    nodes_after_folding=len(self.kept),
-                    edges_after_folding=len(self.folded_uses),
-                ),
+                "operations": draft.operations(),
+                "dependences": draft.dependences(draft.flows),
+                "invariants": tuple(self._invariants(draft)),
+                "folded": (*self._folded(draft), *draft.folded),
+                "renamed": draft.dependences(draft.renamed),
+                "origin": self._origin(),
             }
         )
 
-    def _fusions(self) -> list[_Fusion]:
-        """TMA writes shared memory, so the allocation of a loaded tile is no work of its own."""
-        found = []
-        for use in self.folded_uses:
-            producer, consumer = self.body[use.producer], self.body[use.consumer]
-            if kind_of(producer) != "load":
-                continue
-            if name_of(consumer) != "ttg.local_alloc" or use.distance:
-                raise RefusedError(
-                    f"{self.dump.file or 'dump'}: the tile loaded at {self._place(producer)} is "
-                    "read in registers; only loads into shared memory can be scheduled"
-                )
-            found.append(_Fusion(use.producer, use.consumer))
-        return found
+    def _origin(self) -> Origin:
+        return Origin(
+            kernel=self.dump.kernel,
+            architecture=self.dump.architecture,
+            compiler=self.dump.compiler,
+            loop=self.dump.loop_name(self.ir),
+            location=string(self.ir, "sched.location"),
+            nodes_as_written=len(self.body),
+            edges_as_written=len(self.graph.edges),
+            nodes_after_folding=len(self.kept),
+            edges_after_folding=len(fold(self.graph, self.free)),
+        )
 
-    def _place(self, operation: IrOperation) -> str:
-        return string(operation, "sched.location") or name_of(operation)
+    def _draft(self) -> Draft:
+        draft = Draft({i: self._node(i) for i in self.kept}, [], [])
+        for i in self.kept:
+            for operand, value, address in self._read(i):
+                self._trace(draft, i, operand, value, address=address)
+        versions = self.buffers.versions()
+        draft.flows += [
+            self._buffer_flow(f.producer, f.consumer, f.distance) for f in versions.flows
+        ]
+        draft.renamed += [
+            Flow(f.producer.node, f.consumer.node, f.distance, kind="anti")
+            for f in versions.renamed
+        ]
+        for access in versions.untouched:
+            number = self._root_number(access.buffer)
+            position = self._position_of(access)
+            draft.outside.append(Outside(number, access.node, position, None))
+        draft.flows += global_order(self.body, self.kept, self.graph.initial)
+        draft.flows = distinct(draft.flows)
+        return draft
+
+    def _trace(self, draft: Draft, i: int, operand: int, value: SSAValue, *, address: bool) -> None:
+        for source in self.values.sources(value):
+            if source.node is not None:
+                in_place = kind_of(self.body[i]) in ("mma", "mma_sync") and operand == ACCUMULATOR
+                draft.flows.append(
+                    Flow(
+                        source.node,
+                        i,
+                        source.distance,
+                        operand,
+                        source.axes,
+                        in_place=in_place,
+                        address=address,
+                    )
+                )
+            elif source.outside is not None and not address:
+                root = root_of(source.outside, VIEWS)
+                tile = self.dump.type_of(root).tile()
+                if tile is not None and tile.shape and _is_stored(root):
+                    number = self._root_number(root)
+                    draft.outside.append(Outside(number, i, operand, source.axes))
+
+    def _root_number(self, root: SSAValue) -> int:
+        for number, known in enumerate(self.roots):
+            if known is root:
+                return number
+        self.roots.append(root)
+        return len(self.roots) - 1
+
+    def _buffer_flow(self, producer: Access, consumer: Access, distance: int) -> Flow:
+        whole = producer.seen is consumer.seen or (
+            self.dump.type_of(producer.seen).shape == self.dump.type_of(consumer.seen).shape
+        )
+        rank = len(self.dump.type_of(consumer.seen).shape)
+        return Flow(
+            producer.node,
+            consumer.node,
+            distance,
+            self._position_of(consumer),
+            tuple(range(rank)) if whole else None,
+            in_place=consumer.mode == "update",
+        )
+
+    def _position_of(self, access: Access) -> int:
+        """Return as which operand of the draft's node an access reads its buffer."""
+        positions = [p for p, _ in self._ir_operands(access.node)]
+        return positions.index(access.operand) if access.operand in positions else len(positions)
+
+    def _ir_operands(self, i: int) -> list[tuple[int, SSAValue]]:
+        """Return IR position and value of the operands that hold tiles, in the draft's order."""
+        operation = self.body[i]
+        name = name_of(operation)
+        every = list(enumerate(uses(operation)))
+        if name in PRODUCTS:
+            roles = product_operands(operation)
+            wanted = [roles[r] for r in ("a", "b", "d", "a_scale", "b_scale") if r in roles]
+            return [every[p] for p in wanted if p is not None]
+        if name in TMA:
+            return []
+        if name in TMA_STORES:
+            return every[1:2]
+        if name == "ttng.tmem_store":
+            return every[2:3] if self.dump.type_of(every[1][1]).dtype not in _TILES else every[1:2]
+        if name in ("ttng.tmem_load", *ALLOCATIONS):
+            return every[:1]
+        return [
+            (p, v)
+            for p, v in every
+            if (kind := self.dump.type_of(v)).dtype in _TILES or kind.dtype == "pointer"
+        ]
+
+    def _read(self, i: int) -> Iterator[tuple[int, SSAValue, bool]]:
+        """Yield (operand, value, whether it is an address) of all that a node reads by value."""
+        operation = self.body[i]
+        tiles = self._ir_operands(i)
+        for operand, (position, value) in enumerate(tiles):
+            if (i, position) not in self.touched:
+                pointer = self.dump.type_of(value).dtype == "pointer"
+                load = name_of(operation) in ("tt.load", *POINTER_STORES)
+                mask = load and self.dump.type_of(value).dtype == "i1"
+                yield operand, value, pointer or mask
+        shown = {position for position, _ in tiles}
+        for position, value in enumerate(operation.operands):
+            kind = self.dump.type_of(value)
+            address = kind.kind == "scalar" and kind.dtype.startswith(("i", "index"))
+            if position not in shown and address:
+                yield len(tiles), value, True
+
+    def _node(self, i: int) -> Node:
+        operation = self.body[i]
+        kind = kind_of(operation)
+        return Node(
+            key=i,
+            name=self.names[i],
+            source=name_of(operation),
+            kind=kind,
+            warps=self._warps(operation),
+            operands=tuple(
+                tile for _, v in self._ir_operands(i) if (tile := self._tile(v)) is not None
+            ),
+            result=self._result(i),
+            elementwise=kind in ELEMENTWISE,
+            attributes=self._attributes(operation, kind),
+            location=string(operation, "sched.location"),
+        )
+
+    def _warps(self, operation: IrOperation) -> int:
+        one = (*TMA, *TMA_STORES, *PRODUCTS, "ttng.tmem_copy")
+        return ONE_WARP if name_of(operation) in one else self.dump.warps
+
+    def _tile(self, value: SSAValue) -> Tile | None:
+        return self.dump.type_of(value).tile()
+
+    def _result(self, i: int) -> Tile | None:
+        """Return the tile that a node leaves: a buffer's contents, or its results side by side."""
+        operation = self.body[i]
+        written = [a for a in self.buffers.accesses if a.node == i and a.mode != "read"]
+        if written:
+            return self._tile(written[0].seen)
+        tiles = [t for r in operation.results if (t := self._tile(r)) is not None]
+        if len(tiles) <= 1:
+            return tiles[0] if tiles else None
+        widest = max(tiles, key=lambda t: t.bits)
+        spread = [t.elements_per_thread for t in tiles]
+        total = None if None in spread else sum(s for s in spread if s is not None)
+        shape = (len(tiles), *widest.shape)
+        return widest.model_copy(update={"shape": shape, "elements_per_thread": total})
+
+    def _attributes(self, operation: IrOperation, kind: str) -> dict[str, str | bool | int | float]:
+        name = name_of(operation)
+        attributes: dict[str, str | bool | int | float] = {}
+        if kind == "load":
+            attributes["engine"] = "tma" if name in TMA else "pointer"
+        elif kind == "store":
+            attributes["engine"] = "tma" if name in TMA_STORES else "pointer"
+            if name == "tt.descriptor_reduce":
+                attributes["reduce"] = True
+        elif kind in ("reduce", "scan"):
+            attributes |= self._reduction(operation)
+        elif kind == "convert_layout":
+            attributes["trivial"] = False
+        for key in ("stage", "cluster"):
+            number = integer(operation, f"sched.{key}")
+            if number is not None:
+                attributes[f"triton_{key}"] = number
+        return attributes
+
+    def _reduction(self, operation: IrOperation) -> dict[str, str | bool | int | float]:
+        attributes: dict[str, str | bool | int | float] = {}
+        combine, axis = combine_of(operation), integer(operation, "axis")
+        attributes["combine"] = combine or "other"
+        if axis is None:
+            return attributes
+        attributes["axis"] = axis
+        layout = self.dump.type_of(operation.operands[0]).layout
+        shared = sharing(layout, axis) if layout is not None else None
+        if shared is not None:
+            attributes |= {"lanes": shared[0], "lane_warps": shared[1]}
+        return attributes
 
     def _names(self) -> dict[int, str]:
         """Name the operation that completes a variable after it, its helpers with their kind."""
-        represented = {fusion.load: fusion.allocation for fusion in self.fusions}
-        skipped = set(represented.values())
-        hints = {i: self._hint(i) for i in self.kept if i not in skipped}
+        filled = self._filled()
+        hints = {i: self._hint(i) for i in self.kept if i not in filled.values()}
         last = {hint: i for i, hint in hints.items() if hint}
         names: dict[int, str] = {}
         taken: set[str] = set()
         for i, hint in hints.items():
             kind = kind_of(self.body[i]).rsplit(".", 1)[-1]
             base = hint if hint and last[hint] == i else f"{hint}.{kind}" if hint else kind
-            name, number = base, 2
-            while name in taken:
-                name, number = f"{base}{number}", number + 1
-            taken.add(name)
-            names[i] = name
-        names.update({allocation: names[load] for load, allocation in represented.items()})
+            names[i] = _unused(base, taken)
+        for load, allocation in filled.items():
+            names[allocation] = _unused(f"{names[load]}.local_alloc", taken)
         return names
+
+    def _filled(self) -> dict[int, int]:
+        """Return for loads the allocation that is filled with what they load."""
+        found: dict[int, int] = {}
+        for i in self.kept:
+            if name_of(self.body[i]) != "ttg.local_alloc":
+                continue
+            for source in self.values.sources(self.body[i].operands[0]):
+                if source.node is not None and kind_of(self.body[source.node]) == "load":
+                    found.setdefault(source.node, i)
+        return found
 
     def _hint(self, i: int) -> str | None:
         operation = self.body[i]
         hint = string(operation, "sched.name")
         if hint is None and operation.results:
             hint = operation.results[0].name_hint
+        if hint is None and name_of(operation) in (*TMA_STORES, *POINTER_STORES):
+            target = self._target(operation.operands[0])
+            return f"{target}.store" if target else None
         return hint
 
-    def _operation(self, i: int) -> Operation:
-        operation = self.body[i]
-        kind = kind_of(operation)
-        allocation = next((f.allocation for f in self.fusions if f.load == i), None)
-        shown = self.body[allocation] if allocation is not None else operation
-        return Operation.model_validate(
-            {
-                "name": self.names[i],
-                "kind": kind,
-                "warps": TMA_WARPS if kind == "load" else self.dump.warps,
-                "operands": () if kind == "load" else tuple(self._operands(operation)),
-                "result": self._tile(shown.results[0]) if shown.results else None,
-                "elementwise": kind in ELEMENTWISE,
-                "attributes": self._attributes(operation, kind),
-                "location": string(operation, "sched.location"),
-            }
-        )
+    def _target(self, pointer: SSAValue) -> str | None:
+        """Return the name of the kernel argument that a store goes to."""
+        root = root_of(self.graph.initial.get(pointer, pointer), VIEWS)
+        return None if isinstance(root.owner, IrOperation) else root.name_hint
 
-    def _tile(self, value: SSAValue) -> Tile | None:
-        return self.dump.type_of(value).tile()
-
-    def _operands(self, operation: IrOperation) -> list[Tile]:
-        tiles = [self._tile(value) for value in operation.operands]
-        return [tile for tile in tiles if tile is not None]
-
-    def _attributes(self, operation: IrOperation, kind: str) -> dict[str, str | int]:
-        if kind == "load":
-            return {"engine": "tma"}
-        if kind != "reduce":
-            return {}
-        combine, axis = combine_of(operation), integer(operation, "axis")
-        layout = self.dump.type_of(operation.operands[0]).layout
-        shared = sharing(layout, axis) if layout is not None and axis is not None else None
-        attributes: dict[str, str | int] = {}
-        if combine is not None:
-            attributes["combine"] = combine
-        if shared is not None:
-            attributes |= {"lanes": shared[0], "lane_warps": shared[1]}
-        return attributes
-
-    def _dependences(self) -> list[Dependence]:
-        allocations = {fusion.allocation for fusion in self.fusions}
-        found = []
-        for use in self.folded_uses:
-            if use.consumer in allocations:
-                continue
-            found.append(
-                Dependence(
-                    producer=self.names[use.producer],
-                    consumer=self.names[use.consumer],
-                    distance=use.distance,
-                    operand=use.operand,
-                    in_place=self._in_place(use),
-                )
-            )
-        return found
-
-    def _in_place(self, use: Use) -> bool:
-        return kind_of(self.body[use.consumer]) == "mma" and use.operand == ACCUMULATOR
-
-    def _invariants(self) -> list[Invariant]:
+    def _invariants(self, draft: Draft) -> Iterator[Invariant]:
         """Memory and register tiles that the loop reads but does not make."""
-        found: dict[SSAValue, set[str]] = {}
-        for i, operands in self.graph.outside.items():
-            for value in operands.values():
-                root = _root(value)
-                tile = self._tile(root)
-                if tile is None or not tile.shape or not _is_stored(root):
-                    continue
-                found.setdefault(root, set()).update(self._users(i))
-        return [
-            Invariant(
-                name=self._outside_name(root, number), tile=tile, used_by=tuple(sorted(users))
+        for number, root in enumerate(self.roots):
+            reads = [o for o in draft.outside if o.value == number]
+            tile = self._tile(root)
+            if not reads or tile is None:
+                continue
+            yield Invariant(
+                name=self._outside_name(root, number),
+                tile=tile,
+                used_by=tuple(sorted({draft.nodes[o.consumer].name for o in reads})),
+                reads=tuple(
+                    Read(operation=draft.nodes[o.consumer].name, operand=o.operand, axes=o.axes)
+                    for o in sorted(reads, key=lambda o: (o.consumer, o.operand))
+                ),
             )
-            for number, (root, users) in enumerate(found.items())
-            if (tile := self._tile(root)) is not None
-        ]
-
-    def _users(self, i: int) -> set[str]:
-        """Names of the operations that read what node i reads, through free nodes."""
-        if i not in self.free:
-            return {self.names[i]}
-        users: set[str] = set()
-        for use in self.graph.uses:
-            if use.producer == i and use.consumer != i and use.distance == 0:
-                users |= self._users(use.consumer)
-        return users
 
     def _outside_name(self, value: SSAValue, number: int) -> str:
         owner = value.owner
         hint = string(owner, "sched.name") if isinstance(owner, IrOperation) else None
         return hint or value.name_hint or f"invariant{number}"
 
-    def _folded(self) -> list[Folded]:
-        records = [
-            Folded(
-                name=self._free_name(i),
-                kind=name_of(self.body[i]),
-                into=tuple(sorted(self._users(i))),
-            )
-            for i in sorted(self.free)
-        ]
-        records += [
-            Folded(
-                name=self._free_name(f.allocation),
-                kind="ttg.local_alloc",
-                into=(self.names[f.load],),
-            )
-            for f in self.fusions
-        ]
-        return records
-
-    def _free_name(self, i: int) -> str:
-        hint = self._hint(i) or "unnamed"
-        return f"{hint}.{name_of(self.body[i]).rsplit('.', 1)[-1]}"
+    def _folded(self, draft: Draft) -> Iterator[Folded]:
+        into: dict[int, set[str]] = {i: set() for i in self.free}
+        for use in sorted(self.graph.uses, key=lambda u: u.producer, reverse=True):
+            if use.producer not in self.free or use.distance:
+                continue
+            if use.consumer in self.free:
+                into[use.producer] |= into[use.consumer]
+            elif use.consumer in draft.nodes:
+                into[use.producer].add(draft.nodes[use.consumer].name)
+        for i in sorted(self.free):
+            kind = name_of(self.body[i])
+            name = f"{self._hint(i) or 'unnamed'}.{kind.rsplit('.', 1)[-1]}"
+            yield Folded(name=name, kind=kind, into=tuple(sorted(into[i])))
 
 
-def _root(value: SSAValue) -> SSAValue:
-    """Follow views back to what they show."""
-    owner = value.owner
-    while isinstance(owner, IrOperation) and name_of(owner) in VIEWS and owner.operands:
-        value = owner.operands[0]
-        owner = value.owner
-    return value
+def _unused(base: str, taken: set[str]) -> str:
+    name, number = base, 2
+    while name in taken:
+        name, number = f"{base}{number}", number + 1
+    taken.add(name)
+    return name
 
 
 def _is_stored(value: SSAValue) -> bool:

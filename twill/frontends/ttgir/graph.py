@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
-from twill.errors import RefusedError
+from twill.errors import InputError, RefusedError
 from twill.frontends.ttgir.reader import name_of, string, uses
 
 MOST_HOPS = 64
@@ -35,13 +35,16 @@ class BodyGraph:
         The body without its terminator; nodes are positions in it.
     uses : list of Use
         Edges; for each (producer, consumer, distance) the first operand that makes it.
-    outside : dict
-        For each node, operands defined outside the loop by position.
+    carried : dict
+        For each loop-carried argument the value that the next iteration finds in it.
+    initial : dict
+        For each loop-carried argument the value that the first iteration finds in it.
     """
 
     operations: list[Operation]
     uses: list[Use]
-    outside: dict[int, dict[int, SSAValue]]
+    carried: dict[SSAValue, SSAValue]
+    initial: dict[SSAValue, SSAValue]
 
     @property
     def edges(self) -> set[tuple[int, int, int]]:
@@ -68,19 +71,21 @@ def body_graph(loop: Operation, file: str = "") -> BodyGraph:
     *operations, terminator = block.ops
     for operation in operations:
         _refuse_control_flow(operation, file)
-    origins = _Origins(operations, list(block.args)[1:], list(terminator.operands), file)
+    arguments = list(block.args)[1:]
+    if len(arguments) != len(terminator.operands) or len(loop.operands) < 3 + len(arguments):
+        raise InputError("a loop's arguments and yielded values differ in number", file=file)
+    carried: dict[SSAValue, SSAValue] = dict(zip(arguments, terminator.operands, strict=True))
+    origins = _Origins(operations, carried, file)
     found: dict[tuple[int, int, int], Use] = {}
-    outside: dict[int, dict[int, SSAValue]] = {}
     for consumer, operation in enumerate(operations):
         for operand, value in enumerate(uses(operation)):
             source = origins.of(value)
-            if isinstance(source, tuple):
+            if source is not None:
                 producer, distance = source
                 use = Use(producer, consumer, distance, operand)
                 found.setdefault((producer, consumer, distance), use)
-            else:
-                outside.setdefault(consumer, {})[operand] = source
-    return BodyGraph(operations, sorted(found.values()), outside)
+    initial: dict[SSAValue, SSAValue] = dict(zip(arguments, list(loop.operands)[3:], strict=True))
+    return BodyGraph(operations, sorted(found.values()), carried, initial)
 
 
 def _refuse_control_flow(operation: Operation, file: str) -> None:
@@ -99,27 +104,26 @@ class _Origins:
     def __init__(
         self,
         operations: Sequence[Operation],
-        carried: Sequence[SSAValue],
-        yielded: Sequence[SSAValue],
+        carried: dict[SSAValue, SSAValue],
         file: str,
     ) -> None:
         self._position = {operation: index for index, operation in enumerate(operations)}
-        self._following = dict(zip(carried, yielded, strict=True))
+        self._following = carried
         self._file = file
 
-    def of(self, value: SSAValue) -> tuple[int, int] | SSAValue:
-        """Return (node, iterations ago), or the value if it comes from outside."""
+    def of(self, value: SSAValue) -> tuple[int, int] | None:
+        """Return (node, iterations ago), or None if it comes from outside."""
         for hops in range(MOST_HOPS):
             if value in self._following:
                 following = self._following[value]
                 if following is value:
-                    return value
+                    return None
                 value = following
                 continue
             owner = value.owner
             if isinstance(owner, Operation) and owner in self._position:
                 return self._position[owner], hops
-            return value
+            return None
         raise RefusedError(
             f"{self._file or 'dump'}: a value is carried over more than {MOST_HOPS} iterations"
         )

@@ -8,67 +8,124 @@ from twill.frontends.ttgir.reader import Dump, attribute, name_of
 
 KINDS = {
     "tt.descriptor_load": "load",
+    "tt.descriptor_gather": "load",
+    "tt.load": "load",
+    "tt.store": "store",
+    "tt.descriptor_store": "store",
+    "tt.descriptor_scatter": "store",
+    "tt.descriptor_reduce": "store",
+    "tt.atomic_rmw": "atomic",
     "ttng.warp_group_dot": "mma",
+    "ttng.tc_gen5_mma": "mma",
+    "ttng.tc_gen5_mma_scaled": "mma_scaled",
+    "tt.dot": "mma_sync",
+    "ttng.tmem_load": "tmem_load",
+    "ttng.tmem_store": "tmem_store",
+    "ttng.tmem_alloc": "tmem_store",
+    "ttng.tmem_copy": "tmem_copy",
     "tt.reduce": "reduce",
+    "tt.scan": "scan",
     "ttg.convert_layout": "convert_layout",
     "ttg.local_alloc": "local_store",
+    "ttg.local_store": "local_store",
+    "ttg.local_load": "local_load",
     "arith.mulf": "mul",
     "arith.addf": "add",
     "arith.subf": "sub",
+    "arith.divf": "divide",
+    "arith.negf": "sub",
     "math.fma": "fma",
+    "math.absf": "max",
     "arith.maxnumf": "max",
     "arith.maximumf": "max",
     "arith.minnumf": "min",
     "arith.minimumf": "min",
     "arith.cmpf": "compare",
+    "arith.cmpi": "compare",
     "arith.select": "select",
     "arith.truncf": "cast",
     "arith.extf": "cast",
+    "tt.fp_to_fp": "cast",
+    "arith.sitofp": "cast",
+    "arith.uitofp": "cast",
+    "arith.fptosi": "cast",
+    "arith.extsi": "cast",
+    "arith.extui": "cast",
+    "arith.trunci": "cast",
+    "arith.addi": "add",
+    "arith.subi": "sub",
+    "arith.muli": "mul",
+    "arith.divsi": "divide",
+    "arith.remsi": "divide",
+    "arith.divui": "divide",
+    "arith.remui": "divide",
+    "arith.andi": "logic",
+    "arith.ori": "logic",
+    "arith.xori": "logic",
+    "arith.shli": "logic",
+    "arith.shrsi": "logic",
+    "arith.shrui": "logic",
+    "arith.maxsi": "max",
+    "arith.minsi": "min",
+    "arith.maxui": "max",
+    "arith.minui": "min",
     "math.exp2": "exp2",
+    "math.exp": "exp",
     "math.log2": "log2",
+    "math.log": "log",
+    "math.sqrt": "sqrt",
     "math.rsqrt": "rsqrt",
+    "math.sin": "sin",
+    "math.cos": "cos",
+    "math.erf": "erf",
+    "math.tanh": "tanh",
+    "tt.precise_sqrt": "sqrt",
+    "tt.precise_divf": "divide",
 }
 COMBINES = {
     "arith.maxnumf": "max",
     "arith.maximumf": "max",
     "arith.minnumf": "min",
     "arith.minimumf": "min",
+    "arith.maxsi": "max",
+    "arith.minsi": "min",
     "arith.addf": "add",
+    "arith.addi": "add",
+    "arith.mulf": "mul",
 }
 
 # Views, relabelled layouts and index arithmetic: no instruction, or one that is not worth a node.
-VIEWS = frozenset(
+MUTABLE_VIEWS = frozenset(
     {
-        "tt.expand_dims",
-        "tt.broadcast",
-        "tt.splat",
-        "tt.trans",
-        "tt.reshape",
-        "tt.make_range",
-        "tt.addptr",
         "ttg.memdesc_trans",
         "ttg.memdesc_index",
         "ttg.memdesc_subslice",
         "ttg.memdesc_reshape",
         "ttg.memdesc_reinterpret",
+        "ttng.tmem_subslice",
     }
 )
+VIEWS = MUTABLE_VIEWS | {
+    "tt.expand_dims",
+    "tt.broadcast",
+    "tt.splat",
+    "tt.trans",
+    "tt.reshape",
+    "tt.make_range",
+    "tt.addptr",
+    "tt.bitcast",
+    "tt.unsplat",
+    "tt.join",
+    "tt.split",
+    "ttng.tensormap_create",
+}
+ALLOCATIONS = ("ttg.local_alloc", "ttng.tmem_alloc")
 ELEMENTWISE = frozenset(
     {
-        "mul",
-        "add",
-        "sub",
-        "fma",
-        "max",
-        "min",
-        "compare",
-        "select",
-        "cast",
-        "exp2",
-        "log2",
-        "rsqrt",
+        "mul", "add", "sub", "fma", "divide", "max", "min", "compare", "select", "cast", "logic",
+        "exp2", "exp", "log2", "log", "sqrt", "rsqrt", "sin", "cos", "erf", "tanh",
     }
-)
+)  # fmt: skip
 
 
 def is_free(dump: Dump, operation: Operation) -> bool:
@@ -87,6 +144,8 @@ def is_free(dump: Dump, operation: Operation) -> bool:
     name = name_of(operation)
     if name in VIEWS or name == "arith.constant":
         return True
+    if name in ALLOCATIONS and not _has_contents(dump, operation):
+        return True
     if name == "ttg.convert_layout":
         trivial = attribute(operation, "sched.trivial")
         return trivial is not None and bool(trivial.value.data)
@@ -94,6 +153,10 @@ def is_free(dump: Dump, operation: Operation) -> bool:
         result = dump.type_of(operation.results[0])
         return result.kind == "scalar" and result.dtype.startswith(("i", "index"))
     return False
+
+
+def _has_contents(dump: Dump, operation: Operation) -> bool:
+    return any(dump.type_of(value).kind == "tensor" for value in operation.operands)
 
 
 def kind_of(operation: Operation) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, StringAttr
+from xdsl.dialects.builtin import Builtin, DenseArrayBase, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
@@ -21,6 +21,7 @@ _ALIAS_LINE = re.compile(r"^(#[A-Za-z_]\w*) = (#.*)$", re.MULTILINE)
 _ALIAS_USE = re.compile(r"#[A-Za-z_]\w*(?![\w.<])")
 _SHAPED = re.compile(r"^!?(?:ttg\.memdesc|tensor)<((?:\d+x)*)([a-z]\w*|!tt\.ptr<\w+>)(?:, (.*))?>$")
 _ELEMENT = {"f8E4M3FN": "f8e4m3", "f8E5M2": "f8e5m2"}
+_QUOTES = re.compile(r"\\.")
 MOST_ALIAS_DEPTH = 20
 
 
@@ -40,6 +41,8 @@ class Type:
         How a tensor is spread over threads.
     memory : str
         ``registers``, ``smem`` or ``tmem``.
+    mutable : bool
+        Whether it is memory that operations write in place.
     """
 
     kind: str
@@ -47,6 +50,7 @@ class Type:
     dtype: str
     layout: Layout | None
     memory: str
+    mutable: bool = False
 
     def tile(self) -> Tile | None:
         """Return the type as a tile, or None if its elements are not numbers."""
@@ -84,6 +88,7 @@ class Dump:
         self._aliases = dict(_ALIAS_LINE.findall(text))
         first = text.split("\n", 1)[0]
         self.compiler = first.removeprefix("// ").split(",")[0] if first.startswith("//") else None
+        _refuse_open_strings(text, file)
         context = Context(allow_unregistered=True)
         context.load_dialect(Builtin)
         try:
@@ -108,6 +113,11 @@ class Dump:
         """Compilation target, for example ``sm_90``."""
         target = self._module.attributes.get("ttg.target")
         return f"sm_{target.data.removeprefix('cuda:')}" if isinstance(target, StringAttr) else None
+
+    def loop_name(self, loop: Operation) -> str | None:
+        """Return the induction variable's name, if the dump tells."""
+        hint = string(loop, "sched.name")
+        return hint or (loop.regions[0].blocks[0].args[0].name_hint if loop.regions else None)
 
     @property
     def warps(self) -> int:
@@ -145,7 +155,8 @@ class Dump:
         rest = match[3] or ""
         if text.startswith("!ttg.memdesc"):
             memory = "tmem" if "tensor_memory" in rest and "shared_memory" not in rest else "smem"
-            return Type("memdesc", shape, dtype, None, memory)
+            mutable = re.search(r", mutable\b", rest) is not None
+            return Type("memdesc", shape, dtype, None, memory, mutable)
         return Type("tensor", shape, dtype, parse_layout(rest) if rest else None, "registers")
 
     def _expanded(self, text: str) -> str:
@@ -155,6 +166,13 @@ class Dump:
                 return text
             text = longer
         raise InputError("attribute aliases refer to each other", file=self.file)
+
+
+def _refuse_open_strings(text: str, file: str) -> None:
+    """Refuse a string without an end, which the parser takes forever to find out."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.count('"') % 2 and _QUOTES.sub("", line).count('"') % 2:
+            raise InputError(f"line {number} has a string without an end", file=file)
 
 
 def name_of(operation: Operation) -> str:
@@ -195,6 +213,20 @@ def integer(operation: Operation, key: str) -> int | None:
     """
     value = getattr(attribute(operation, key), "value", None)
     return None if value is None else int(value.data)
+
+
+def integers(operation: Operation, key: str) -> list[int] | None:
+    """Return an integer array attribute's values, or None.
+
+    Parameters
+    ----------
+    operation : Operation
+        The operation.
+    key : str
+        The attribute's name.
+    """
+    found = attribute(operation, key)
+    return [int(v) for v in found.get_values()] if isinstance(found, DenseArrayBase) else None
 
 
 def string(operation: Operation, key: str) -> str | None:

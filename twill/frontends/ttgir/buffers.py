@@ -1,0 +1,209 @@
+"""What operations do to mutable buffers, and the flows and removable anti-dependences of it.
+
+A token orders everything that happens to a buffer, so that it mixes two things: a value that one
+operation leaves for another, and a buffer that is merely used again. Here each full write begins a
+new version of a buffer. Who reads or updates a version depends on who made it; that the next full
+write comes after the readers is only a consequence of having one buffer, which a scheduler may
+change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.ir import Operation, SSAValue
+
+from twill.frontends.ttgir.graph import BodyGraph
+from twill.frontends.ttgir.kinds import MUTABLE_VIEWS, VIEWS
+from twill.frontends.ttgir.reader import Dump, integer, integers, name_of
+from twill.frontends.ttgir.values import root_of
+
+Mode = Literal["read", "write", "update"]
+PRODUCTS = ("ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled")
+
+
+@dataclass(frozen=True)
+class Access:
+    """One operation touches one buffer.
+
+    Attributes
+    ----------
+    node : int
+        Position of the operation in the body.
+    buffer : SSAValue
+        The allocation.
+    seen : SSAValue
+        The buffer as the operation names it, a view perhaps.
+    operand : int
+        Position among the IR operands.
+    mode : str
+        ``read``, ``write`` (all of it) or ``update`` (part of it, or in place).
+    """
+
+    node: int
+    buffer: SSAValue
+    seen: SSAValue
+    operand: int
+    mode: Mode
+
+
+@dataclass(frozen=True)
+class BufferFlow:
+    """`consumer` reads or updates the version of a buffer that `producer` made."""
+
+    producer: Access
+    consumer: Access
+    distance: int
+
+
+@dataclass(frozen=True)
+class Versions:
+    """Flows through buffers, anti-dependences that renaming removes, and first contents.
+
+    Attributes
+    ----------
+    flows, renamed : tuple of BufferFlow
+        What is read where; what only waits for a buffer.
+    untouched : tuple of Access
+        Reads of buffers that the loop never writes.
+    """
+
+    flows: tuple[BufferFlow, ...]
+    renamed: tuple[BufferFlow, ...]
+    untouched: tuple[Access, ...]
+
+
+def product_operands(operation: Operation) -> dict[str, int | None]:
+    """Return the IR positions of a tcgen05 product's operands by role; None for absent ones.
+
+    Parameters
+    ----------
+    operation : Operation
+        A ``ttng.tc_gen5_mma`` or its scaled form.
+    """
+    roles = ["a", "b", "d", "token"]
+    if name_of(operation) == PRODUCTS[1]:
+        roles += ["a_scale", "b_scale"]
+    roles += ["use_d", "predicate"]
+    segments = integers(operation, "operandSegmentSizes") or [1] * len(roles)
+    found: dict[str, int | None] = {}
+    position = 0
+    for role, size in zip(roles, segments, strict=False):
+        found[role] = position if size else None
+        position += size
+    return found
+
+
+class Buffers:
+    """Accesses to mutable buffers in one loop body.
+
+    Parameters
+    ----------
+    dump : Dump
+        For types.
+    graph : BodyGraph
+        The body.
+    """
+
+    def __init__(self, dump: Dump, graph: BodyGraph) -> None:
+        self._dump = dump
+        self._graph = graph
+        self._inside = set(graph.operations)
+        self.accesses = tuple(
+            access
+            for node, operation in enumerate(graph.operations)
+            for access in self._accesses(node, operation)
+        )
+
+    def versions(self) -> Versions:
+        """Return who depends on whom through buffers."""
+        flows: list[BufferFlow] = []
+        renamed: list[BufferFlow] = []
+        untouched: list[Access] = []
+        for buffer in dict.fromkeys(access.buffer for access in self.accesses):
+            touching = [access for access in self.accesses if access.buffer is buffer]
+            fresh = isinstance(buffer.owner, Operation) and buffer.owner in self._inside
+            found = _of_one(touching, fresh=fresh)
+            flows += found.flows
+            renamed += found.renamed
+            untouched += found.untouched
+        return Versions(tuple(flows), tuple(renamed), tuple(untouched))
+
+    def _accesses(self, node: int, operation: Operation) -> list[Access]:
+        name = name_of(operation)
+        found = []
+        if name in VIEWS:
+            return []
+        for position, value in enumerate(operation.operands):
+            if self._dump.type_of(value).mutable:
+                buffer = root_of(value, MUTABLE_VIEWS)
+                mode = self._mode(operation, name, position, whole=buffer is value)
+                found.append(Access(node, buffer, value, position, mode))
+        return found
+
+    def _mode(self, operation: Operation, name: str, position: int, *, whole: bool) -> Mode:
+        if name in PRODUCTS:
+            roles = product_operands(operation)
+            if position != roles["d"]:
+                return "read"
+            use_d = roles["use_d"]
+            accumulates = use_d is None or self._is_true(operation.operands[use_d])
+            return "update" if accumulates or not whole else "write"
+        if name == "ttng.tmem_store":
+            writes = position == 0
+        elif name in ("ttg.local_store", "ttg.async_copy_global_to_local"):
+            writes = position == 1
+        else:
+            writes = name == "ttng.tmem_copy" and position == 1
+        if not writes:
+            return "read"
+        return "write" if whole else "update"
+
+    def _is_true(self, value: SSAValue) -> bool:
+        """Whether a product accumulates in the steady state; in doubt it does."""
+        following = self._graph.carried.get(value)
+        if following is not None and following is not value:
+            return self._is_true(following)
+        owner = value.owner
+        if isinstance(owner, Operation) and name_of(owner) == "arith.constant":
+            return integer(owner, "value") != 0
+        return True
+
+
+def _of_one(accesses: Sequence[Access], *, fresh: bool) -> Versions:
+    """Follow the versions of one buffer through two iterations.
+
+    Parameters
+    ----------
+    accesses : sequence of Access
+        In program order.
+    fresh : bool
+        Whether every iteration allocates it anew.
+    """
+    flows: list[BufferFlow] = []
+    renamed: list[BufferFlow] = []
+    untouched: list[Access] = []
+    maker: tuple[int, Access] | None = None
+    users: list[tuple[int, Access]] = []
+    for iteration in (0,) if fresh else (0, 1):
+        for access in accesses:
+            if access.mode == "write":
+                if iteration or fresh:
+                    renamed += [
+                        BufferFlow(user, access, iteration - when)
+                        for when, user in users
+                        if user.node != access.node
+                    ]
+                maker, users = (iteration, access), [(iteration, access)]
+                continue
+            if maker is None:
+                if fresh or iteration:
+                    untouched.append(access)
+            elif iteration or fresh:
+                flows.append(BufferFlow(maker[1], access, iteration - maker[0]))
+            users.append((iteration, access))
+            if access.mode == "update":
+                maker, users = (iteration, access), [(iteration, access)]
+    return Versions(tuple(flows), tuple(renamed), tuple(untouched))

@@ -1,0 +1,211 @@
+"""A loop between TTGIR and the artifact: operations and flows that passes rewrite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from twill.artifacts.loop import Dependence, DependenceKind, Folded, Operation, Tile
+
+Axes = tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operation.
+
+    Attributes
+    ----------
+    key : int
+        Position in program order; inserted operations get fractions of the next one's.
+    name : str
+        Unique name.
+    source : str
+        The IR operation's name.
+    kind, warps, operands, result, elementwise, attributes, location
+        As in `twill.artifacts.loop.Operation`.
+    """
+
+    key: float
+    name: str
+    source: str
+    kind: str
+    warps: int
+    operands: tuple[Tile, ...] = ()
+    result: Tile | None = None
+    elementwise: bool = False
+    attributes: dict[str, str | bool | int | float] = field(default_factory=dict)
+    location: str | None = None
+
+
+@dataclass(frozen=True)
+class Flow:
+    """The node `consumer` reads, as operand `operand`, what `producer` made `distance` ago.
+
+    Attributes
+    ----------
+    axes : tuple of int or None
+        Dimension of the operand along which each dimension of the producer's result lies.
+    address : bool
+        Whether the value is used as an address only.
+    """
+
+    producer: float
+    consumer: float
+    distance: int
+    operand: int | None = None
+    axes: Axes | None = None
+    kind: DependenceKind = "data"
+    in_place: bool = False
+    address: bool = False
+
+
+@dataclass(frozen=True)
+class Outside:
+    """The node `consumer` reads the invariant number `value` as operand `operand`."""
+
+    value: int
+    consumer: float
+    operand: int
+    axes: Axes | None
+
+
+@dataclass
+class Draft:
+    """Operations by key, flows, reads of invariants and the record of what was folded."""
+
+    nodes: dict[float, Node]
+    flows: list[Flow]
+    outside: list[Outside]
+    folded: list[Folded] = field(default_factory=list)
+    renamed: list[Flow] = field(default_factory=list)
+
+    def reads_of(self, key: float) -> list[Flow]:
+        """Return the flows that read the result of node `key`.
+
+        Parameters
+        ----------
+        key : float
+            A node.
+        """
+        return [flow for flow in self.flows if flow.producer == key and flow.kind == "data"]
+
+    def reads_by(self, key: float) -> list[Flow]:
+        """Return the flows that node `key` reads.
+
+        Parameters
+        ----------
+        key : float
+            A node.
+        """
+        return [flow for flow in self.flows if flow.consumer == key and flow.kind == "data"]
+
+    def rewire(self, change: Callable[[Flow], Iterable[Flow]]) -> None:
+        """Replace every flow by those that `change` makes of it; of equals one remains.
+
+        Parameters
+        ----------
+        change : callable
+            From a flow to flows.
+        """
+        for name in ("flows", "renamed"):
+            rewired = [new for flow in getattr(self, name) for new in change(flow)]
+            setattr(self, name, distinct(rewired))
+
+    def remove(self, key: float, into: Iterable[str]) -> None:
+        """Remove a node and what touches it, and record it as folded.
+
+        Parameters
+        ----------
+        key : float
+            The node.
+        into : iterable of str
+            Names of the operations that do its work.
+        """
+        node = self.nodes.pop(key)
+        self.flows = [f for f in self.flows if key not in (f.producer, f.consumer)]
+        self.renamed = [f for f in self.renamed if key not in (f.producer, f.consumer)]
+        self.outside = [o for o in self.outside if o.consumer != key]
+        self.folded.append(Folded(name=node.name, kind=node.source, into=tuple(sorted(into))))
+
+    def update(self, key: float, **changes: object) -> None:
+        """Replace attributes of a node.
+
+        Parameters
+        ----------
+        key : float
+            The node.
+        **changes
+            New values of its attributes.
+        """
+        self.nodes[key] = replace(self.nodes[key], **changes)  # type: ignore[arg-type] # by name
+
+    def unused(self, name: str) -> str:
+        """Return `name`, numbered if it is taken.
+
+        Parameters
+        ----------
+        name : str
+            The name wanted.
+        """
+        taken = {node.name for node in self.nodes.values()}
+        number, free = 2, name
+        while free in taken:
+            free, number = f"{name}{number}", number + 1
+        return free
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return the operations in program order."""
+        return tuple(
+            Operation(
+                name=node.name,
+                kind=node.kind,
+                warps=node.warps,
+                operands=node.operands,
+                result=node.result,
+                elementwise=node.elementwise,
+                attributes=node.attributes,
+                location=node.location,
+            )
+            for _, node in sorted(self.nodes.items())
+        )
+
+    def dependences(self, flows: Iterable[Flow]) -> tuple[Dependence, ...]:
+        """Return flows as dependences, sorted by producer and consumer in program order.
+
+        Parameters
+        ----------
+        flows : iterable of Flow
+            `flows` or `renamed`.
+        """
+        return tuple(
+            Dependence(
+                producer=self.nodes[flow.producer].name,
+                consumer=self.nodes[flow.consumer].name,
+                distance=flow.distance,
+                kind=flow.kind,
+                operand=flow.operand,
+                axes=flow.axes,
+                in_place=flow.in_place,
+            )
+            for flow in sorted(flows, key=lambda f: (f.producer, f.consumer, f.distance, f.kind))
+        )
+
+
+def distinct(flows: Iterable[Flow]) -> list[Flow]:
+    """Return flows without repetitions.
+
+    Of flows between the same nodes the first remains, unless they lie along different axes.
+
+    Parameters
+    ----------
+    flows : iterable of Flow
+        Flows.
+    """
+    found: dict[tuple[float, float, int, str, Axes | None], Flow] = {}
+    for flow in flows:
+        key = (flow.producer, flow.consumer, flow.distance, flow.kind, flow.axes)
+        known = found.setdefault(key, flow)
+        if (flow.in_place and not known.in_place) or (known.address and not flow.address):
+            found[key] = flow
+    return list(found.values())

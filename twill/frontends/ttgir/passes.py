@@ -1,0 +1,270 @@
+"""Rewrites from what the compiler writes to what the machine does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from twill.artifacts.loop import Tile
+from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
+from twill.frontends.ttgir.hazards import order_in_place
+
+ASYNC_COPY_BITS = 32
+BEFORE, AFTER = -0.5, 0.5
+INTEGERS = ("i64", "i32", "i16", "i8", "i1")
+
+
+def run_passes(draft: Draft, *, whole_tiles: bool) -> None:
+    """Rewrite a draft until its operations are those that warps issue.
+
+    Parameters
+    ----------
+    draft : Draft
+        As read from the dump; changed in place.
+    whole_tiles : bool
+        Keep tensor memory accesses apart from the arithmetic between them.
+    """
+    absorb_addresses(draft)
+    fill_loads(draft)
+    stage_stores(draft)
+    if not whole_tiles:
+        join_chunks(draft)
+    order_in_place(draft)
+    draft.flows = [replace(f, operand=None, axes=None) if f.address else f for f in draft.flows]
+
+
+def absorb_addresses(draft: Draft) -> None:
+    """Fold integer arithmetic that only makes addresses into the accesses that use them.
+
+    The warps that issue an access compute where it goes; nobody else needs the result.
+
+    Parameters
+    ----------
+    draft : Draft
+        Changed in place.
+    """
+    absorbed = True
+    while absorbed:
+        absorbed = False
+        for key in sorted(draft.nodes, reverse=True):
+            node, reads = draft.nodes[key], draft.reads_of(key)
+            integer = node.result is not None and node.result.dtype in INTEGERS
+            if not (node.elementwise and integer and reads and all(f.address for f in reads)):
+                continue
+            if any(flow.consumer == key for flow in reads):
+                continue
+            sources = draft.reads_by(key)
+            users = [draft.nodes[flow.consumer].name for flow in reads]
+            draft.flows += [
+                replace(use, producer=source.producer, distance=source.distance + use.distance)
+                for source in sources
+                for use in reads
+            ]
+            draft.remove(key, users)
+            absorbed = True
+    draft.rewire(lambda flow: [flow])
+
+
+def fill_loads(draft: Draft) -> None:
+    """Let loads fill shared memory, as the hardware does.
+
+    TMA writes shared memory, so the allocation of a loaded tile is no work of its own, and reading
+    the tile in registers takes a load from shared memory. A load through pointers fills an
+    allocation by an asynchronous copy if a thread has 4 bytes to copy and nobody reads registers.
+
+    Parameters
+    ----------
+    draft : Draft
+        Changed in place.
+    """
+    for key in sorted(k for k, node in draft.nodes.items() if node.kind == "load"):
+        tma = draft.nodes[key].attributes["engine"] == "tma"
+        reads = [f for f in draft.reads_of(key) if not f.address]
+        allocations = [
+            f
+            for f in reads
+            if draft.nodes[f.consumer].source == "ttg.local_alloc" and not f.distance
+        ]
+        if tma:
+            _fill(draft, key, [f.consumer for f in allocations[:1]])
+        elif len(reads) == 1 and allocations and _is_wide(draft.nodes[key]):
+            _fill(draft, key, [allocations[0].consumer])
+            attributes = {**draft.nodes[key].attributes, "engine": "cp_async"}
+            draft.update(key, attributes=attributes)
+
+
+def _is_wide(load: Node) -> bool:
+    tile = load.result
+    return tile is not None and tile.per_thread(load.warps) * tile.bits >= ASYNC_COPY_BITS
+
+
+def _fill(draft: Draft, key: float, allocations: list[float]) -> None:
+    """Make the load at `key` write shared memory, in the place of these allocations."""
+    load = draft.nodes[key]
+    in_registers = load.result
+    assert in_registers is not None
+    tile = draft.nodes[allocations[0]].result if allocations else _in_smem(in_registers)
+    readers = [f for f in draft.reads_of(key) if f.consumer not in allocations]
+    draft.update(key, result=tile)
+    if readers:
+        _read_back(draft, key, in_registers)
+    for allocation in allocations:
+        moved = [replace(f, producer=key) for f in draft.flows if f.producer == allocation]
+        draft.remove(allocation, [load.name])
+        draft.flows += moved
+
+
+def _read_back(draft: Draft, key: float, in_registers: Tile) -> None:
+    """Insert a load from shared memory for those who read a loaded tile in registers."""
+    load = draft.nodes[key]
+    copy = key + AFTER
+    assert load.result is not None
+    readers = [
+        f for f in draft.reads_of(key) if draft.nodes[f.consumer].source != "ttg.local_alloc"
+    ]
+    warps = max((draft.nodes[f.consumer].warps for f in readers), default=load.warps)
+    draft.nodes[copy] = Node(
+        key=copy,
+        name=draft.unused(f"{load.name}.local_load"),
+        source="ttg.local_load",
+        kind="local_load",
+        warps=warps,
+        operands=(load.result,),
+        result=in_registers,
+        location=load.location,
+    )
+    draft.flows = [replace(f, producer=copy) if f in readers else f for f in draft.flows]
+    axes = tuple(range(len(in_registers.shape)))
+    draft.flows.append(Flow(key, copy, 0, 0, axes))
+
+
+def _in_smem(tile: Tile) -> Tile:
+    return Tile(shape=tile.shape, dtype=tile.dtype, memory="smem")
+
+
+def stage_stores(draft: Draft) -> None:
+    """Let stores by TMA read shared memory, which their source is first written to.
+
+    A change of layout for the sake of the store alone is that write.
+
+    Parameters
+    ----------
+    draft : Draft
+        Changed in place.
+    """
+    for key in sorted(k for k, node in draft.nodes.items() if node.kind == "store"):
+        store = draft.nodes[key]
+        if store.attributes["engine"] != "tma" or not store.operands:
+            continue
+        staged = _in_smem(store.operands[0])
+        sources = [f for f in draft.reads_by(key) if f.operand == 0 and not f.address]
+        before = draft.nodes[sources[0].producer] if len(sources) == 1 else None
+        if (
+            before is not None
+            and before.kind == "convert_layout"
+            and not sources[0].distance
+            and len(draft.reads_of(before.key)) == 1
+        ):
+            name = draft.unused(f"{store.name}.local_store")
+            draft.update(before.key, name=name, kind="local_store", result=staged, attributes={})
+        else:
+            _stage(draft, store, staged, sources)
+        draft.update(key, operands=(staged,))
+
+
+def _stage(draft: Draft, store: Node, staged: Tile, sources: list[Flow]) -> None:
+    staging = store.key + BEFORE
+    widest = [draft.nodes[f.producer].warps for f in sources]
+    draft.nodes[staging] = Node(
+        key=staging,
+        name=draft.unused(f"{store.name}.local_store"),
+        source="ttg.local_store",
+        kind="local_store",
+        warps=max([*widest, 4]),
+        operands=store.operands,
+        result=staged,
+        location=store.location,
+    )
+    draft.flows = [replace(f, consumer=staging) if f in sources else f for f in draft.flows]
+    draft.outside = [
+        replace(o, consumer=staging) if o.consumer == store.key and o.operand == 0 else o
+        for o in draft.outside
+    ]
+    axes = tuple(range(len(staged.shape)))
+    draft.flows.append(Flow(staging, store.key, 0, 0, axes))
+
+
+def join_chunks(draft: Draft) -> None:
+    """Join tensor memory load, arithmetic and store into one operation that goes chunk by chunk.
+
+    Where nobody else reads what lies between, no more than a chunk of the tile is ever in
+    registers; at whole-tile grain rescaling an accumulator would need all of it.
+
+    Parameters
+    ----------
+    draft : Draft
+        Changed in place.
+    """
+    for key in sorted(k for k, node in draft.nodes.items() if node.kind == "tmem_load"):
+        chain = _chain(draft, key)
+        if chain:
+            _join(draft, chain)
+
+
+def _chain(draft: Draft, key: float) -> list[float]:
+    """Return load, element-wise operations and store, or nothing if it is no such chain."""
+    chain = [key]
+    while True:
+        reads = draft.reads_of(chain[-1])
+        if len(reads) != 1 or reads[0].distance or reads[0].operand is None:
+            return []
+        following = draft.nodes[reads[0].consumer]
+        chain.append(following.key)
+        if following.kind in ("tmem_store", "local_store"):
+            return chain if len(chain) > 2 else []
+        if not following.elementwise:
+            return []
+
+
+def _writes_back(draft: Draft, load: Node, store: Node) -> bool:
+    """Whether a store overwrites the buffer that the load reads."""
+    return any(flow.producer == load.key and flow.consumer == store.key for flow in draft.renamed)
+
+
+def _join(draft: Draft, chain: list[float]) -> None:
+    load, *middle, store = (draft.nodes[key] for key in chain)
+    update = _writes_back(draft, load, store)
+    others = [f for f in draft.flows if f.consumer in chain[1:] and f.producer not in chain]
+    operands = [*load.operands]
+    moved: list[Flow] = []
+    for flow in others:
+        if flow.kind == "data" and flow.operand is not None:
+            operands.append(draft.nodes[flow.consumer].operands[flow.operand])
+            moved.append(replace(flow, consumer=store.key, operand=len(operands) - 1))
+        else:
+            moved.append(replace(flow, consumer=store.key))
+    reads = [
+        replace(f, consumer=store.key, in_place=update and f.operand == 0)
+        for f in draft.flows
+        if f.consumer == load.key
+    ]
+    outside: list[Outside] = []
+    for read in draft.outside:
+        if read.consumer == load.key:
+            outside.append(replace(read, consumer=store.key))
+        elif read.consumer in chain:
+            operands.append(draft.nodes[read.consumer].operands[read.operand])
+            outside.append(replace(read, consumer=store.key, operand=len(operands) - 1))
+    written = [f for f in draft.flows if f.producer == store.key]
+    for node in (load, *middle):
+        draft.remove(node.key, [store.name])
+    draft.flows = [f for f in draft.flows if store.key not in (f.producer, f.consumer)]
+    draft.flows += [*reads, *moved, *written]
+    if update:
+        draft.renamed = [f for f in draft.renamed if store.key not in (f.producer, f.consumer)]
+    draft.outside = [o for o in draft.outside if o.consumer != store.key] + outside
+    draft.update(
+        store.key,
+        kind="tmem_update" if update else "tmem_drain",
+        operands=tuple(operands),
+        attributes={"arithmetic": len(middle)},
+    )
