@@ -19,7 +19,7 @@ ACCUMULATOR = 2
 TMA_WARPS = 1
 
 
-def load_ttgir(file: str, *, name: str | None = None) -> Loop:
+def load_ttgir(file: str, *, name: str | None = None, loop: str | None = None) -> Loop:
     """Extract the loop of a TTGIR dump.
 
     Parameters
@@ -28,6 +28,8 @@ def load_ttgir(file: str, *, name: str | None = None) -> Loop:
         An ``.mlir`` file in generic form (see `twill.frontends.triton_dump`).
     name : str, optional
         Name of the loop; the kernel's without it.
+    loop : str, optional
+        Which loop of the dump; must be left out, there is no choice yet.
 
     Raises
     ------
@@ -36,6 +38,8 @@ def load_ttgir(file: str, *, name: str | None = None) -> Loop:
     RefusedError
         If its loop cannot be scheduled.
     """
+    if loop is not None:
+        raise RefusedError(f"{file}: a loop cannot be chosen yet (got {loop})")
     try:
         text = read_bytes(file).decode("utf-8")
     except UnicodeDecodeError:
