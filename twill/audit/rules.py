@@ -13,16 +13,17 @@ from twill.errors import InputError
 
 def missing_rules(subject: Subject) -> Iterator[Finding]:
     """Every operation of the packaged loops meant for the machine has a cost."""
+    failed: dict[tuple[str, str], list[str]] = {}
     for loop in subject.loops:
         for operation in loop.operations:
             try:
                 static_cost(operation, subject.machine)
             except InputError as error:
-                yield Finding(
-                    error.path or "rules",
-                    f"packaged loop {loop.name}: {error.message}",
-                    f"make a rule for kind {operation.kind!r} fit it",
-                )
+                what = f"packaged loop {loop.name}: {error.message}"
+                failed.setdefault((operation.kind, error.path), []).append(what)
+    for (kind, path), messages in failed.items():
+        more = f" (and {len(messages) - 1} more like it)" if len(messages) > 1 else ""
+        yield Finding(path, f"{messages[0]}{more}", f"make a rule for kind {kind!r} fit it")
 
 
 def shadowed_rules(subject: Subject) -> Iterator[Finding]:

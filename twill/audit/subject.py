@@ -112,7 +112,7 @@ def read_subject(name: str) -> Subject:
         If there is no such machine or its file is not valid.
     """
     machine = Machine.named(name)
-    everything = {entry.name: load_loop(entry.name) for entry in packaged_loops().values()}
+    everything = _packaged()
     meant = tuple(
         loop
         for key, loop in everything.items()
@@ -124,6 +124,11 @@ def read_subject(name: str) -> Subject:
         )
     )
     return Subject(machine, _document(name), meant, tuple(everything.values()))
+
+
+@functools.cache
+def _packaged() -> dict[str, Loop]:
+    return {name: load_loop(name) for name in packaged_loops()}
 
 
 def _document(name: str) -> dict[str, Any]:

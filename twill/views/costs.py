@@ -12,13 +12,12 @@ from twill.views.grid import Column, grid
 from twill.views.structure import (
     folded_kinds,
     invariants_data,
-    kinds_line,
     occupied_text,
     operation_data,
-    plural,
     result_registers,
     tile_text,
 )
+from twill.views.words import kinds_line, plural
 
 MARKS = {
     "a": "asynchronous",

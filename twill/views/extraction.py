@@ -6,7 +6,8 @@ from typing import Any
 
 from twill.artifacts.loop import Loop
 from twill.console import say
-from twill.views.structure import folded_kinds, kinds_line, recurrent
+from twill.views.structure import folded_kinds, recurrent
+from twill.views.words import kinds_line
 
 
 def extraction_data(loop: Loop) -> dict[str, Any]:

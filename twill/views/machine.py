@@ -8,7 +8,7 @@ from typing import Any
 from twill.artifacts.machine import Machine
 from twill.console import say, table
 from twill.views.picture import draw
-from twill.views.structure import kinds_line
+from twill.views.words import kinds_line
 
 
 def rules_by_kind(machine: Machine) -> dict[str, int]:

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from twill.artifacts.machine import EIGHTHS, Machine
 from twill.views.grid import output
-from twill.views.structure import plural
+from twill.views.words import plural
 
 WIDEST = 98
 MOST_CONTEXTS = 8

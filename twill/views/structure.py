@@ -137,30 +137,6 @@ def folded_kinds(loop: Loop) -> dict[str, int]:
     return dict(Counter(folded.kind for folded in loop.folded).most_common())
 
 
-def plural(count: int, noun: str) -> str:
-    """Return a count with its noun, ``1 cycle`` or ``2 cycles``.
-
-    Parameters
-    ----------
-    count : int
-        How many.
-    noun : str
-        Of what, in the singular.
-    """
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def kinds_line(kinds: dict[str, int]) -> str:
-    """Return counts by kind in one line.
-
-    Parameters
-    ----------
-    kinds : dict
-        Counts by kind.
-    """
-    return ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-
-
 def operation_data(operation: Operation) -> dict[str, Any]:
     """Return an operation as plain data, what it stores included.
 
