@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from twill.console import command, progress, run_app, say, table
+from twill.commands import Json, print_json
+from twill.commands import loop as loop_commands
+from twill.commands import machine as machine_commands
+from twill.console import command, progress, run_app, say
 
 app = typer.Typer(
     name="twill",
@@ -17,10 +19,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Provably optimal software pipelines and warp specializations for tensor core GPUs.",
 )
-machine_app = typer.Typer(no_args_is_help=True, help="Machines to schedule for.")
-loop_app = typer.Typer(no_args_is_help=True, help="Loops to schedule.")
-app.add_typer(machine_app, name="machine")
-app.add_typer(loop_app, name="loop")
+app.add_typer(machine_commands.app, name="machine")
+app.add_typer(loop_commands.app, name="loop")
 
 
 class TimeMode(StrEnum):
@@ -42,9 +42,6 @@ class EngineName(StrEnum):
 
     DIFFERENCE = "difference"
     CPSAT = "cpsat"
-
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 def _version(show: bool) -> None:  # noqa: FBT001 - typer's callback
@@ -114,7 +111,7 @@ def schedule(
     if output is not None:
         found.save(output)
     if as_json:
-        _print_json(summary(found))
+        print_json(summary(found))
     else:
         print_schedule(found)
         if output is not None:
@@ -133,7 +130,7 @@ def verify(
 
     verdict = check(Schedule.named(schedule_file))
     if as_json:
-        _print_json(
+        print_json(
             {
                 "valid": verdict.valid,
                 "rules": list(verdict.rules),
@@ -148,57 +145,6 @@ def verify(
         say(f"not valid: {len(verdict.violations)} violations")
     if not verdict.valid:
         raise typer.Exit(1)
-
-
-@machine_app.command("list")
-@command
-def machine_list(as_json: Json = False) -> None:
-    """List the packaged machines."""
-    from twill.artifacts.machine import Machine, packaged_machines
-
-    machines = [Machine.named(name) for name in packaged_machines()]
-    if as_json:
-        _print_json(
-            [
-                {
-                    "name": m.name,
-                    "architecture": m.architecture,
-                    "description": m.description,
-                    "hash": m.digest,
-                }
-                for m in machines
-            ]
-        )
-    else:
-        table(
-            ["machine", "architecture", "description"],
-            [[m.name, m.architecture, m.description] for m in machines],
-        )
-
-
-@loop_app.command("list")
-@command
-def loop_list(as_json: Json = False) -> None:
-    """List the packaged loops."""
-    from twill.frontends.loops import packaged_loops
-
-    loops = packaged_loops().values()
-    if as_json:
-        _print_json(
-            [
-                {"name": entry.name, "machine": entry.machine, "description": entry.description}
-                for entry in loops
-            ]
-        )
-    else:
-        table(
-            ["loop", "meant for", "description"],
-            [[entry.name, entry.machine, entry.description] for entry in loops],
-        )
-
-
-def _print_json(data: Any) -> None:
-    say(json.dumps(data, indent=1, ensure_ascii=False))
 
 
 def main() -> None:

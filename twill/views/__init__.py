@@ -1,0 +1,1 @@
+"""Loops and machines as people and programs see them on the terminal."""
