@@ -18,7 +18,8 @@ SOLVERS = {
     "pyscipopt": {"twill/normalize.py"},
     "simpy": {"sim/barriers.py", "sim/sm.py"},
     "simpleeval": {"twill/artifacts/expressions.py"},
-    "triton": {"twill/frontends/triton_dump.py", "traces/kernels/attention_forward.py"},
+    "triton": {str(file.relative_to(ROOT)) for file in (ROOT / "traces/kernels").glob("*.py")}
+    | {"twill/frontends/triton_dump/lower.py"},
     "xdsl": {
         "twill/frontends/ttgir/reader.py",
         "twill/frontends/ttgir/graph.py",

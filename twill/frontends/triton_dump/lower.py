@@ -1,31 +1,54 @@
-"""Dump a Triton kernel's TTGIR where a scheduler wants it: tiled, placed, not yet pipelined.
-
-Needs Triton (the extra ``[triton]``), neither a GPU nor torch. The dump is MLIR's generic form,
-with three facts per operation that only Triton can tell, as attributes: ``sched.name`` (the
-variable it computes), ``sched.location`` (file:line:column in the kernel) and, on layout
-conversions, ``sched.trivial`` (a mere renaming of registers).
-"""
+"""Lower a kernel to TTGIR, stop before it is pipelined, and write down what Triton knows."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 from twill.errors import InputError, MissingLibraryError
+from twill.frontends.triton_dump.annotate import annotated
+from twill.frontends.triton_dump.listing import Listing
 
 # The first pass that specializes or pipelines, by compute capability; it and all later ones are
 # left out. Stopping earlier than this crashes the end of Triton's pass pipeline.
 STOP_BEFORE = {90: "add_hopper_warpspec", 100: "add_assign_latencies"}
-WARPS = 4
+# The first pass after Triton has scheduled the loop that carries the schedule out.
+SCHEDULED_BEFORE = {90: "add_pipeline", 100: "add_warp_specialize"}
+DEFAULT_WARPS = 4
+ALIGNED = ":16"
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """What it takes to lower one kernel: where modules come from, for which target, with what.
+
+    Attributes
+    ----------
+    make_ttir : callable
+        Returns a new module in Triton's IR, before layouts, at every call.
+    backend, options : object
+        Triton's backend for the target, its parsed options.
+    architecture : int
+        Compute capability times ten.
+    """
+
+    make_ttir: Callable[[], Any]
+    backend: Any
+    options: Any
+    architecture: int
 
 
 def dump(
-    kernel: Any, *, signature: Mapping[str, str], constants: Mapping[str, Any], architecture: int
+    kernel: Any,
+    *,
+    signature: Mapping[str, str],
+    constants: Mapping[str, Any],
+    architecture: int,
+    num_warps: int = DEFAULT_WARPS,
 ) -> str:
     """Compile `kernel` to TTGIR and return it in generic form.
 
@@ -35,11 +58,14 @@ def dump(
         A function decorated with ``triton.jit``, from a source file.
     signature : mapping
         Triton type of each argument, for example ``tensordesc<fp16[64,128]>``, ``*fp32``, ``i32``,
-        ``constexpr``.
+        ``constexpr``. Pointers are taken to be aligned to 16 bytes; ``i32:16`` is an integer that
+        16 divides.
     constants : mapping
         Values of the ``constexpr`` arguments.
     architecture : int
         Compute capability times ten: 90 or 100.
+    num_warps : int
+        Warps that the layouts are for.
 
     Raises
     ------
@@ -54,41 +80,77 @@ def dump(
             f"{', '.join(f'sm_{a}' for a in STOP_BEFORE)})",
             path="architecture",
         )
-    triton = _import_triton()
+    import_triton()
     libtriton = importlib.import_module("triton._C.libtriton")
     compiler = importlib.import_module("triton.compiler")
     target = importlib.import_module("triton.backends.compiler").GPUTarget("cuda", architecture, 32)
 
-    source = compiler.ASTSource(kernel, dict(signature), dict(constants), {})
+    types = {name: kind.removesuffix(ALIGNED) for name, kind in signature.items()}
+    source = compiler.ASTSource(kernel, types, dict(constants), _alignments(signature))
     backend = compiler.make_backend(target)
-    options = backend.parse_options({"num_warps": WARPS})
+    options = backend.parse_options({"num_warps": num_warps})
     context = libtriton.ir.context()
     libtriton.ir.load_dialects(context)
     backend.load_dialects(context)
-    module = source.make_ir(
-        target,
-        options,
-        backend.get_codegen_implementation(options),
-        backend.get_module_map(),
-        context,
-    )
-    module = backend.make_ttir(module, {}, options, architecture)
-    with _stopped_before(libtriton, STOP_BEFORE[architecture]):
-        module = backend.make_ttgir(module, {}, options, architecture)
-    passes = libtriton.ir.pass_manager(module.context)
-    libtriton.passes.common.add_canonicalizer(passes)
-    passes.run(module, "canonicalize")
-    _annotate(libtriton, module)
-    return f"// triton {triton.__version__}, sm_{architecture}\n{_generic_form(libtriton, module)}"
+
+    def make_ttir() -> Any:
+        implementation = backend.get_codegen_implementation(options)
+        module = source.make_ir(target, options, implementation, backend.get_module_map(), context)
+        return backend.make_ttir(module, {}, options, architecture)
+
+    return dumped(Lowering(make_ttir, backend, options, architecture))
 
 
-def _import_triton() -> ModuleType:
+def dumped(lowering: Lowering) -> str:
+    """Return the dump of what `lowering` lowers.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        A kernel's modules, target and options.
+    """
+    version = import_triton().__version__
+    rolled = _listing_before(STOP_BEFORE, lowering)
+    scheduled = _listing_before(SCHEDULED_BEFORE, lowering)
+    text, unmatched = annotated(rolled, scheduled)
+    first = f"// triton {version}, sm_{lowering.architecture}"
+    return f"{first}, {unmatched}\n{text}" if unmatched else f"{first}\n{text}"
+
+
+def import_triton() -> ModuleType:
+    """Return the module ``triton``.
+
+    Raises
+    ------
+    MissingLibraryError
+        If it is not installed.
+    """
     try:
         return importlib.import_module("triton")
     except ImportError:
         raise MissingLibraryError(
             "Triton is not installed; install it with: pip install 'twill-gpu[triton]'"
         ) from None
+
+
+def _alignments(signature: Mapping[str, str]) -> dict[tuple[int], list[list[Any]]]:
+    return {
+        (position,): [["tt.divisibility", 16]]
+        for position, kind in enumerate(signature.values())
+        if kind.startswith("*") or kind.endswith(ALIGNED)
+    }
+
+
+def _listing_before(stops: Mapping[int, str], lowering: Lowering) -> Listing:
+    libtriton = importlib.import_module("triton._C.libtriton")
+    module = lowering.make_ttir()
+    with _stopped_before(libtriton, stops[lowering.architecture]):
+        module = lowering.backend.make_ttgir(module, {}, lowering.options, lowering.architecture)
+    passes = libtriton.ir.pass_manager(module.context)
+    libtriton.passes.common.add_canonicalizer(passes)
+    passes.run(module, "canonicalize")
+    _mark_trivial_conversions(libtriton, module)
+    return Listing(_generic_form(libtriton, module))
 
 
 @contextlib.contextmanager
@@ -126,39 +188,23 @@ def _stopped_before(libtriton: ModuleType, name: str) -> Iterator[None]:
             setattr(home, add, original)
 
 
-def _annotate(libtriton: ModuleType, module: Any) -> None:
+def _mark_trivial_conversions(libtriton: ModuleType, module: Any) -> None:
     gluon = importlib.import_module("triton._C.libtriton.gluon_ir")
     builder = libtriton.ir.builder(module.context)
     layouts = gluon.GluonOpBuilder(module.context)
 
     def visit(operation: Any) -> None:
-        if not operation.get_num_results():
-            return
-        result = operation.get_result(0)
-        name, location = _source_of(str(result.get_loc()))
-        if name:
-            result.set_attr("sched.name", builder.get_string_attr(name))
-        if location:
-            result.set_attr("sched.location", builder.get_string_attr(location))
         if operation.get_name() == "ttg.convert_layout":
+            result = operation.get_result(0)
             trivial = layouts.is_convert_layout_trivial(result.get_type(), operation.get_operand(0))
             result.set_attr("sched.trivial", builder.get_bool_attr(trivial))
 
     module.walk(visit)
 
 
-def _source_of(location: str) -> tuple[str, str]:
-    """Return variable and place from MLIR's text of a location; of a call, the outermost caller."""
-    caller = location.rsplit(" at ", 1)[-1]
-    name = re.search(r'"([A-Za-z_]\w*)"\(', caller)
-    place = re.search(r'"([^"]+\.py)":(\d+):(\d+)', caller)
-    where = f"{Path(place[1]).name}:{place[2]}:{place[3]}" if place else ""
-    return (name[1] if name else ""), where
-
-
 def _generic_form(libtriton: ModuleType, module: Any) -> str:
     """Print in generic form: MLIR does so for a module that does not verify."""
     builder = libtriton.ir.builder(module.context)
     module.set_attr("llvm.data_layout", builder.get_int32_attr(1))
-    text: str = module.str_nodebug()
-    return text.replace("llvm.data_layout = 1 : i32, ", "").rstrip() + "\n"
+    text: str = module.str()
+    return text.replace("llvm.data_layout = 1 : i32, ", "")
