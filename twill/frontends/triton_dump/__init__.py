@@ -8,6 +8,8 @@ kernel), ``sched.trivial`` on layout conversions (a mere renaming of registers),
 pipeline.
 """
 
+from twill.frontends.triton_dump.kernel import dump_kernel
 from twill.frontends.triton_dump.lower import dump
+from twill.frontends.triton_dump.programs import dump_compiled
 
-__all__ = ["dump"]
+__all__ = ["dump", "dump_compiled", "dump_kernel"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ _OPERATION = re.compile(r'^\s*(?:%\S+(?:, %\S+)* = )?"([\w.]+)"\(')
 _ARGUMENT = re.compile(r"^\s*\^bb\d+\(%[^:]+: \S+")
 _PLACE = re.compile(r'"([^"]+\.py)":(\d+):(\d+)')
 _VARIABLE = re.compile(r'"([A-Za-z_]\w*)"\(')
+_FOR = re.compile(r"^\s*for (\w+) in ")
 LOCATION = " loc("
 
 
@@ -121,9 +123,10 @@ def _operations(lines: list[str], aliases: Mapping[str, str]) -> Iterator[Ended]
         if not found and not closes:
             continue
         operation, induction = (found[1], "") if found else open_regions.pop()
-        variable, place = source_of(_location(line, aliases))
+        location = _location(line, aliases)
+        variable, place = source_of(location)
         if operation == "scf.for":
-            variable = induction
+            variable = induction or _loop_variable(location)
         yield Ended(number, operation, variable, place)
 
 
@@ -143,6 +146,18 @@ def _first_argument(line: str, aliases: Mapping[str, str]) -> str:
     return source_of(_location(f"{LOCATION}{location})", aliases))[0]
 
 
+def _loop_variable(location: str) -> str:
+    """Return what the ``for`` statement at a place of the source counts with."""
+    place = _PLACE.search(_outermost(location))
+    written = linecache.getline(place[1], int(place[2])) if place else ""
+    found = _FOR.match(written)
+    return found[1] if found else ""
+
+
+def _outermost(location: str) -> str:
+    return location.rsplit(" at ", 1)[-1]
+
+
 def source_of(location: str) -> tuple[str, str]:
     """Return variable and place from MLIR's text of a location; of a call, the outermost caller.
 
@@ -151,7 +166,7 @@ def source_of(location: str) -> tuple[str, str]:
     location : str
         What stands between the parentheses of ``loc(...)``, without aliases.
     """
-    caller = location.rsplit(" at ", 1)[-1]
+    caller = _outermost(location)
     variable, place = _VARIABLE.search(caller), _PLACE.search(caller)
     where = f"{Path(place[1]).name}:{place[2]}:{place[3]}" if place else ""
     return (variable[1] if variable else ""), where

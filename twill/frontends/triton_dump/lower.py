@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
@@ -19,6 +20,10 @@ STOP_BEFORE = {90: "add_hopper_warpspec", 100: "add_assign_latencies"}
 # The first pass after Triton has scheduled the loop that carries the schedule out.
 SCHEDULED_BEFORE = {90: "add_pipeline", 100: "add_warp_specialize"}
 DEFAULT_WARPS = 4
+WARPS = (1, 2, 4, 8, 16, 32)
+# Triton 3.9 warns where a program does not choose.
+OPTIONS = {"enable_fp_fusion": True}
+_pass_adders = threading.RLock()
 ALIGNED = ":16"
 
 
@@ -72,14 +77,9 @@ def dump(
     MissingLibraryError
         If Triton is not installed.
     InputError
-        If the architecture is not supported.
+        If the architecture or the number of warps is not supported.
     """
-    if architecture not in STOP_BEFORE:
-        raise InputError(
-            f"no extraction point for sm_{architecture} (there are "
-            f"{', '.join(f'sm_{a}' for a in STOP_BEFORE)})",
-            path="architecture",
-        )
+    check_target(architecture, num_warps)
     import_triton()
     libtriton = importlib.import_module("triton._C.libtriton")
     compiler = importlib.import_module("triton.compiler")
@@ -88,7 +88,7 @@ def dump(
     types = {name: kind.removesuffix(ALIGNED) for name, kind in signature.items()}
     source = compiler.ASTSource(kernel, types, dict(constants), _alignments(signature))
     backend = compiler.make_backend(target)
-    options = backend.parse_options({"num_warps": num_warps})
+    options = backend.parse_options({"num_warps": num_warps, **OPTIONS})
     context = libtriton.ir.context()
     libtriton.ir.load_dialects(context)
     backend.load_dialects(context)
@@ -99,6 +99,33 @@ def dump(
         return backend.make_ttir(module, {}, options, architecture)
 
     return dumped(Lowering(make_ttir, backend, options, architecture))
+
+
+def check_target(architecture: int, num_warps: int) -> None:
+    """Check that there is an extraction point for a target.
+
+    Parameters
+    ----------
+    architecture : int
+        Compute capability times ten.
+    num_warps : int
+        Warps that layouts are for.
+
+    Raises
+    ------
+    InputError
+        If not.
+    """
+    if architecture not in STOP_BEFORE:
+        raise InputError(
+            f"no extraction point for sm_{architecture} (there are "
+            f"{', '.join(f'sm_{a}' for a in STOP_BEFORE)})",
+            path="architecture",
+        )
+    if num_warps not in WARPS:
+        raise InputError(
+            f"{num_warps} is not one of {', '.join(map(str, WARPS))}", path="num_warps"
+        )
 
 
 def dumped(lowering: Lowering) -> str:
@@ -144,7 +171,7 @@ def _alignments(signature: Mapping[str, str]) -> dict[tuple[int], list[list[Any]
 def _listing_before(stops: Mapping[int, str], lowering: Lowering) -> Listing:
     libtriton = importlib.import_module("triton._C.libtriton")
     module = lowering.make_ttir()
-    with _stopped_before(libtriton, stops[lowering.architecture]):
+    with _pass_adders, _stopped_before(libtriton, stops[lowering.architecture]):
         module = lowering.backend.make_ttgir(module, {}, lowering.options, lowering.architecture)
     passes = libtriton.ir.pass_manager(module.context)
     libtriton.passes.common.add_canonicalizer(passes)
@@ -155,7 +182,7 @@ def _listing_before(stops: Mapping[int, str], lowering: Lowering) -> Listing:
 
 @contextlib.contextmanager
 def _stopped_before(libtriton: ModuleType, name: str) -> Iterator[None]:
-    """Make every pass from `name` on do nothing, wherever Triton adds passes from."""
+    """Make every pass from `name` on do nothing, wherever this thread adds passes from."""
     homes = [
         libtriton.passes.ttir,
         libtriton.passes.ttgpuir,
@@ -169,11 +196,13 @@ def _stopped_before(libtriton: ModuleType, name: str) -> Iterator[None]:
         for add in dir(home)
         if add.startswith("add_")
     ]
-    stopped = False
+    thread, stopped = threading.get_ident(), False
 
     def gated(add: str, original: Any) -> Any:
         def wrapper(*arguments: Any, **keywords: Any) -> Any:
             nonlocal stopped
+            if threading.get_ident() != thread:
+                return original(*arguments, **keywords)
             stopped = stopped or add == name
             return None if stopped else original(*arguments, **keywords)
 
