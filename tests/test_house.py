@@ -19,7 +19,10 @@ SOLVERS = {
     "simpy": {"sim/barriers.py", "sim/sm.py"},
     "simpleeval": {"twill/artifacts/expressions.py"},
     "triton": {str(file.relative_to(ROOT)) for file in (ROOT / "traces/kernels").glob("*.py")}
-    | {"twill/frontends/triton_dump/lower.py"},
+    | {
+        f"twill/frontends/triton_dump/{name}.py"
+        for name in ("kernel", "lower", "programs", "settings")
+    },
     "xdsl": {
         "twill/frontends/ttgir/reader.py",
         "twill/frontends/ttgir/graph.py",

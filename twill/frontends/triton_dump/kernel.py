@@ -120,7 +120,9 @@ def _decorated(value: Any) -> Any:
 def _refusal(error: Exception, kernel: Any) -> tuple[int, str]:
     """Return the kernel's line at which Triton stopped, and the first cause."""
     errors = importlib.import_module("triton.compiler.errors")
-    line: int = kernel.def_file_line_number
+    line: int = kernel.starting_line_number
+    # What precedes the statement `def` is not part of the source that nodes count from.
+    line += next(i for i, text in enumerate(kernel.raw_src) if text.lstrip().startswith("def "))
     if isinstance(error, errors.CompilationError) and hasattr(error.node, "lineno"):
         line += error.node.lineno - 1
     cause: BaseException = error
