@@ -29,10 +29,11 @@ types: $(VENV)/test
 wheel: $(VENV)/test
 	$(BIN)/python tests/check_wheel.py
 
-# Make the packaged TTGIR dumps anew and compare; needs the extra [triton].
-dumps: $(VENV)/run
+# Everything that needs Triton (no GPU): its tests, and the packaged TTGIR dumps made anew.
+dumps: $(VENV)/test
 	$(BIN)/pip install --quiet -e '.[triton]'
-	$(BIN)/python -W ignore -m twill.traces.make_ttgir --check
+	$(BIN)/python -m pytest -m triton
+	$(BIN)/python -m twill.traces.make_ttgir --check
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

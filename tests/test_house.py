@@ -18,7 +18,11 @@ SOLVERS = {
     "pyscipopt": {"twill/normalize.py"},
     "simpy": {"sim/barriers.py", "sim/sm.py"},
     "simpleeval": {"twill/artifacts/expressions.py"},
-    "triton": {"twill/frontends/triton_dump.py", "traces/kernels/attention_forward.py"},
+    "triton": {str(file.relative_to(ROOT)) for file in (ROOT / "traces/kernels").glob("*.py")}
+    | {
+        f"twill/frontends/triton_dump/{name}.py"
+        for name in ("kernel", "lower", "programs", "settings")
+    },
     "xdsl": {
         f"twill/frontends/ttgir/{name}.py"
         for name in (

@@ -1,8 +1,8 @@
-"""Attention forward, two query sub-tiles in one loop body.
+"""Attention forward with the online softmax of one head, streaming tiles of N keys and values.
 
-One program computes 2 * M query rows of one head. The loop streams tiles of N keys and values; both
-sub-tiles share them, and neither reads the other's state, so that a scheduler may run the softmax
-of one beside the products of the other.
+m is the running maximum and l the running sum of exponentials, in powers of two. In
+`attention_forward_two_tiles` both sub-tiles share the streamed tiles, and neither reads the other's
+state, so that a scheduler may run the softmax of one beside the products of the other.
 """
 
 import triton
@@ -46,3 +46,67 @@ def attention_forward_two_tiles(
         m1 = n1
     o_desc.store([row, 0], (o0 / l0[:, None]).to(tl.float16))
     o_desc.store([row + M, 0], (o1 / l1[:, None]).to(tl.float16))
+
+
+@triton.jit
+def attention_forward(
+    q_desc, k_desc, v_desc, o_desc, scale, sequence,
+    M: tl.constexpr, N: tl.constexpr, D: tl.constexpr,
+):
+    head = tl.program_id(1) * sequence
+    row = head + tl.program_id(0) * M
+    q = q_desc.load([row, 0])
+    m = tl.full([M], float("-inf"), tl.float32)
+    l = tl.zeros([M], tl.float32)
+    o = tl.zeros([M, D], tl.float32)
+    log2_scale = scale * 1.44269504
+    for start in range(0, sequence, N):
+        k = k_desc.load([head + start, 0])
+        v = v_desc.load([head + start, 0])
+        s = tl.dot(q, k.T)
+        n = tl.maximum(m, tl.max(s, 1) * log2_scale)
+        p = tl.exp2(s * log2_scale - n[:, None])
+        a = tl.exp2(m - n)
+        l = l * a + tl.sum(p, 1)
+        o = tl.dot(p.to(tl.float16), v, o * a[:, None])
+        m = n
+    o_desc.store([row, 0], (o / l[:, None]).to(tl.float16))
+
+
+@triton.jit
+def attention_forward_causal(
+    q_desc, k_desc, v_desc, o_desc, scale, sequence,
+    M: tl.constexpr, N: tl.constexpr, D: tl.constexpr,
+):
+    """A query sees no later key: whole tiles left of the diagonal, masked ones on it."""
+    head = tl.program_id(1) * sequence
+    row = tl.program_id(0) * M
+    q = q_desc.load([head + row, 0])
+    m = tl.full([M], float("-inf"), tl.float32)
+    l = tl.zeros([M], tl.float32)
+    o = tl.zeros([M, D], tl.float32)
+    log2_scale = scale * 1.44269504
+    for start in range(0, row, N):
+        k = k_desc.load([head + start, 0])
+        v = v_desc.load([head + start, 0])
+        s = tl.dot(q, k.T)
+        n = tl.maximum(m, tl.max(s, 1) * log2_scale)
+        p = tl.exp2(s * log2_scale - n[:, None])
+        a = tl.exp2(m - n)
+        l = l * a + tl.sum(p, 1)
+        o = tl.dot(p.to(tl.float16), v, o * a[:, None])
+        m = n
+    queries = row + tl.arange(0, M)
+    for diagonal in range(row, row + M, N):
+        k = k_desc.load([head + diagonal, 0])
+        v = v_desc.load([head + diagonal, 0])
+        s = tl.dot(q, k.T)
+        keys = diagonal + tl.arange(0, N)
+        s = tl.where(queries[:, None] >= keys[None, :], s, float("-inf"))
+        n = tl.maximum(m, tl.max(s, 1) * log2_scale)
+        p = tl.exp2(s * log2_scale - n[:, None])
+        a = tl.exp2(m - n)
+        l = l * a + tl.sum(p, 1)
+        o = tl.dot(p.to(tl.float16), v, o * a[:, None])
+        m = n
+    o_desc.store([head + row, 0], (o / l[:, None]).to(tl.float16))

@@ -6,105 +6,105 @@
 #smem = #ttg.shared_memory
 "builtin.module"() ({
   "tt.func"() <{function_type = (!tt.tensordesc<64x128xf16, #shared>, i32, i32, i64, i64, !tt.tensordesc<128x128xf16, #shared>, i32, i32, i64, i64, !tt.tensordesc<128x128xf16, #shared>, i32, i32, i64, i64, !tt.tensordesc<64x128xf16, #shared>, i32, i32, i64, i64, f32, i32) -> (), sym_name = "attention_forward_two_tiles", sym_visibility = "public"}> ({
-  ^bb0(%arg0: !tt.tensordesc<64x128xf16, #shared>, %arg1: i32, %arg2: i32, %arg3: i64, %arg4: i64, %arg5: !tt.tensordesc<128x128xf16, #shared>, %arg6: i32, %arg7: i32, %arg8: i64, %arg9: i64, %arg10: !tt.tensordesc<128x128xf16, #shared>, %arg11: i32, %arg12: i32, %arg13: i64, %arg14: i64, %arg15: !tt.tensordesc<64x128xf16, #shared>, %arg16: i32, %arg17: i32, %arg18: i64, %arg19: i64, %arg20: f32, %arg21: i32):
+  ^bb0(%q_desc: !tt.tensordesc<64x128xf16, #shared>, %q_desc.shape.0: i32, %q_desc.shape.1: i32, %q_desc.stride.0: i64, %q_desc.stride.1: i64, %k_desc: !tt.tensordesc<128x128xf16, #shared>, %k_desc.shape.0: i32, %k_desc.shape.1: i32, %k_desc.stride.0: i64, %k_desc.stride.1: i64, %v_desc: !tt.tensordesc<128x128xf16, #shared>, %v_desc.shape.0: i32, %v_desc.shape.1: i32, %v_desc.stride.0: i64, %v_desc.stride.1: i64, %o_desc: !tt.tensordesc<64x128xf16, #shared>, %o_desc.shape.0: i32, %o_desc.shape.1: i32, %o_desc.stride.0: i64, %o_desc.stride.1: i64, %scale: f32, %sequence: i32):
     %0 = "arith.constant"() <{value = 128 : i32}> : () -> i32
     %1 = "arith.constant"() <{value = 0 : i32}> : () -> i32
     %2 = "arith.constant"() <{value = 64 : i32}> : () -> i32
-    %3 = "arith.constant"() <{value = 1.44269502 : f32}> {sched.location = "attention_forward.py:27:18", sched.name = "log2_scale"} : () -> f32
-    %4 = "arith.constant"() <{value = dense<0.000000e+00> : tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>}> : () -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-    %5 = "arith.constant"() <{value = dense<0.000000e+00> : tensor<64x128xf32, #mma>}> : () -> tensor<64x128xf32, #mma>
-    %6 = "arith.constant"() <{value = dense<0xFF800000> : tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>}> : () -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-    %7 = "tt.get_program_id"() <{axis = 1 : i32}> {sched.location = "attention_forward.py:17:12", sched.name = "head"} : () -> i32
-    %8 = "arith.muli"(%7, %arg21) <{overflowFlags = #arith.overflow<none>}> {sched.location = "attention_forward.py:17:12", sched.name = "head"} : (i32, i32) -> i32
-    %9 = "tt.get_program_id"() <{axis = 0 : i32}> {sched.location = "attention_forward.py:18:18", sched.name = "row"} : () -> i32
-    %10 = "arith.muli"(%9, %0) <{overflowFlags = #arith.overflow<none>}> {sched.location = "attention_forward.py:18:18", sched.name = "row"} : (i32, i32) -> i32
-    %11 = "arith.addi"(%8, %10) <{overflowFlags = #arith.overflow<none>}> {sched.location = "attention_forward.py:18:11", sched.name = "row"} : (i32, i32) -> i32
-    %12 = "tt.descriptor_load"(%arg0, %11, %1) {sched.location = "attention_forward.py:19:10", sched.name = "q0"} : (!tt.tensordesc<64x128xf16, #shared>, i32, i32) -> tensor<64x128xf16, #blocked>
-    %13 = "ttg.local_alloc"(%12) {sched.location = "attention_forward.py:19:10", sched.name = "q0"} : (tensor<64x128xf16, #blocked>) -> !ttg.memdesc<64x128xf16, #shared, #smem>
-    %14 = "arith.addi"(%11, %2) <{overflowFlags = #arith.overflow<none>}> {sched.location = "attention_forward.py:20:23", sched.name = "q1"} : (i32, i32) -> i32
-    %15 = "tt.descriptor_load"(%arg0, %14, %1) {sched.location = "attention_forward.py:20:10", sched.name = "q1"} : (!tt.tensordesc<64x128xf16, #shared>, i32, i32) -> tensor<64x128xf16, #blocked>
-    %16 = "ttg.local_alloc"(%15) {sched.location = "attention_forward.py:20:10", sched.name = "q1"} : (tensor<64x128xf16, #blocked>) -> !ttg.memdesc<64x128xf16, #shared, #smem>
-    %17 = "arith.mulf"(%arg20, %3) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:27:18", sched.name = "log2_scale"} : (f32, f32) -> f32
-    %18 = "tt.splat"(%17) {sched.location = "attention_forward.py:34:29", sched.name = "n0"} : (f32) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-    %19 = "tt.splat"(%17) {sched.location = "attention_forward.py:35:22", sched.name = "p0"} : (f32) -> tensor<64x128xf32, #mma>
-    %20:6 = "scf.for"(%1, %arg21, %0, %6, %6, %4, %4, %5, %5) ({
-    ^bb0(%arg22: i32, %arg23: tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, %arg24: tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, %arg25: tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, %arg26: tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, %arg27: tensor<64x128xf32, #mma>, %arg28: tensor<64x128xf32, #mma>):
-      %31 = "arith.addi"(%8, %arg22) <{overflowFlags = #arith.overflow<none>}> {sched.location = "attention_forward.py:29:26", sched.name = "k"} : (i32, i32) -> i32
-      %32 = "tt.descriptor_load"(%arg5, %31, %1) {sched.location = "attention_forward.py:29:13", sched.name = "k"} : (!tt.tensordesc<128x128xf16, #shared>, i32, i32) -> tensor<128x128xf16, #blocked>
-      %33 = "tt.descriptor_load"(%arg10, %31, %1) {sched.location = "attention_forward.py:30:13", sched.name = "v"} : (!tt.tensordesc<128x128xf16, #shared>, i32, i32) -> tensor<128x128xf16, #blocked>
-      %34 = "ttg.local_alloc"(%33) {sched.location = "attention_forward.py:30:13", sched.name = "v"} : (tensor<128x128xf16, #blocked>) -> !ttg.memdesc<128x128xf16, #shared, #smem>
-      %35 = "ttg.local_alloc"(%32) {sched.location = "attention_forward.py:31:25", sched.name = "s0"} : (tensor<128x128xf16, #blocked>) -> !ttg.memdesc<128x128xf16, #shared, #smem>
-      %36 = "ttg.memdesc_trans"(%35) <{order = array<i32: 1, 0>}> {sched.location = "attention_forward.py:31:25", sched.name = "s0"} : (!ttg.memdesc<128x128xf16, #shared, #smem>) -> !ttg.memdesc<128x128xf16, #shared1, #smem>
-      %37 = "ttng.warp_group_dot"(%13, %36, %5) <{inputPrecision = 0 : i32, isAsync = false, maxNumImpreciseAcc = 0 : i32}> {sched.location = "attention_forward.py:31:14", sched.name = "s0"} : (!ttg.memdesc<64x128xf16, #shared, #smem>, !ttg.memdesc<128x128xf16, #shared1, #smem>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
-      %38 = "ttng.warp_group_dot"(%16, %36, %5) <{inputPrecision = 0 : i32, isAsync = false, maxNumImpreciseAcc = 0 : i32}> {sched.location = "attention_forward.py:32:14", sched.name = "s1"} : (!ttg.memdesc<64x128xf16, #shared, #smem>, !ttg.memdesc<128x128xf16, #shared1, #smem>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
-      %39 = "tt.reduce"(%37) <{axis = 1 : i32}> ({
-      ^bb0(%arg35: f32, %arg36: f32):
-        %80 = "arith.maxnumf"(%arg35, %arg36) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:34:29", sched.name = "n0"} : (f32, f32) -> f32
-        "tt.reduce.return"(%80) : (f32) -> ()
-      }) {sched.location = "attention_forward.py:34:29", sched.name = "n0"} : (tensor<64x128xf32, #mma>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %40 = "arith.mulf"(%39, %18) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:34:29", sched.name = "n0"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %41 = "arith.maxnumf"(%arg23, %40) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:34:14", sched.name = "n0"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %42 = "arith.mulf"(%37, %19) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:35:22", sched.name = "p0"} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
-      %43 = "tt.expand_dims"(%41) <{axis = 1 : i32}> {sched.location = "attention_forward.py:35:40", sched.name = "p0"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64x1xf32, #mma>
-      %44 = "tt.broadcast"(%43) {sched.location = "attention_forward.py:35:22", sched.name = "p0"} : (tensor<64x1xf32, #mma>) -> tensor<64x128xf32, #mma>
-      %45 = "arith.subf"(%42, %44) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:35:22", sched.name = "p0"} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
-      %46 = "math.exp2"(%45) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:35:14", sched.name = "p0"} : (tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
-      %47 = "arith.subf"(%arg23, %41) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:36:22", sched.name = "a0"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %48 = "math.exp2"(%47) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:36:14", sched.name = "a0"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %49 = "arith.mulf"(%arg25, %48) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:37:14", sched.name = "l0"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %50 = "tt.reduce"(%46) <{axis = 1 : i32}> ({
-      ^bb0(%arg33: f32, %arg34: f32):
-        %79 = "arith.addf"(%arg33, %arg34) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:37:24", sched.name = "l0"} : (f32, f32) -> f32
-        "tt.reduce.return"(%79) : (f32) -> ()
-      }) {sched.location = "attention_forward.py:37:24", sched.name = "l0"} : (tensor<64x128xf32, #mma>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %51 = "arith.addf"(%49, %50) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:37:14", sched.name = "l0"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %52 = "arith.truncf"(%46) {sched.location = "attention_forward.py:38:21", sched.name = "o0"} : (tensor<64x128xf32, #mma>) -> tensor<64x128xf16, #mma>
-      %53 = "tt.expand_dims"(%48) <{axis = 1 : i32}> {sched.location = "attention_forward.py:38:48", sched.name = "o0"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64x1xf32, #mma>
-      %54 = "tt.broadcast"(%53) {sched.location = "attention_forward.py:38:43", sched.name = "o0"} : (tensor<64x1xf32, #mma>) -> tensor<64x128xf32, #mma>
-      %55 = "arith.mulf"(%arg27, %54) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:38:43", sched.name = "o0"} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
-      %56 = "ttg.convert_layout"(%52) {sched.location = "attention_forward.py:38:21", sched.name = "o0", sched.trivial = true} : (tensor<64x128xf16, #mma>) -> tensor<64x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
-      %57 = "ttng.warp_group_dot"(%56, %34, %55) <{inputPrecision = 0 : i32, isAsync = false, maxNumImpreciseAcc = 0 : i32}> {sched.location = "attention_forward.py:38:14", sched.name = "o0"} : (tensor<64x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>, !ttg.memdesc<128x128xf16, #shared, #smem>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
-      %58 = "tt.reduce"(%38) <{axis = 1 : i32}> ({
-      ^bb0(%arg31: f32, %arg32: f32):
-        %78 = "arith.maxnumf"(%arg31, %arg32) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:41:29", sched.name = "n1"} : (f32, f32) -> f32
-        "tt.reduce.return"(%78) : (f32) -> ()
-      }) {sched.location = "attention_forward.py:41:29", sched.name = "n1"} : (tensor<64x128xf32, #mma>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %59 = "arith.mulf"(%58, %18) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:41:29", sched.name = "n1"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %60 = "arith.maxnumf"(%arg24, %59) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:41:14", sched.name = "n1"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %61 = "arith.mulf"(%38, %19) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:42:22", sched.name = "p1"} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
-      %62 = "tt.expand_dims"(%60) <{axis = 1 : i32}> {sched.location = "attention_forward.py:42:40", sched.name = "p1"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64x1xf32, #mma>
-      %63 = "tt.broadcast"(%62) {sched.location = "attention_forward.py:42:22", sched.name = "p1"} : (tensor<64x1xf32, #mma>) -> tensor<64x128xf32, #mma>
-      %64 = "arith.subf"(%61, %63) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:42:22", sched.name = "p1"} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
-      %65 = "math.exp2"(%64) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:42:14", sched.name = "p1"} : (tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
-      %66 = "arith.subf"(%arg24, %60) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:43:22", sched.name = "a1"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %67 = "math.exp2"(%66) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:43:14", sched.name = "a1"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %68 = "arith.mulf"(%arg26, %67) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:44:14", sched.name = "l1"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %69 = "tt.reduce"(%65) <{axis = 1 : i32}> ({
-      ^bb0(%arg29: f32, %arg30: f32):
-        %77 = "arith.addf"(%arg29, %arg30) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:44:24", sched.name = "l1"} : (f32, f32) -> f32
-        "tt.reduce.return"(%77) : (f32) -> ()
-      }) {sched.location = "attention_forward.py:44:24", sched.name = "l1"} : (tensor<64x128xf32, #mma>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %70 = "arith.addf"(%68, %69) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:44:14", sched.name = "l1"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
-      %71 = "arith.truncf"(%65) {sched.location = "attention_forward.py:45:21", sched.name = "o1"} : (tensor<64x128xf32, #mma>) -> tensor<64x128xf16, #mma>
-      %72 = "tt.expand_dims"(%67) <{axis = 1 : i32}> {sched.location = "attention_forward.py:45:48", sched.name = "o1"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64x1xf32, #mma>
-      %73 = "tt.broadcast"(%72) {sched.location = "attention_forward.py:45:43", sched.name = "o1"} : (tensor<64x1xf32, #mma>) -> tensor<64x128xf32, #mma>
-      %74 = "arith.mulf"(%arg28, %73) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:45:43", sched.name = "o1"} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
-      %75 = "ttg.convert_layout"(%71) {sched.location = "attention_forward.py:45:21", sched.name = "o1", sched.trivial = true} : (tensor<64x128xf16, #mma>) -> tensor<64x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
-      %76 = "ttng.warp_group_dot"(%75, %34, %74) <{inputPrecision = 0 : i32, isAsync = false, maxNumImpreciseAcc = 0 : i32}> {sched.location = "attention_forward.py:45:14", sched.name = "o1"} : (tensor<64x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>, !ttg.memdesc<128x128xf16, #shared, #smem>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
-      "scf.yield"(%41, %60, %51, %70, %57, %76) : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> ()
-    }) {sched.location = "attention_forward.py:28:5", sched.name = "o1"} : (i32, i32, i32, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>)
-    %21 = "tt.expand_dims"(%20#2) <{axis = 1 : i32}> {sched.location = "attention_forward.py:47:34"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64x1xf32, #mma>
-    %22 = "tt.broadcast"(%21) {sched.location = "attention_forward.py:47:29"} : (tensor<64x1xf32, #mma>) -> tensor<64x128xf32, #mma>
-    %23 = "arith.divf"(%20#4, %22) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:47:29"} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
-    %24 = "arith.truncf"(%23) {sched.location = "attention_forward.py:47:28"} : (tensor<64x128xf32, #mma>) -> tensor<64x128xf16, #mma>
-    %25 = "ttg.convert_layout"(%24) {sched.location = "attention_forward.py:47:5", sched.trivial = false} : (tensor<64x128xf16, #mma>) -> tensor<64x128xf16, #blocked>
-    "tt.descriptor_store"(%arg15, %25, %11, %1) : (!tt.tensordesc<64x128xf16, #shared>, tensor<64x128xf16, #blocked>, i32, i32) -> ()
-    %26 = "tt.expand_dims"(%20#3) <{axis = 1 : i32}> {sched.location = "attention_forward.py:48:38"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64x1xf32, #mma>
-    %27 = "tt.broadcast"(%26) {sched.location = "attention_forward.py:48:33"} : (tensor<64x1xf32, #mma>) -> tensor<64x128xf32, #mma>
-    %28 = "arith.divf"(%20#5, %27) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:48:33"} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
-    %29 = "arith.truncf"(%28) {sched.location = "attention_forward.py:48:32"} : (tensor<64x128xf32, #mma>) -> tensor<64x128xf16, #mma>
-    %30 = "ttg.convert_layout"(%29) {sched.location = "attention_forward.py:48:5", sched.trivial = false} : (tensor<64x128xf16, #mma>) -> tensor<64x128xf16, #blocked>
-    "tt.descriptor_store"(%arg15, %30, %14, %1) : (!tt.tensordesc<64x128xf16, #shared>, tensor<64x128xf16, #blocked>, i32, i32) -> ()
+    %log2_scale = "arith.constant"() <{value = 1.44269502 : f32}> {sched.location = "attention_forward.py:27:18", sched.name = "log2_scale"} : () -> f32
+    %3 = "arith.constant"() <{value = dense<0.000000e+00> : tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>}> : () -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+    %4 = "arith.constant"() <{value = dense<0.000000e+00> : tensor<64x128xf32, #mma>}> : () -> tensor<64x128xf32, #mma>
+    %5 = "arith.constant"() <{value = dense<0xFF800000> : tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>}> : () -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+    %head = "tt.get_program_id"() <{axis = 1 : i32}> {sched.location = "attention_forward.py:17:12", sched.name = "head"} : () -> i32
+    %head_0 = "arith.muli"(%head, %sequence) <{overflowFlags = #arith.overflow<none>}> {sched.location = "attention_forward.py:17:12", sched.name = "head"} : (i32, i32) -> i32
+    %row = "tt.get_program_id"() <{axis = 0 : i32}> {sched.location = "attention_forward.py:18:18", sched.name = "row"} : () -> i32
+    %row_1 = "arith.muli"(%row, %0) <{overflowFlags = #arith.overflow<none>}> {sched.location = "attention_forward.py:18:18", sched.name = "row"} : (i32, i32) -> i32
+    %row_2 = "arith.addi"(%head_0, %row_1) <{overflowFlags = #arith.overflow<none>}> {sched.location = "attention_forward.py:18:11", sched.name = "row"} : (i32, i32) -> i32
+    %q0 = "tt.descriptor_load"(%q_desc, %row_2, %1) {sched.location = "attention_forward.py:19:10", sched.name = "q0"} : (!tt.tensordesc<64x128xf16, #shared>, i32, i32) -> tensor<64x128xf16, #blocked>
+    %q0_3 = "ttg.local_alloc"(%q0) {sched.location = "attention_forward.py:19:10", sched.name = "q0"} : (tensor<64x128xf16, #blocked>) -> !ttg.memdesc<64x128xf16, #shared, #smem>
+    %q1 = "arith.addi"(%row_2, %2) <{overflowFlags = #arith.overflow<none>}> {sched.location = "attention_forward.py:20:23", sched.name = "q1"} : (i32, i32) -> i32
+    %q1_4 = "tt.descriptor_load"(%q_desc, %q1, %1) {sched.location = "attention_forward.py:20:10", sched.name = "q1"} : (!tt.tensordesc<64x128xf16, #shared>, i32, i32) -> tensor<64x128xf16, #blocked>
+    %q1_5 = "ttg.local_alloc"(%q1_4) {sched.location = "attention_forward.py:20:10", sched.name = "q1"} : (tensor<64x128xf16, #blocked>) -> !ttg.memdesc<64x128xf16, #shared, #smem>
+    %log2_scale_6 = "arith.mulf"(%scale, %log2_scale) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:27:18", sched.name = "log2_scale"} : (f32, f32) -> f32
+    %n0 = "tt.splat"(%log2_scale_6) {sched.location = "attention_forward.py:34:29", sched.name = "n0"} : (f32) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+    %p0 = "tt.splat"(%log2_scale_6) {sched.location = "attention_forward.py:35:22", sched.name = "p0"} : (f32) -> tensor<64x128xf32, #mma>
+    %o1:6 = "scf.for"(%1, %sequence, %0, %5, %5, %3, %3, %4, %4) ({
+    ^bb0(%start: i32, %m0: tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, %m1: tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, %l0: tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, %l1: tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, %o0: tensor<64x128xf32, #mma>, %o1_7: tensor<64x128xf32, #mma>):
+      %k = "arith.addi"(%head_0, %start) <{overflowFlags = #arith.overflow<none>}> {sched.location = "attention_forward.py:29:26", sched.name = "k", sched.stage = 0 : i32, sched.cluster = 2 : i32} : (i32, i32) -> i32
+      %k_8 = "tt.descriptor_load"(%k_desc, %k, %1) {sched.location = "attention_forward.py:29:13", sched.name = "k", sched.stage = 0 : i32, sched.cluster = 2 : i32} : (!tt.tensordesc<128x128xf16, #shared>, i32, i32) -> tensor<128x128xf16, #blocked>
+      %v = "tt.descriptor_load"(%v_desc, %k, %1) {sched.location = "attention_forward.py:30:13", sched.name = "v", sched.stage = 0 : i32, sched.cluster = 2 : i32} : (!tt.tensordesc<128x128xf16, #shared>, i32, i32) -> tensor<128x128xf16, #blocked>
+      %v_9 = "ttg.local_alloc"(%v) {sched.location = "attention_forward.py:30:13", sched.name = "v", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<128x128xf16, #blocked>) -> !ttg.memdesc<128x128xf16, #shared, #smem>
+      %s0 = "ttg.local_alloc"(%k_8) {sched.location = "attention_forward.py:31:25", sched.name = "s0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<128x128xf16, #blocked>) -> !ttg.memdesc<128x128xf16, #shared, #smem>
+      %s0_10 = "ttg.memdesc_trans"(%s0) <{order = array<i32: 1, 0>}> {sched.location = "attention_forward.py:31:25", sched.name = "s0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (!ttg.memdesc<128x128xf16, #shared, #smem>) -> !ttg.memdesc<128x128xf16, #shared1, #smem>
+      %s0_11 = "ttng.warp_group_dot"(%q0_3, %s0_10, %4) <{inputPrecision = 0 : i32, isAsync = false, maxNumImpreciseAcc = 0 : i32}> {sched.location = "attention_forward.py:31:14", sched.name = "s0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (!ttg.memdesc<64x128xf16, #shared, #smem>, !ttg.memdesc<128x128xf16, #shared1, #smem>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
+      %s1 = "ttng.warp_group_dot"(%q1_5, %s0_10, %4) <{inputPrecision = 0 : i32, isAsync = false, maxNumImpreciseAcc = 0 : i32}> {sched.location = "attention_forward.py:32:14", sched.name = "s1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (!ttg.memdesc<64x128xf16, #shared, #smem>, !ttg.memdesc<128x128xf16, #shared1, #smem>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
+      %n0_12 = "tt.reduce"(%s0_11) <{axis = 1 : i32}> ({
+      ^bb0(%n0_55: f32, %n0_56: f32):
+        %n0_57 = "arith.maxnumf"(%n0_55, %n0_56) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:34:29", sched.name = "n0"} : (f32, f32) -> f32
+        "tt.reduce.return"(%n0_57) : (f32) -> ()
+      }) {sched.location = "attention_forward.py:34:29", sched.name = "n0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf32, #mma>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %n0_13 = "arith.mulf"(%n0_12, %n0) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:34:29", sched.name = "n0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %n0_14 = "arith.maxnumf"(%m0, %n0_13) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:34:14", sched.name = "n0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %p0_15 = "arith.mulf"(%s0_11, %p0) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:35:22", sched.name = "p0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
+      %p0_16 = "tt.expand_dims"(%n0_14) <{axis = 1 : i32}> {sched.location = "attention_forward.py:35:40", sched.name = "p0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64x1xf32, #mma>
+      %p0_17 = "tt.broadcast"(%p0_16) {sched.location = "attention_forward.py:35:22", sched.name = "p0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x1xf32, #mma>) -> tensor<64x128xf32, #mma>
+      %p0_18 = "arith.subf"(%p0_15, %p0_17) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:35:22", sched.name = "p0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
+      %p0_19 = "math.exp2"(%p0_18) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:35:14", sched.name = "p0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
+      %a0 = "arith.subf"(%m0, %n0_14) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:36:22", sched.name = "a0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %a0_20 = "math.exp2"(%a0) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:36:14", sched.name = "a0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %l0_21 = "arith.mulf"(%l0, %a0_20) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:37:14", sched.name = "l0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %l0_22 = "tt.reduce"(%p0_19) <{axis = 1 : i32}> ({
+      ^bb0(%l0_52: f32, %l0_53: f32):
+        %l0_54 = "arith.addf"(%l0_52, %l0_53) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:37:24", sched.name = "l0"} : (f32, f32) -> f32
+        "tt.reduce.return"(%l0_54) : (f32) -> ()
+      }) {sched.location = "attention_forward.py:37:24", sched.name = "l0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf32, #mma>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %l0_23 = "arith.addf"(%l0_21, %l0_22) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:37:14", sched.name = "l0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %o0_24 = "arith.truncf"(%p0_19) {sched.location = "attention_forward.py:38:21", sched.name = "o0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf32, #mma>) -> tensor<64x128xf16, #mma>
+      %o0_25 = "tt.expand_dims"(%a0_20) <{axis = 1 : i32}> {sched.location = "attention_forward.py:38:48", sched.name = "o0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64x1xf32, #mma>
+      %o0_26 = "tt.broadcast"(%o0_25) {sched.location = "attention_forward.py:38:43", sched.name = "o0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x1xf32, #mma>) -> tensor<64x128xf32, #mma>
+      %o0_27 = "arith.mulf"(%o0, %o0_26) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:38:43", sched.name = "o0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
+      %o0_28 = "ttg.convert_layout"(%o0_24) {sched.trivial = true, sched.location = "attention_forward.py:38:21", sched.name = "o0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf16, #mma>) -> tensor<64x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
+      %o0_29 = "ttng.warp_group_dot"(%o0_28, %v_9, %o0_27) <{inputPrecision = 0 : i32, isAsync = false, maxNumImpreciseAcc = 0 : i32}> {sched.location = "attention_forward.py:38:14", sched.name = "o0", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>, !ttg.memdesc<128x128xf16, #shared, #smem>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
+      %n1 = "tt.reduce"(%s1) <{axis = 1 : i32}> ({
+      ^bb0(%n1_49: f32, %n1_50: f32):
+        %n1_51 = "arith.maxnumf"(%n1_49, %n1_50) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:41:29", sched.name = "n1"} : (f32, f32) -> f32
+        "tt.reduce.return"(%n1_51) : (f32) -> ()
+      }) {sched.location = "attention_forward.py:41:29", sched.name = "n1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf32, #mma>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %n1_30 = "arith.mulf"(%n1, %n0) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:41:29", sched.name = "n1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %n1_31 = "arith.maxnumf"(%m1, %n1_30) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:41:14", sched.name = "n1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %p1 = "arith.mulf"(%s1, %p0) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:42:22", sched.name = "p1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
+      %p1_32 = "tt.expand_dims"(%n1_31) <{axis = 1 : i32}> {sched.location = "attention_forward.py:42:40", sched.name = "p1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64x1xf32, #mma>
+      %p1_33 = "tt.broadcast"(%p1_32) {sched.location = "attention_forward.py:42:22", sched.name = "p1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x1xf32, #mma>) -> tensor<64x128xf32, #mma>
+      %p1_34 = "arith.subf"(%p1, %p1_33) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:42:22", sched.name = "p1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
+      %p1_35 = "math.exp2"(%p1_34) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:42:14", sched.name = "p1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
+      %a1 = "arith.subf"(%m1, %n1_31) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:43:22", sched.name = "a1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %a1_36 = "math.exp2"(%a1) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:43:14", sched.name = "a1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %l1_37 = "arith.mulf"(%l1, %a1_36) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:44:14", sched.name = "l1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %l1_38 = "tt.reduce"(%p1_35) <{axis = 1 : i32}> ({
+      ^bb0(%l1_46: f32, %l1_47: f32):
+        %l1_48 = "arith.addf"(%l1_46, %l1_47) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:44:24", sched.name = "l1"} : (f32, f32) -> f32
+        "tt.reduce.return"(%l1_48) : (f32) -> ()
+      }) {sched.location = "attention_forward.py:44:24", sched.name = "l1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf32, #mma>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %l1_39 = "arith.addf"(%l1_37, %l1_38) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:44:14", sched.name = "l1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>
+      %o1_40 = "arith.truncf"(%p1_35) {sched.location = "attention_forward.py:45:21", sched.name = "o1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf32, #mma>) -> tensor<64x128xf16, #mma>
+      %o1_41 = "tt.expand_dims"(%a1_36) <{axis = 1 : i32}> {sched.location = "attention_forward.py:45:48", sched.name = "o1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64x1xf32, #mma>
+      %o1_42 = "tt.broadcast"(%o1_41) {sched.location = "attention_forward.py:45:43", sched.name = "o1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x1xf32, #mma>) -> tensor<64x128xf32, #mma>
+      %o1_43 = "arith.mulf"(%o1_7, %o1_42) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:45:43", sched.name = "o1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
+      %o1_44 = "ttg.convert_layout"(%o1_40) {sched.trivial = true, sched.location = "attention_forward.py:45:21", sched.name = "o1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf16, #mma>) -> tensor<64x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
+      %o1_45 = "ttng.warp_group_dot"(%o1_44, %v_9, %o1_43) <{inputPrecision = 0 : i32, isAsync = false, maxNumImpreciseAcc = 0 : i32}> {sched.location = "attention_forward.py:45:14", sched.name = "o1", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>, !ttg.memdesc<128x128xf16, #shared, #smem>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
+      "scf.yield"(%n0_14, %n1_31, %l0_23, %l1_39, %o0_29, %o1_45) : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> ()
+    }) {sched.location = "attention_forward.py:28:5", sched.name = "start"} : (i32, i32, i32, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>)
+    %6 = "tt.expand_dims"(%o1#2) <{axis = 1 : i32}> {sched.location = "attention_forward.py:47:34"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64x1xf32, #mma>
+    %7 = "tt.broadcast"(%6) {sched.location = "attention_forward.py:47:29"} : (tensor<64x1xf32, #mma>) -> tensor<64x128xf32, #mma>
+    %8 = "arith.divf"(%o1#4, %7) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:47:29"} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
+    %9 = "arith.truncf"(%8) {sched.location = "attention_forward.py:47:28"} : (tensor<64x128xf32, #mma>) -> tensor<64x128xf16, #mma>
+    %10 = "ttg.convert_layout"(%9) {sched.trivial = false, sched.location = "attention_forward.py:47:5"} : (tensor<64x128xf16, #mma>) -> tensor<64x128xf16, #blocked>
+    "tt.descriptor_store"(%o_desc, %10, %row_2, %1) {sched.location = "attention_forward.py:47:5"} : (!tt.tensordesc<64x128xf16, #shared>, tensor<64x128xf16, #blocked>, i32, i32) -> ()
+    %11 = "tt.expand_dims"(%o1#3) <{axis = 1 : i32}> {sched.location = "attention_forward.py:48:38"} : (tensor<64xf32, #ttg.slice<{dim = 1, parent = #mma}>>) -> tensor<64x1xf32, #mma>
+    %12 = "tt.broadcast"(%11) {sched.location = "attention_forward.py:48:33"} : (tensor<64x1xf32, #mma>) -> tensor<64x128xf32, #mma>
+    %13 = "arith.divf"(%o1#5, %12) <{fastmath = #arith.fastmath<none>}> {sched.location = "attention_forward.py:48:33"} : (tensor<64x128xf32, #mma>, tensor<64x128xf32, #mma>) -> tensor<64x128xf32, #mma>
+    %14 = "arith.truncf"(%13) {sched.location = "attention_forward.py:48:32"} : (tensor<64x128xf32, #mma>) -> tensor<64x128xf16, #mma>
+    %15 = "ttg.convert_layout"(%14) {sched.trivial = false, sched.location = "attention_forward.py:48:5"} : (tensor<64x128xf16, #mma>) -> tensor<64x128xf16, #blocked>
+    "tt.descriptor_store"(%o_desc, %15, %q1, %1) {sched.location = "attention_forward.py:48:5"} : (!tt.tensordesc<64x128xf16, #shared>, tensor<64x128xf16, #blocked>, i32, i32) -> ()
     "tt.return"() : () -> ()
-  }) {noinline = false} : () -> ()
+  }) {noinline = false, sched.location = "attention_forward.py:13:1"} : () -> ()
 }) {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32, "ttng.two-ctas" = false} : () -> ()

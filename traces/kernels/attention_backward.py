@@ -1,0 +1,97 @@
+"""Attention backward in one pass: a tile of N keys and values stays, tiles of M query rows stream.
+
+With S = Q K^T, P = exp2(S * log2(e) * scale - lse) and dP = dO V^T:
+
+    dS = P * (dP - delta),  dV = P^T dO,  dK = scale dS^T Q,  dQ = scale dS K
+
+`lse` is the logarithm to base 2 of every row's sum of exponentials, `delta` the row sums of dO * O.
+Scores are computed transposed, N x M, so that P^T and dS^T are left operands as they are. dQ is
+summed in global memory, because every program adds to all its rows; if SWAPPED it is computed as
+(K^T dS^T)^T, so that the tensor core reads dS from shared memory where it would otherwise have to
+be transposed in registers.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def attention_backward(
+    q_desc, k_desc, v_desc, do_desc, dq_desc, dk_desc, dv_desc, lse_ptr, delta_ptr, scale, sequence,
+    M: tl.constexpr, N: tl.constexpr, D: tl.constexpr, SWAPPED: tl.constexpr,
+):
+    head = tl.program_id(1) * sequence
+    key = head + tl.program_id(0) * N
+    k = k_desc.load([key, 0])
+    v = v_desc.load([key, 0])
+    dk = tl.zeros([N, D], tl.float32)
+    dv = tl.zeros([N, D], tl.float32)
+    log2_scale = scale * 1.44269504
+    for start in range(0, sequence, M):
+        row = head + start
+        q = q_desc.load([row, 0])
+        do = do_desc.load([row, 0])
+        lse = tl.load(lse_ptr + row + tl.arange(0, M))
+        delta = tl.load(delta_ptr + row + tl.arange(0, M))
+        s = tl.dot(k, q.T)
+        dp = tl.dot(v, do.T)
+        p = tl.exp2(s * log2_scale - lse[None, :])
+        dv = tl.dot(p.to(tl.float16), do, dv)
+        ds = (p * (dp - delta[None, :])).to(tl.float16)
+        dk = tl.dot(ds, q, dk)
+        if SWAPPED:
+            dq = tl.dot(k.T, ds).T
+        else:
+            dq = tl.dot(ds.T, k)
+        dq_desc.atomic_add([row, 0], dq * scale)
+    dk_desc.store([key, 0], (dk * scale).to(tl.float16))
+    dv_desc.store([key, 0], dv.to(tl.float16))
+
+
+@triton.jit
+def attention_backward_two_tiles(
+    q_desc, k_desc, v_desc, do_desc, dq_desc, dk_desc, dv_desc, lse_ptr, delta_ptr, scale, sequence,
+    M: tl.constexpr, N: tl.constexpr, D: tl.constexpr, SWAPPED: tl.constexpr,
+):
+    """Two key sub-tiles of N rows share the streamed tiles; dQ is one chain over both."""
+    head = tl.program_id(1) * sequence
+    key = head + tl.program_id(0) * (2 * N)
+    k0 = k_desc.load([key, 0])
+    k1 = k_desc.load([key + N, 0])
+    v0 = v_desc.load([key, 0])
+    v1 = v_desc.load([key + N, 0])
+    dk0 = tl.zeros([N, D], tl.float32)
+    dk1 = tl.zeros([N, D], tl.float32)
+    dv0 = tl.zeros([N, D], tl.float32)
+    dv1 = tl.zeros([N, D], tl.float32)
+    log2_scale = scale * 1.44269504
+    for start in range(0, sequence, M):
+        row = head + start
+        q = q_desc.load([row, 0])
+        do = do_desc.load([row, 0])
+        lse = tl.load(lse_ptr + row + tl.arange(0, M))
+        delta = tl.load(delta_ptr + row + tl.arange(0, M))
+
+        s0 = tl.dot(k0, q.T)
+        dp0 = tl.dot(v0, do.T)
+        p0 = tl.exp2(s0 * log2_scale - lse[None, :])
+        dv0 = tl.dot(p0.to(tl.float16), do, dv0)
+        ds0 = (p0 * (dp0 - delta[None, :])).to(tl.float16)
+        dk0 = tl.dot(ds0, q, dk0)
+
+        s1 = tl.dot(k1, q.T)
+        dp1 = tl.dot(v1, do.T)
+        p1 = tl.exp2(s1 * log2_scale - lse[None, :])
+        dv1 = tl.dot(p1.to(tl.float16), do, dv1)
+        ds1 = (p1 * (dp1 - delta[None, :])).to(tl.float16)
+        dk1 = tl.dot(ds1, q, dk1)
+
+        if SWAPPED:
+            dq = tl.dot(k1.T, ds1, tl.dot(k0.T, ds0)).T
+        else:
+            dq = tl.dot(ds1.T, k1, tl.dot(ds0.T, k0))
+        dq_desc.atomic_add([row, 0], dq * scale)
+    dk_desc.store([key, 0], (dk0 * scale).to(tl.float16))
+    dk_desc.store([key + N, 0], (dk1 * scale).to(tl.float16))
+    dv_desc.store([key, 0], dv0.to(tl.float16))
+    dv_desc.store([key + N, 0], dv1.to(tl.float16))

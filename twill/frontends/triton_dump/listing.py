@@ -1,0 +1,179 @@
+"""A module's text, line by line: which operation ends where, from which place of the source."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_ALIAS = re.compile(r"^#(loc\d*) = loc\((.*)\)$")
+_ALIAS_USE = re.compile(r"#(loc\d*)\b")
+_OPERATION = re.compile(r'^\s*(?:%\S+(?:, %\S+)* = )?"([\w.]+)"\(')
+_ARGUMENT = re.compile(r"^\s*\^bb\d+\(%[^:]+: \S+")
+_PLACE = re.compile(r'"([^"]+\.py)":(\d+):(\d+)')
+_VARIABLE = re.compile(r'"([A-Za-z_]\w*)"\(')
+_FOR = re.compile(r"^\s*for (\w+) in ")
+LOCATION = " loc("
+
+
+@dataclass(frozen=True)
+class Ended:
+    """An operation, at the line of its text that ends it.
+
+    Attributes
+    ----------
+    line : int
+        Index into the listing's lines.
+    operation : str
+        Its name, for example ``tt.reduce``.
+    variable : str
+        The source's variable that it computes; of a loop its induction variable; empty if unknown.
+    place : str
+        ``file:line:column`` in the source; empty if unknown.
+    """
+
+    line: int
+    operation: str
+    variable: str
+    place: str
+
+
+class Listing:
+    """The text of a module in generic form, taken apart.
+
+    Parameters
+    ----------
+    text : str
+        Generic form with locations.
+
+    Attributes
+    ----------
+    lines : list of str
+        The text without locations.
+    ended : list of Ended
+        Every operation, in the order in which their texts end.
+    """
+
+    def __init__(self, text: str) -> None:
+        aliases = {}
+        written = []
+        for line in text.rstrip().splitlines():
+            if alias := _ALIAS.match(line):
+                aliases[alias[1]] = alias[2]
+            else:
+                written.append(line)
+        self.lines = [without_locations(line) for line in written]
+        self.ended = list(_operations(written, aliases))
+
+    def annotated(self, attributes: Mapping[int, Mapping[str, str]]) -> str:
+        """Return the text with more attributes.
+
+        Parameters
+        ----------
+        attributes : mapping
+            For the index of a line, attributes as text by name.
+        """
+        lines = list(self.lines)
+        for number, extra in attributes.items():
+            added = ", ".join(f"{name} = {value}" for name, value in extra.items())
+            lines[number] = _with_attributes(lines[number], added)
+        return "\n".join(lines) + "\n"
+
+
+def without_locations(line: str) -> str:
+    """Return a line of MLIR without its ``loc(...)``.
+
+    Parameters
+    ----------
+    line : str
+        A line of a module's text.
+    """
+    kept, rest = "", line
+    while LOCATION in rest:
+        before, rest = rest.split(LOCATION, 1)
+        kept += before
+        rest = rest[len(_balanced(rest)) + 1 :]
+    return kept + rest
+
+
+def _balanced(text: str) -> str:
+    """Return what comes before the parenthesis that closes the one before `text`."""
+    depth, quoted = 1, False
+    for i, character in enumerate(text):
+        quoted ^= character == '"'
+        if not quoted:
+            depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return text[:i]
+    return text
+
+
+def _operations(lines: list[str], aliases: Mapping[str, str]) -> Iterator[Ended]:
+    open_regions: list[tuple[str, str]] = []
+    for number, line in enumerate(lines):
+        found = _OPERATION.match(line)
+        if found and line.endswith("({"):
+            inside = lines[number + 1]
+            induction = _first_argument(inside, aliases) if found[1] == "scf.for" else ""
+            open_regions.append((found[1], induction))
+            continue
+        closes = line.lstrip().startswith("})")
+        if not found and not closes:
+            continue
+        operation, induction = (found[1], "") if found else open_regions.pop()
+        location = _location(line, aliases)
+        variable, place = source_of(location)
+        if operation == "scf.for":
+            variable = induction or _loop_variable(location)
+        yield Ended(number, operation, variable, place)
+
+
+def _location(line: str, aliases: Mapping[str, str]) -> str:
+    """Return the last location on a line with every alias written out."""
+    text = _balanced(line.rsplit(LOCATION, 1)[1]) if LOCATION in line else ""
+    while _ALIAS_USE.search(text):
+        text = _ALIAS_USE.sub(lambda use: aliases.get(use[1], "unknown"), text)
+    return text
+
+
+def _first_argument(line: str, aliases: Mapping[str, str]) -> str:
+    found = _ARGUMENT.match(line)
+    if not found or not line.startswith(LOCATION, found.end()):
+        return ""
+    location = _balanced(line[found.end() + len(LOCATION) :])
+    return source_of(_location(f"{LOCATION}{location})", aliases))[0]
+
+
+def _loop_variable(location: str) -> str:
+    """Return what the ``for`` statement at a place of the source counts with."""
+    place = _PLACE.search(_outermost(location))
+    written = linecache.getline(place[1], int(place[2])) if place else ""
+    found = _FOR.match(written)
+    return found[1] if found else ""
+
+
+def _outermost(location: str) -> str:
+    return location.rsplit(" at ", 1)[-1]
+
+
+def source_of(location: str) -> tuple[str, str]:
+    """Return variable and place from MLIR's text of a location; of a call, the outermost caller.
+
+    Parameters
+    ----------
+    location : str
+        What stands between the parentheses of ``loc(...)``, without aliases.
+    """
+    caller = _outermost(location)
+    variable, place = _VARIABLE.search(caller), _PLACE.search(caller)
+    where = f"{Path(place[1]).name}:{place[2]}:{place[3]}" if place else ""
+    return (variable[1] if variable else ""), where
+
+
+def _with_attributes(line: str, added: str) -> str:
+    head, types = line.rsplit(" : (", 1)
+    if head.endswith("}") and not head.endswith("{}"):
+        return f"{head[:-1]}, {added}}} : ({types}"
+    return f"{head} {{{added}}} : ({types}"

@@ -1,0 +1,239 @@
+"""Lower a kernel to TTGIR, stop before it is pipelined, and write down what Triton knows."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from twill.errors import InputError, MissingLibraryError
+from twill.frontends.triton_dump.annotate import annotated
+from twill.frontends.triton_dump.listing import Listing
+
+# The first pass that specializes or pipelines, by compute capability; it and all later ones are
+# left out. Stopping earlier than this crashes the end of Triton's pass pipeline.
+STOP_BEFORE = {90: "add_hopper_warpspec", 100: "add_assign_latencies"}
+# The first pass after Triton has scheduled the loop that carries the schedule out.
+SCHEDULED_BEFORE = {90: "add_pipeline", 100: "add_warp_specialize"}
+DEFAULT_WARPS = 4
+WARPS = (1, 2, 4, 8, 16, 32)
+# Triton 3.9 warns where a program does not choose.
+OPTIONS = {"enable_fp_fusion": True}
+_pass_adders = threading.RLock()
+ALIGNED = ":16"
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """What it takes to lower one kernel: where modules come from, for which target, with what.
+
+    Attributes
+    ----------
+    make_ttir : callable
+        Returns a new module in Triton's IR, before layouts, at every call.
+    backend, options : object
+        Triton's backend for the target, its parsed options.
+    architecture : int
+        Compute capability times ten.
+    """
+
+    make_ttir: Callable[[], Any]
+    backend: Any
+    options: Any
+    architecture: int
+
+
+def dump(
+    kernel: Any,
+    *,
+    signature: Mapping[str, str],
+    constants: Mapping[str, Any],
+    architecture: int,
+    num_warps: int = DEFAULT_WARPS,
+) -> str:
+    """Compile `kernel` to TTGIR and return it in generic form.
+
+    Parameters
+    ----------
+    kernel : triton.runtime.JITFunction
+        A function decorated with ``triton.jit``, from a source file.
+    signature : mapping
+        Triton type of each argument, for example ``tensordesc<fp16[64,128]>``, ``*fp32``, ``i32``,
+        ``constexpr``. Pointers are taken to be aligned to 16 bytes; ``i32:16`` is an integer that
+        16 divides.
+    constants : mapping
+        Values of the ``constexpr`` arguments.
+    architecture : int
+        Compute capability times ten: 90 or 100.
+    num_warps : int
+        Warps that the layouts are for.
+
+    Raises
+    ------
+    MissingLibraryError
+        If Triton is not installed.
+    InputError
+        If the architecture or the number of warps is not supported.
+    """
+    check_target(architecture, num_warps)
+    import_triton()
+    libtriton = importlib.import_module("triton._C.libtriton")
+    compiler = importlib.import_module("triton.compiler")
+    target = importlib.import_module("triton.backends.compiler").GPUTarget("cuda", architecture, 32)
+
+    types = {name: kind.removesuffix(ALIGNED) for name, kind in signature.items()}
+    source = compiler.ASTSource(kernel, types, dict(constants), _alignments(signature))
+    backend = compiler.make_backend(target)
+    options = backend.parse_options({"num_warps": num_warps, **OPTIONS})
+    context = libtriton.ir.context()
+    libtriton.ir.load_dialects(context)
+    backend.load_dialects(context)
+
+    def make_ttir() -> Any:
+        implementation = backend.get_codegen_implementation(options)
+        module = source.make_ir(target, options, implementation, backend.get_module_map(), context)
+        return backend.make_ttir(module, {}, options, architecture)
+
+    return dumped(Lowering(make_ttir, backend, options, architecture))
+
+
+def check_target(architecture: int, num_warps: int) -> None:
+    """Check that there is an extraction point for a target.
+
+    Parameters
+    ----------
+    architecture : int
+        Compute capability times ten.
+    num_warps : int
+        Warps that layouts are for.
+
+    Raises
+    ------
+    InputError
+        If not.
+    """
+    if architecture not in STOP_BEFORE:
+        raise InputError(
+            f"no extraction point for sm_{architecture} (there are "
+            f"{', '.join(f'sm_{a}' for a in STOP_BEFORE)})",
+            path="architecture",
+        )
+    if num_warps not in WARPS:
+        raise InputError(
+            f"{num_warps} is not one of {', '.join(map(str, WARPS))}", path="num_warps"
+        )
+
+
+def dumped(lowering: Lowering) -> str:
+    """Return the dump of what `lowering` lowers.
+
+    Parameters
+    ----------
+    lowering : Lowering
+        A kernel's modules, target and options.
+    """
+    version = import_triton().__version__
+    rolled = _listing_before(STOP_BEFORE, lowering)
+    scheduled = _listing_before(SCHEDULED_BEFORE, lowering)
+    text, unmatched = annotated(rolled, scheduled)
+    first = f"// triton {version}, sm_{lowering.architecture}"
+    return f"{first}, {unmatched}\n{text}" if unmatched else f"{first}\n{text}"
+
+
+def import_triton() -> ModuleType:
+    """Return the module ``triton``.
+
+    Raises
+    ------
+    MissingLibraryError
+        If it is not installed.
+    """
+    try:
+        return importlib.import_module("triton")
+    except ImportError:
+        raise MissingLibraryError(
+            "Triton is not installed; install it with: pip install 'twill-gpu[triton]'"
+        ) from None
+
+
+def _alignments(signature: Mapping[str, str]) -> dict[tuple[int], list[list[Any]]]:
+    return {
+        (position,): [["tt.divisibility", 16]]
+        for position, kind in enumerate(signature.values())
+        if kind.startswith("*") or kind.endswith(ALIGNED)
+    }
+
+
+def _listing_before(stops: Mapping[int, str], lowering: Lowering) -> Listing:
+    libtriton = importlib.import_module("triton._C.libtriton")
+    module = lowering.make_ttir()
+    with _pass_adders, _stopped_before(libtriton, stops[lowering.architecture]):
+        module = lowering.backend.make_ttgir(module, {}, lowering.options, lowering.architecture)
+    passes = libtriton.ir.pass_manager(module.context)
+    libtriton.passes.common.add_canonicalizer(passes)
+    passes.run(module, "canonicalize")
+    _mark_trivial_conversions(libtriton, module)
+    return Listing(_generic_form(libtriton, module))
+
+
+@contextlib.contextmanager
+def _stopped_before(libtriton: ModuleType, name: str) -> Iterator[None]:
+    """Make every pass from `name` on do nothing, wherever this thread adds passes from."""
+    homes = [
+        libtriton.passes.ttir,
+        libtriton.passes.ttgpuir,
+        libtriton.passes.common,
+        libtriton.nvidia.passes.ttnvgpuir,
+        libtriton.nvidia.passes.hopper,
+    ]
+    originals = [
+        (home, add, getattr(home, add))
+        for home in homes
+        for add in dir(home)
+        if add.startswith("add_")
+    ]
+    thread, stopped = threading.get_ident(), False
+
+    def gated(add: str, original: Any) -> Any:
+        def wrapper(*arguments: Any, **keywords: Any) -> Any:
+            nonlocal stopped
+            if threading.get_ident() != thread:
+                return original(*arguments, **keywords)
+            stopped = stopped or add == name
+            return None if stopped else original(*arguments, **keywords)
+
+        return wrapper
+
+    for home, add, original in originals:
+        setattr(home, add, gated(add, original))
+    try:
+        yield
+    finally:
+        for home, add, original in originals:
+            setattr(home, add, original)
+
+
+def _mark_trivial_conversions(libtriton: ModuleType, module: Any) -> None:
+    gluon = importlib.import_module("triton._C.libtriton.gluon_ir")
+    builder = libtriton.ir.builder(module.context)
+    layouts = gluon.GluonOpBuilder(module.context)
+
+    def visit(operation: Any) -> None:
+        if operation.get_name() == "ttg.convert_layout":
+            result = operation.get_result(0)
+            trivial = layouts.is_convert_layout_trivial(result.get_type(), operation.get_operand(0))
+            result.set_attr("sched.trivial", builder.get_bool_attr(trivial))
+
+    module.walk(visit)
+
+
+def _generic_form(libtriton: ModuleType, module: Any) -> str:
+    """Print in generic form: MLIR does so for a module that does not verify."""
+    builder = libtriton.ir.builder(module.context)
+    module.set_attr("llvm.data_layout", builder.get_int32_attr(1))
+    text: str = module.str()
+    return text.replace("llvm.data_layout = 1 : i32, ", "")
