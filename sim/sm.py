@@ -228,6 +228,14 @@ class StreamingMultiprocessor:
         readable: float,
     ) -> None:
         """End the reads (of registers at `issued`, of memory at `read`) and show the result."""
+        group = self._home[work.name]
+        self._end_reads(work, iteration, lanes, issued, read)
+        for lane in lanes:
+            self._place(work.name, group, lane).end_write(iteration, readable)
+
+    def _end_reads(
+        self, work: Work, iteration: int, lanes: Iterable[int], issued: float, read: float
+    ) -> None:
         group, reader = self._home[work.name], (work.name, iteration)
         for lane in lanes:
             for operand in work.reads:
@@ -235,7 +243,6 @@ class StreamingMultiprocessor:
                     until = issued if self._in_registers(operand.value) else read
                     place = self._place(operand.value, group, lane, work.name)
                     place.hold(iteration - operand.distance, until, reader)
-            self._place(work.name, group, lane).end_write(iteration, readable)
 
     def end(self, warp: Warp, work: Work, iteration: int, issued: float, done: float) -> None:
         """End a synchronous operation on one warp.
@@ -256,11 +263,16 @@ class StreamingMultiprocessor:
         last = execution.ended == work.warps
         if self._in_registers(work.name) or last:
             self._settle(work, iteration, [warp.lane], issued, done, done + work.tail)
+        else:
+            self._end_reads(work, iteration, [warp.lane], issued, done)
         if last:
             self._complete(work, iteration, done + work.tail)
 
     def signal_when_done(self, work: Work, iteration: int, signals: tuple[str, ...]) -> None:
         """Name the barriers at which an asynchronous operation arrives by itself.
+
+        An operation issued in parts names them with its last part, which comes after the last
+        instruction where that rounds into an earlier part.
 
         Parameters
         ----------
@@ -271,8 +283,12 @@ class StreamingMultiprocessor:
         signals : tuple of str
             Barriers.
         """
-        if signals:
-            self._execution(work.name, iteration).signals = signals
+        execution = self._execution(work.name, iteration)
+        if not signals or execution.signals:
+            return
+        execution.signals = signals
+        if execution.done_at is not None:
+            self._signal(work, iteration, execution.done_at)
 
     def command(self, work: Work, iteration: int, index: int) -> None:
         """Take one command of an asynchronous operation from a warp.
@@ -313,13 +329,16 @@ class StreamingMultiprocessor:
     def _complete(self, work: Work, iteration: int, done: float) -> None:
         execution = self._running[work.name, iteration]
         execution.done_at = done
-        for barrier in execution.signals:
-            self.barriers.arrive(barrier, iteration, done, work.name)
+        self._signal(work, iteration, done)
         if execution.event is not None:
             self._trigger(execution.event, done)
         self.finished_at[iteration] = max(self.finished_at[iteration], done)
         self._unfinished[iteration] -= 1
         self._running.pop((work.name, iteration - self._history), None)
+
+    def _signal(self, work: Work, iteration: int, done: float) -> None:
+        for barrier in self._execution(work.name, iteration).signals:
+            self.barriers.arrive(barrier, iteration, done, work.name)
 
     @property
     def _history(self) -> int:
