@@ -1,9 +1,9 @@
 """Dependence graph -> Loop, with the costs that the file gives.
 
 The costs are for the packaged machine ``ddg``, whose units are the file's pipelines. Occupancy is
-the reservation, latency the dependence, and for what a pipeline executes on its own (TMA, TC)
-self_latency the issue cost. ResMII and RecMII of the loop are then the file's ``res_mii`` and
-``rec_mii``:
+the reservation, latency the dependence, and self_latency the issue cost of what is executed beside
+its warps (TMA, TC, access to tensor memory). ResMII and RecMII of the loop are then the file's
+``res_mii`` and ``rec_mii``:
 
 - Nodes that occupy nothing are folded into the delays of what they connect. An allocation among
   them says where the value is stored that it is made of.
@@ -36,7 +36,10 @@ from twill.frontends.ddg.types import is_integer, tile_of
 
 MACHINE = "ddg"
 ASYNCHRONOUS = ("TMA", "TC")
+TMEM_ACCESS = ("ttng.tmem_load", "ttng.tmem_store")
 ALLOCATIONS = ("ttg.local_alloc", "ttng.tmem_alloc")
+MOST_PIECES = 64
+"""Instructions that a synchronous operation counts as, between which its unit may change hands."""
 ACCUMULATOR, USE_ACCUMULATOR = 2, 4
 KINDS = {"ttng.tc_gen5_mma": "mma", "ttng.tc_gen5_mma_scaled": "mma", "tt.dot": "mma"}
 
@@ -310,9 +313,14 @@ def _is_load(node: Node) -> bool:
 
 def _cost(node: Node) -> Cost:
     """Return a node's costs; what its group is not busy for as long as its unit is asynchronous."""
-    asynchronous = node.pipeline in ASYNCHRONOUS or node.self_latency != node.occupancy
+    asynchronous = (
+        node.pipeline in ASYNCHRONOUS
+        or node.op_kind in TMEM_ACCESS
+        or node.self_latency != node.occupancy
+    )
+    pieces = 1 if asynchronous else min(node.occupancy, MOST_PIECES)
     return Cost(
-        steps=(Step(unit=node.pipeline, cycles=node.occupancy),),
+        steps=(Step(unit=node.pipeline, cycles=node.occupancy, instructions=pieces),),
         asynchronous=asynchronous,
         issue=node.self_latency if asynchronous else 0,
         latency=node.latency,
