@@ -271,6 +271,17 @@ def self_loop_on_a_free_node(document: Document) -> None:
     )
 
 
+def free_nodes_with_too_many_ways(document: Document) -> None:
+    # Two parallel edges of distances 0 and 2^i between neighbours: 2^20 ways of 2^20 distances.
+    graph = document["loops"][0]["ddg"]
+    free = [{**graph["nodes"][2], "id": 100 + i} for i in range(21)]
+    graph["nodes"] += free
+    for i in range(20):
+        ends = {"src": 100 + i, "dst": 101 + i, "kind": "loop_carried", "latency": 0}
+        graph["edges"] += [{**ends, "distance": d} for d in (1, 1 + 2**i)]
+    graph["edges"].append({**ends, "src": 3, "dst": 100, "distance": 0})
+
+
 NODE, EDGE = "loops[0].ddg.nodes[3]", "loops[0].ddg.edges[3]"
 MISTAKES: list[tuple[Callable[[Document], object], str]] = [
     (top("schema_version", "ddg-0.2"), "schema_version: input should be 'ddg-0.1' (got 'ddg-0.2')"),
@@ -304,6 +315,8 @@ MISTAKES: list[tuple[Callable[[Document], object], str]] = [
      "ops.e.result_types[0]: not a layout for its shape (got '#ttg.blocked<{}>')"),
     (op("e", "result_types", ["tensor<8x8xf32, #ttg.blocked<" + "[" * 9999 + ">>"]),
      "ops.e.result_types[0]: not a layout for its shape (got '#ttg.blocked<[[["),
+    (free_nodes_with_too_many_ways,
+     "loops[0].ddg.edges: more than 20000 dependences without the free nodes"),
     (self_loop_on_a_free_node,
      "loops[0].ddg.edges: a recurrence of nodes that occupy nothing (at node 2)"),
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from twill.errors import InputError
 
-MOST_EDGES = 100_000
+MOST_DELAYS = 20_000
 
 
 @dataclass(frozen=True, order=True)
@@ -56,8 +56,8 @@ def contract(delays: Iterable[Delay], free: Iterable[int]) -> list[Delay]:
             for then in out:
                 if node not in (first.producer, then.consumer):
                     _keep(longest, _joined(first, then, node))
-        if len(longest) > MOST_EDGES:
-            raise InputError(f"more than {MOST_EDGES} dependences without the free nodes")
+        if len(longest) > MOST_DELAYS:
+            raise InputError(f"more than {MOST_DELAYS} dependences without the free nodes")
     return sorted(longest.values())
 
 

@@ -100,6 +100,7 @@ class _Extraction:
         self.names = {n.id: f"{_kind(n).rsplit('.', 1)[-1]}.{n.id}" for n in self.nodes.values()}
         self.addresses = self._addresses()
         self.delays = self._delays()
+        self.waiting = {delay.consumer for delay in self.delays}
         self.tiles = {n.id: self._result(n) for n in self.kept}
 
     def _refuse(self) -> None:
@@ -220,7 +221,7 @@ class _Extraction:
             and _kind(producer) == _kind(consumer) == "mma"
             and self._accumulator(producer) == self._accumulator(consumer) is not None
         )
-        streams = _is_load(producer) and not any(d.consumer == producer.id for d in self.delays)
+        streams = _is_load(producer) and producer.id not in self.waiting
         return Dependence(
             producer=self.names[producer.id],
             consumer=self.names[consumer.id],

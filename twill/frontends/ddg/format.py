@@ -12,13 +12,16 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
 from twill.artifacts.base import Artifact, Part, refuse
-from twill.artifacts.loop import zero_distance_cycle
+from twill.artifacts.loop import Dependence, Name, zero_distance_cycle
 from twill.errors import short
 
 _VERSION = re.compile(rb'"schema_version"\s*:\s*"ddg-')
+MOST_NODES, MOST_EDGES = 2_000, 20_000
 LENIENT = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
 Cycles = Annotated[int, Field(ge=0, le=1 << 40)]
+Number = Annotated[int, Field(ge=0, le=1 << 40)]
+Kind = Annotated[str, Field(min_length=1, max_length=100)]
 Pipeline = Literal["TMA", "TC", "CUDA", "SFU", "NONE"]
 
 
@@ -56,7 +59,7 @@ class Operand(_Lenient):
 class Op(_Lenient):
     """An operation of the kernel."""
 
-    kind: str
+    kind: Kind
     scope: str = "function"
     operands: tuple[Operand, ...] = ()
     result_types: tuple[str, ...] = ()
@@ -65,9 +68,9 @@ class Op(_Lenient):
 class Node(_Lenient):
     """An operation of a loop with its costs, in cycles."""
 
-    id: int
+    id: Number
     op_ref: str
-    op_kind: str
+    op_kind: Kind
     pipeline: Pipeline
     latency: Cycles
     self_latency: Cycles
@@ -79,18 +82,18 @@ class Node(_Lenient):
 class Edge(_Lenient):
     """`dst` issues at least `latency` cycles after `src` of `distance` iterations before."""
 
-    src: int
-    dst: int
+    src: Number
+    dst: Number
     kind: Literal["data", "loop_carried"]
-    distance: NonNegativeInt
+    distance: Number
     latency: Cycles
 
 
 class Graph(_Lenient):
     """The dependence graph of a loop."""
 
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...] = ()
+    nodes: Annotated[tuple[Node, ...], Field(max_length=MOST_NODES)]
+    edges: Annotated[tuple[Edge, ...], Field(max_length=MOST_EDGES)] = ()
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -112,8 +115,6 @@ class Graph(_Lenient):
         return self
 
     def _check_cycles(self) -> None:
-        from twill.artifacts.loop import Dependence
-
         cycle = zero_distance_cycle(
             Dependence(producer=str(e.src), consumer=str(e.dst), distance=e.distance)
             for e in self.edges
@@ -125,7 +126,7 @@ class Graph(_Lenient):
 class LoopEntry(_Lenient):
     """A loop of the kernel."""
 
-    loop_id: int
+    loop_id: Number
     is_outer: bool = False
     ddg: Graph
 
@@ -133,7 +134,7 @@ class LoopEntry(_Lenient):
 class Kernel(_Lenient):
     """The kernel."""
 
-    name: Annotated[str, Field(min_length=1, max_length=200)]
+    name: Name
 
 
 class DependenceGraphs(Artifact):
@@ -143,7 +144,7 @@ class DependenceGraphs(Artifact):
 
     schema_version: Literal["ddg-0.1"]
     kernel: Kernel
-    ops: dict[str, Op]
+    ops: dict[Name, Op]
     loops: tuple[LoopEntry, ...]
 
     @model_validator(mode="after")
