@@ -25,7 +25,9 @@ def test_schedule_round_trip_keeps_every_byte(attention_schedule: twill.Schedule
     assert twill.Schedule.from_json(text).to_json() == text
 
 
-@pytest.mark.parametrize("name", ["paper_example", "hopper_h100", "hopper_h200", "blackwell_b200"])
+@pytest.mark.parametrize(
+    "name", ["paper_example", "hopper_h100", "hopper_h200", "blackwell_b200", "ddg"]
+)
 def test_machine_round_trip_keeps_the_hash(name: str) -> None:
     machine = twill.Machine.named(name)
     assert twill.Machine.from_json(machine.to_json()).digest == machine.digest

@@ -123,7 +123,7 @@ def test_compare(schedule_file: str) -> None:
 def test_lists() -> None:
     machines = json.loads(call(*TWILL, "machine", "list", "--json").stdout)
     assert [entry["name"] for entry in machines] == [
-        "blackwell_b200", "hopper_h100", "hopper_h200", "paper_example",
+        "blackwell_b200", "ddg", "hopper_h100", "hopper_h200", "paper_example",
     ]  # fmt: skip
     loops = json.loads(call(*TWILL, "loop", "list", "--json").stdout)
     assert [entry["name"] for entry in loops] == ["paper_example", "fa_fwd_hopper"]

@@ -12,7 +12,9 @@ import pytest
 import twill
 from tests.small import edge, op, small_loop, small_machine
 from twill.artifacts.schedule import (
+    Arrive,
     Await,
+    Barrier,
     Group,
     Instruction,
     Interleave,
@@ -20,6 +22,7 @@ from twill.artifacts.schedule import (
     Placement,
     Program,
     Schedule,
+    Wait,
 )
 from twill.baselines import multi_warp, sequential
 from twill.sim.errors import SimulationError
@@ -31,7 +34,10 @@ Data = dict[str, Any]
 
 
 def unsolved(
-    loop: twill.Loop, machine: twill.Machine, programs: dict[str, list[Instruction]]
+    loop: twill.Loop,
+    machine: twill.Machine,
+    programs: dict[str, list[Instruction]],
+    barriers: tuple[Barrier, ...] = (),
 ) -> Schedule:
     """Return a schedule that nobody solved: programs and nothing else."""
     place = {
@@ -46,6 +52,7 @@ def unsolved(
         programs=tuple(Program(group=g, body=tuple(body)) for g, body in programs.items()),
         loop=loop,
         machine=machine,
+        barriers=barriers,
     )
 
 
@@ -138,6 +145,31 @@ def test_without_turns_the_groups_fall_into_step(attention_schedule: twill.Sched
     assert result.measured_interval_cycles is not None
     assert result.measured_interval_cycles > 1.2 * 2048
     assert result.achieved is False
+
+
+def test_an_operation_issued_in_parts_signals_with_its_last() -> None:
+    # One command, which rounds into the first part; the signal is named by the last.
+    machine = small_machine({"TC": 1, "ALU": 1}, groups=((4, 2),), smem=4096)
+    loop = small_loop(
+        [
+            op("mma", "TC", 1, latency=9, asynchronous=True, issue=8, memory="smem", warps=1),
+            op("use", "ALU", warps=1),
+        ],
+        [edge("mma", "use")],
+    )
+    made: list[Instruction] = [
+        Wait(barrier="mma.empty", distance=1),
+        Issue(operation="mma", begin=0, end=6, of=8),
+        Issue(operation="mma", begin=6, end=8, of=8, signals=("mma.full",)),
+    ]
+    used: list[Instruction] = [
+        Wait(barrier="mma.full"),
+        Issue(operation="use"),
+        Arrive(barrier="mma.empty"),
+    ]
+    barriers = tuple(Barrier(name=name, slots=1, arrivals=1) for name in ("mma.full", "mma.empty"))
+    schedule = unsolved(loop, machine, {"first": made, "second": used}, barriers)
+    assert twill.sim.run(schedule, iterations=4).total_cycles >= 4 * 9
 
 
 # -- shared hardware --------------------------------------------------------------------------

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from twill.artifacts.machine import Machine
     from twill.artifacts.schedule import Schedule
     from twill.errors import InputError, RefusedError, TwillError
+    from twill.frontends.builder import LoopBuilder
     from twill.frontends.loops import load_loop
     from twill.scheduler import schedule
     from twill.verifier import Verdict, verify
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "InputError": "twill.errors",
     "Loop": "twill.artifacts.loop",
+    "LoopBuilder": "twill.frontends.builder",
     "Machine": "twill.artifacts.machine",
     "RefusedError": "twill.errors",
     "Schedule": "twill.artifacts.schedule",
@@ -42,6 +44,7 @@ _HOMES = {
 __all__ = [
     "InputError",
     "Loop",
+    "LoopBuilder",
     "Machine",
     "RefusedError",
     "Schedule",

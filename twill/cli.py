@@ -65,7 +65,10 @@ def _main(
 @command
 def schedule(
     loop: Annotated[
-        str, typer.Argument(help="A packaged name, loop.json or a TTGIR dump (.mlir).")
+        str,
+        typer.Argument(
+            help="A packaged name, loop.json, a ddg-0.1 graph (.json) or a TTGIR dump (.mlir)."
+        ),
     ],
     machine: Annotated[str, typer.Option("--machine", "-m", help="A packaged name or a file.")],
     output: Annotated[

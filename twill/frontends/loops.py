@@ -1,4 +1,4 @@
-"""Loops by name or file: packaged ones, ``loop.json``, TTGIR dumps."""
+"""Loops by name or file: packaged ones, ``loop.json``, TTGIR dumps, dependence graphs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import importlib.resources
 import tomllib
 from dataclasses import dataclass
 
+from twill.artifacts.base import read_bytes
 from twill.artifacts.loop import Loop
 from twill.errors import InputError
+from twill.frontends.ddg import is_ddg, load_ddg
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ def packaged_loops() -> dict[str, PackagedLoop]:
 
 
 def load_loop(name: str) -> Loop:
-    """Return a loop: packaged by name, or from a ``.json`` or ``.mlir`` file.
+    """Return a loop: packaged by name, or from a ``.json`` (ours or ddg-0.1) or ``.mlir`` file.
 
     Parameters
     ----------
@@ -72,4 +74,6 @@ def _read(file: str, name: str | None) -> Loop:
         from twill.frontends.ttgir import load_ttgir
 
         return load_ttgir(file, name=name)
+    if is_ddg(read_bytes(file)):
+        return load_ddg(file, name=name)
     return Loop.load(file)

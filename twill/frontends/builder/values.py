@@ -1,0 +1,301 @@
+"""Values of a loop under construction, and what may be written with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from twill.artifacts.loop import Cost, DependenceKind, ElementType, MemoryName, Tile
+
+if TYPE_CHECKING:
+    from twill.frontends.builder.recorder import Recorder
+
+
+@dataclass(eq=False)
+class Outside:
+    """What the loop reads and does not make; it takes room only if it is an invariant."""
+
+    name: str
+    tile: Tile
+    invariant: bool
+
+
+@dataclass(eq=False)
+class Variable:
+    """What iterations hand on.
+
+    Attributes
+    ----------
+    name, tile : str, Tile
+        As declared.
+    distance : int
+        After how many iterations its value is read.
+    location : str
+        Where it was declared.
+    value : Value or None
+        What it was assigned last.
+    """
+
+    name: str
+    tile: Tile
+    distance: int
+    location: str
+    value: Value | None = None
+
+
+@dataclass(eq=False)
+class Node:
+    """An operation under construction.
+
+    Attributes
+    ----------
+    kind, location, warps, elementwise, attributes, cost
+        As in `twill.artifacts.loop.Operation`.
+    operands : list of Value
+        What it reads, in order.
+    tile : Tile or None
+        Its result, without the elements per thread that follow from its operands.
+    name : str or None
+        The name that it was given.
+    in_place : int or None
+        The operand that it updates where it lies.
+    axis : int or None
+        The dimension along which it reduces.
+    read : bool
+        Whether an operation reads it already.
+    """
+
+    kind: str
+    location: str
+    warps: int
+    operands: list[Value]
+    tile: Tile | None
+    elementwise: bool = False
+    attributes: dict[str, str | bool | int | float] = field(default_factory=dict)
+    cost: Cost | None = None
+    name: str | None = None
+    in_place: int | None = None
+    axis: int | None = None
+    read: bool = False
+
+
+@dataclass(eq=False)
+class Order:
+    """A dependence that the user wrote."""
+
+    first: Node
+    then: Node
+    distance: int
+    kind: DependenceKind
+    delay: int | None
+    blocking: bool | None
+    location: str
+
+
+class Value:
+    """A typed tile: an operation's result, an earlier iteration's, or one from outside the loop.
+
+    ``+ - *`` are element-wise and ``@`` is a matrix product. Tiles of different ranks go together
+    after ``x[:, None]``, as in NumPy; numbers and scalars go with everything.
+
+    Attributes
+    ----------
+    loop : LoopBuilder
+        The loop that it belongs to.
+    source : Node, Variable or Outside
+        What makes it; a variable stands for its value of an earlier iteration.
+    views : tuple of str
+        Free operations between the source and this value.
+    accumulated_at : str
+        Where it was accumulated into another value, after which it no longer exists.
+    """
+
+    def __init__(
+        self,
+        loop: Recorder,
+        tile: Tile | None,
+        source: Node | Variable | Outside,
+        views: tuple[str, ...] = (),
+    ) -> None:
+        self.loop = loop
+        self.source = source
+        self.views = views
+        self.accumulated_at = ""
+        self._tile = tile
+
+    @property
+    def tile(self) -> Tile:
+        """Shape, element type and memory.
+
+        Raises
+        ------
+        InputError
+            If it stands for an operation without a result, for example a store.
+        """
+        if self._tile is None:
+            kind = self.source.kind if isinstance(self.source, Node) else "operation"
+            raise self.loop.error(f"a {kind} has no result to read")
+        return self._tile
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements along each dimension."""
+        return self.tile.shape
+
+    @property
+    def dtype(self) -> ElementType:
+        """Element type."""
+        return self.tile.dtype
+
+    @property
+    def memory(self) -> MemoryName:
+        """Where it lives."""
+        return self.tile.memory
+
+    @property
+    def T(self) -> Value:  # noqa: N802 - NumPy's name
+        """The transposed view of a matrix in memory; it costs nothing.
+
+        Raises
+        ------
+        InputError
+            If it is in registers, where transposing is work, or no matrix.
+        """
+        if self.memory == "registers" or len(self.shape) != 2:
+            raise self.loop.error(f"only a matrix in memory has a view T, not {describe(self)}")
+        return self._view("transpose", self.shape[::-1], self.dtype)
+
+    def __getitem__(self, key: tuple[slice | None, ...]) -> Value:
+        """Insert dimensions of one element: ``x[:, None]``, ``x[None, :]``."""
+        keys = key if isinstance(key, tuple) else (key,)
+        kept = sum(k == slice(None) for k in keys)
+        if kept != len(self.shape) or kept + sum(k is None for k in keys) != len(keys):
+            raise self.loop.error(
+                f"an index is made of None and one : for each dimension of {describe(self)}"
+            )
+        extents = iter(self.shape)
+        shape = tuple(1 if k is None else next(extents) for k in keys)
+        return self._view("expand_dims", shape, self.dtype)
+
+    def free_cast(self, dtype: ElementType) -> Value:
+        """Return the tile as if it had another element type, at no cost.
+
+        For abstract machines: the paper's example leaves the conversion of P out.
+
+        Parameters
+        ----------
+        dtype : str
+            The element type.
+        """
+        return self._view("cast", self.shape, dtype)
+
+    def cast(self, dtype: ElementType) -> Value:
+        """Convert to another element type (see `Recorder.cast`)."""
+        return self.loop.cast(self, dtype)
+
+    def max(self, axis: int) -> Value:
+        """Return the largest elements along a dimension (see `Recorder.reduce`)."""
+        return self.loop.reduce(self, "max", axis)
+
+    def sum(self, axis: int) -> Value:
+        """Return the sums along a dimension (see `Recorder.reduce`)."""
+        return self.loop.reduce(self, "add", axis)
+
+    def named(self, name: str) -> Self:
+        """Name the operation that makes this value, and return the value.
+
+        Parameters
+        ----------
+        name : str
+            Unique in the loop.
+
+        Raises
+        ------
+        InputError
+            If another operation has the name, or no operation of this loop makes the value.
+        """
+        self.loop.give_name(self, name)
+        return self
+
+    def __add__(self, other: Value | float) -> Value:
+        return self.loop.elementwise("add", self, other)
+
+    def __radd__(self, other: float) -> Value:
+        return self.loop.elementwise("add", other, self)
+
+    def __sub__(self, other: Value | float) -> Value:
+        return self.loop.elementwise("sub", self, other)
+
+    def __rsub__(self, other: float) -> Value:
+        return self.loop.elementwise("sub", other, self)
+
+    def __mul__(self, other: Value | float) -> Value:
+        return self.loop.elementwise("mul", self, other)
+
+    def __rmul__(self, other: float) -> Value:
+        return self.loop.elementwise("mul", other, self)
+
+    def __matmul__(self, other: Value) -> Value:
+        return self.loop.mma(self, other)
+
+    def _view(self, kind: str, shape: tuple[int, ...], dtype: ElementType) -> Value:
+        seen = self.loop.reading(self)
+        tile = self.loop.tile(shape, dtype, self.memory)
+        return Value(self.loop, tile, seen.source, (*seen.views, kind))
+
+
+class Carried(Value):
+    """A variable of the loop: until it is assigned, its value of an earlier iteration.
+
+    `assign`, ``+=``, ``-=`` and ``*=`` give it a new value, and ``x += a @ b`` is a product that
+    accumulates in place. What it holds at the end of the body is what a later iteration begins
+    with.
+    """
+
+    def __init__(self, loop: Recorder, variable: Variable) -> None:
+        super().__init__(loop, variable.tile, variable)
+        self.variable = variable
+
+    @property
+    def previous(self) -> Value:
+        """The value of the earlier iteration, also after an assignment."""
+        return Value(self.loop, self.variable.tile, self.variable)
+
+    def assign(self, value: Value) -> None:
+        """Give the variable a new value.
+
+        Parameters
+        ----------
+        value : Value
+            A tile of the declared shape, element type and memory.
+
+        Raises
+        ------
+        InputError
+            If the tile is another one.
+        """
+        self.loop.assign(self, value)
+
+    def __iadd__(self, other: Value | float) -> Self:
+        self.assign(self.loop.accumulate(self, other))
+        return self
+
+    def __isub__(self, other: Value | float) -> Self:
+        self.assign(self - other)
+        return self
+
+    def __imul__(self, other: Value | float) -> Self:
+        self.assign(self * other)
+        return self
+
+
+def describe(value: Value) -> str:
+    """Return a value's type as people write it, for example ``64 x 128 f32 in registers``.
+
+    Parameters
+    ----------
+    value : Value
+        The value.
+    """
+    shape = " x ".join(map(str, value.shape)) or "scalar"
+    return f"{shape} {value.dtype} in {value.memory}"

@@ -1,0 +1,173 @@
+"""The format ``ddg-0.1``: what is read of it, checked.
+
+A fork of Triton writes such files: the operations of a kernel, and for each loop a dependence graph
+whose nodes have costs. Keys that scheduling does not need are ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
+
+from twill.artifacts.base import Artifact, Part, refuse
+from twill.artifacts.loop import Dependence, Name, zero_distance_cycle
+from twill.errors import short
+
+_VERSION = re.compile(rb'"schema_version"\s*:\s*"ddg-')
+MOST_NODES, MOST_EDGES = 2_000, 20_000
+LENIENT = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
+
+Cycles = Annotated[int, Field(ge=0, le=1 << 40)]
+Number = Annotated[int, Field(ge=0, le=1 << 40)]
+Kind = Annotated[str, Field(min_length=1, max_length=100)]
+Pipeline = Literal["TMA", "TC", "CUDA", "SFU", "NONE"]
+
+
+def is_ddg(data: bytes) -> bool:
+    """Return whether a JSON document says that it is a dependence graph of this family.
+
+    Parameters
+    ----------
+    data : bytes
+        The document.
+    """
+    return _VERSION.search(data) is not None
+
+
+class _Lenient(Part):
+    model_config = LENIENT
+
+
+class IterationArgument(_Lenient):
+    """A value that a loop carries, by its position."""
+
+    loop: NonNegativeInt
+    idx: NonNegativeInt
+
+
+class Operand(_Lenient):
+    """What an operation reads: an operation's result, a constant, what a loop carries, ..."""
+
+    op: str | None = None
+    result: NonNegativeInt = 0
+    iter_arg: IterationArgument | None = None
+    const: int | float | bool | str | None = None
+
+
+class Op(_Lenient):
+    """An operation of the kernel."""
+
+    kind: Kind
+    scope: str = "function"
+    operands: tuple[Operand, ...] = ()
+    result_types: tuple[str, ...] = ()
+
+
+class Node(_Lenient):
+    """An operation of a loop with its costs, in cycles."""
+
+    id: Number
+    op_ref: str
+    op_kind: Kind
+    pipeline: Pipeline
+    latency: Cycles
+    self_latency: Cycles
+    occupancy: Cycles
+    min_warps: PositiveInt
+    is_super_node: bool = False
+
+
+class Edge(_Lenient):
+    """`dst` issues at least `latency` cycles after `src` of `distance` iterations before."""
+
+    src: Number
+    dst: Number
+    kind: Literal["data", "loop_carried"]
+    distance: Number
+    latency: Cycles
+
+
+class Graph(_Lenient):
+    """The dependence graph of a loop."""
+
+    nodes: Annotated[tuple[Node, ...], Field(max_length=MOST_NODES)]
+    edges: Annotated[tuple[Edge, ...], Field(max_length=MOST_EDGES)] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        seen: set[int] = set()
+        for index, node in enumerate(self.nodes):
+            if node.id in seen:
+                raise refuse(f"nodes[{index}].id", f"a second node {node.id}")
+            seen.add(node.id)
+            if node.pipeline == "NONE" and node.occupancy:
+                raise refuse(
+                    f"nodes[{index}].occupancy",
+                    f"a node of pipeline NONE occupies nothing (got {node.occupancy})",
+                )
+        for index, edge in enumerate(self.edges):
+            for end in ("src", "dst"):
+                if getattr(edge, end) not in seen:
+                    raise refuse(f"edges[{index}].{end}", f"no node {getattr(edge, end)}")
+        self._check_cycles()
+        return self
+
+    def _check_cycles(self) -> None:
+        cycle = zero_distance_cycle(
+            Dependence(producer=str(e.src), consumer=str(e.dst), distance=e.distance)
+            for e in self.edges
+        )
+        if cycle:
+            raise refuse("edges", "a cycle of distance 0 can never execute: " + " -> ".join(cycle))
+
+
+class LoopEntry(_Lenient):
+    """A loop of the kernel."""
+
+    loop_id: Number
+    is_outer: bool = False
+    ddg: Graph
+
+
+class Kernel(_Lenient):
+    """The kernel."""
+
+    name: Name
+
+
+class DependenceGraphs(Artifact):
+    """A whole file."""
+
+    model_config = LENIENT
+
+    schema_version: Literal["ddg-0.1"]
+    kernel: Kernel
+    ops: dict[Name, Op]
+    loops: tuple[LoopEntry, ...]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name, op in self.ops.items():
+            for position, operand in enumerate(op.operands):
+                made = self.ops.get(operand.op) if operand.op is not None else None
+                if operand.op is not None and made is None:
+                    raise refuse(
+                        f"ops.{name}.operands[{position}].op",
+                        f"no operation {short(operand.op)}",
+                    )
+                if made is not None and operand.result >= len(made.result_types):
+                    raise refuse(
+                        f"ops.{name}.operands[{position}].result",
+                        f"{short(operand.op)} has {len(made.result_types)} results "
+                        f"(got {operand.result})",
+                    )
+        for index, loop in enumerate(self.loops):
+            for position, node in enumerate(loop.ddg.nodes):
+                if node.op_ref not in self.ops:
+                    raise refuse(
+                        f"loops[{index}].ddg.nodes[{position}].op_ref",
+                        f"no operation {short(node.op_ref)}",
+                    )
+        return self
