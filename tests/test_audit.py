@@ -74,7 +74,8 @@ def extra(kind: str = '"store"', step: str = "", more: str = "") -> str:
          "[[rules]] entry to this file")),
         ("missing_rules", 'kind = ["mma"]', 'kind = ["mma"]\nwhen = "color == 1"',
          "rules[0].when",
-         "packaged loop paper_example: nothing named 'color' in 'color == 1' (and 1 more like it)"),
+         ("packaged loop paper_example: nothing named 'color' for operation 'S' in 'color == 1' "
+          "(and 1 more like it)")),
         ("shadowed_rules", RULE, RULE.replace("exp2", "mma"), "rules[1]",
          "never applies to kind 'mma': rules[0] takes all of it before"),
         ("shadowed_rules", '"add", "sub"', '"add", "exp2", "sub"', "rules[2]",

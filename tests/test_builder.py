@@ -309,7 +309,9 @@ MISTAKES: list[tuple[Callable[[Builder], object], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("mistake", "message"), MISTAKES, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("mistake", "message"), MISTAKES, ids=[message[:40] for _, message in MISTAKES]
+)
 def test_mistakes_are_named_with_their_line(
     mistake: Callable[[Builder], object], message: str
 ) -> None:

@@ -26,12 +26,19 @@ class Bounds:
         RecMII, 0 without recurrences.
     recurrence_cycle : tuple of str
         Operations of the recurrence that sets it.
+    issue : int
+        The longest time that warps take to issue one asynchronous operation: they are in order,
+        so that its next instance follows only then.
+    issue_operation : str
+        That operation.
     """
 
     by_unit: dict[str, int]
     resource_unit: str
     recurrence: int
     recurrence_cycle: tuple[str, ...]
+    issue: int = 0
+    issue_operation: str = ""
 
     @property
     def resource(self) -> int:
@@ -40,8 +47,8 @@ class Bounds:
 
     @property
     def interval(self) -> int:
-        """The larger of both, at least 1."""
-        return max(self.resource, self.recurrence, 1)
+        """The largest of them, at least 1."""
+        return max(self.resource, self.recurrence, self.issue, 1)
 
 
 def bounds(problem: Problem) -> Bounds:
@@ -55,7 +62,11 @@ def bounds(problem: Problem) -> Bounds:
     by_unit = {unit: resource_bound(problem, unit) for unit in problem.capacities}
     unit = max(by_unit, key=lambda name: by_unit[name])
     recurrence, cycle = recurrence_bound(problem)
-    return Bounds(by_unit, unit, recurrence, cycle)
+    in_order = [o for o in problem.operations if o.asynchronous and problem.rules == "issue"]
+    longest = max(in_order, key=lambda o: o.issue, default=None)
+    if longest is None:
+        return Bounds(by_unit, unit, recurrence, cycle)
+    return Bounds(by_unit, unit, recurrence, cycle, longest.issue, longest.name)
 
 
 def resource_bound(problem: Problem, unit: str) -> int:
@@ -82,9 +93,6 @@ def resource_bound(problem: Problem, unit: str) -> int:
 def recurrence_bound(problem: Problem) -> tuple[int, tuple[str, ...]]:
     """Return RecMII and the operations of the recurrence that sets it.
 
-    Warps are in order, so that an operation is also a recurrence of its own: its next instance
-    follows once it is issued.
-
     Parameters
     ----------
     problem : Problem
@@ -94,8 +102,6 @@ def recurrence_bound(problem: Problem) -> tuple[int, tuple[str, ...]]:
         (e.producer, e.consumer, problem.least_delay(i), e.distance)
         for i, e in enumerate(problem.edges)
     ]
-    if problem.rules == "issue":
-        arcs += [(o.index, o.index, o.issue, 1) for o in problem.operations if o.asynchronous]
     size = len(problem.operations)
     low, high = 0, sum(delay for _, _, delay, _ in arcs) + 1
     cycle: list[int] = []

@@ -303,6 +303,11 @@ class _Search:
             return LowerBound(
                 value=first, reason="no modulo schedule", solver="CBC", most_stages=most
             )
+        lower = self.lower
+        if lower.issue > max(lower.resource, lower.recurrence):
+            return LowerBound(
+                value=first, reason="issue", cycle=(lower.issue_operation,), most_stages=most
+            )
         if self.lower.resource >= self.lower.recurrence:
             return LowerBound(
                 value=first, reason="ResMII", unit=self.lower.resource_unit, most_stages=most

@@ -122,6 +122,8 @@ def why(bound: LowerBound) -> str:
     within = f"with at most {bound.most_stages} stages"
     if bound.reason == "ResMII":
         return f"unit {bound.unit} is busy for all {bound.value} of an iteration's interval"
+    if bound.reason == "issue":
+        return f"issuing {bound.cycle[0]} takes its warps {bound.value} of an interval"
     if bound.reason == "RecMII":
         return f"the recurrence {' -> '.join((*bound.cycle, bound.cycle[0]))} takes {bound.value}"
     if bound.reason == "no modulo schedule":

@@ -583,6 +583,11 @@ class _Case:
             busy = max(-(-work // capacity) if capacity else 0, exclusive, alone)
             if busy != bound.value:
                 yield f"the proof says unit {bound.unit} is busy {bound.value}, it is busy {busy}"
+        if bound.reason == "issue":
+            issues = {o.name: o.issue for o in self.problem.operations if o.asynchronous}
+            actual = max((issues.get(name, 0) for name in bound.cycle), default=0)
+            if actual != bound.value:
+                yield f"the proof says issuing takes {bound.value}, it takes {actual}"
         if bound.reason == "RecMII":
             yield from self._recurrence(bound.cycle, bound.value)
         for level in proof.levels:
@@ -591,10 +596,6 @@ class _Case:
                 yield f"the proof says {level.level} {level.value}, the schedule has {actual}"
 
     def _recurrence(self, cycle: tuple[str, ...], claimed: int) -> Iterator[str]:
-        if len(cycle) == 1 and self.problem.rules == "issue":
-            alone = self.problem.operations[self.problem.index[cycle[0]]]
-            if alone.asynchronous and alone.issue == claimed:
-                return
         delay = distance = 0
         for producer, consumer in zip(cycle, (*cycle[1:], *cycle[:1]), strict=True):
             links = [

@@ -217,7 +217,7 @@ class Machine(Artifact):
     constants : dict
         Named numbers for the rules.
     rules : tuple of Rule
-        Costs by kind of operation.
+        Costs by kind of operation; none on a machine whose operations bring their own.
     """
 
     schema_name: Literal["twill.machine"] = Field("twill.machine", alias="schema")
@@ -239,7 +239,7 @@ class Machine(Artifact):
     transfer: Transfer
     sources: Annotated[dict[str, Text], Field(min_length=1)]
     constants: dict[str, Quantity] = {}
-    rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
+    rules: tuple[Rule, ...] = ()
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -293,11 +293,12 @@ class LowerBound(Part):
     value : int
         The least interval, in units of the schedule's time.
     reason : str
-        ``ResMII``, ``RecMII``, ``no modulo schedule``, ``no joint schedule`` or ``not proved``.
+        ``ResMII``, ``RecMII``, ``issue`` (of one operation), ``no modulo schedule``, ``no joint
+        schedule`` or ``not proved``.
     unit : str, optional
         For ResMII, the unit that is always busy.
     cycle : tuple of str
-        For RecMII, the operations of the recurrence.
+        For RecMII, the operations of the recurrence; for issue, the operation.
     solver : str, optional
         Who refuted `value` - 1.
     families : tuple of str
@@ -307,7 +308,9 @@ class LowerBound(Part):
     """
 
     value: NonNegativeInt
-    reason: Literal["ResMII", "RecMII", "no modulo schedule", "no joint schedule", "not proved"]
+    reason: Literal[
+        "ResMII", "RecMII", "issue", "no modulo schedule", "no joint schedule", "not proved"
+    ]
     unit: str | None = None
     cycle: tuple[str, ...] = ()
     solver: str | None = None

@@ -105,7 +105,9 @@ def _literal(expression: str) -> object:
 
 
 def unused_units(subject: Subject) -> Iterator[Finding]:
-    """Every unit is used by a rule, or counts issue slots."""
+    """Every unit is used by a rule, or counts issue slots, where there are rules."""
+    if not subject.machine.rules:
+        return
     used = {step.unit for rule in subject.machine.rules for step in rule.steps}
     for name in subject.own_names("units"):
         if name not in used and name != subject.machine.issue_unit:

@@ -14,6 +14,7 @@ from twill.artifacts.loop import (
     Loop,
     Operation,
     Origin,
+    Read,
     Tile,
     zero_distance_cycle,
 )
@@ -236,6 +237,7 @@ class _Finishing:
                         consumer=key[1],
                         distance=distance,
                         operand=operand,
+                        axes=_unless_alike(value.axes),
                         in_place=in_place,
                     ),
                 )
@@ -270,6 +272,16 @@ class _Finishing:
                     for node in self.builder.nodes
                     if any(value.source is outside for value in node.operands)
                 ),
+                reads=tuple(
+                    Read(
+                        operation=self.names[node],
+                        operand=operand,
+                        axes=_unless_alike(value.axes),
+                    )
+                    for node in self.builder.nodes
+                    for operand, value in enumerate(node.operands)
+                    if value.source is outside
+                ),
             )
             for outside in self.builder.outside
             if outside.invariant
@@ -299,6 +311,10 @@ def _spread_tile(tile: Tile | None, spread: Spread | None, warps: int) -> Tile |
         if held == tile.per_thread(warps)
         else tile.model_copy(update={"elements_per_thread": held})
     )
+
+
+def _unless_alike(axes: tuple[int, ...]) -> tuple[int, ...] | None:
+    return None if axes == tuple(range(len(axes))) else axes
 
 
 def _unused(base: str, taken: set[str]) -> str:

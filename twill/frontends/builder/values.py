@@ -106,6 +106,8 @@ class Value:
         What makes it; a variable stands for its value of an earlier iteration.
     views : tuple of str
         Free operations between the source and this value.
+    axes : tuple of int
+        Along which of its dimensions each dimension of the source lies.
     accumulated_at : str
         Where it was accumulated into another value, after which it no longer exists.
     """
@@ -116,10 +118,12 @@ class Value:
         tile: Tile | None,
         source: Node | Variable | Outside,
         views: tuple[str, ...] = (),
+        axes: tuple[int, ...] | None = None,
     ) -> None:
         self.loop = loop
         self.source = source
         self.views = views
+        self.axes = tuple(range(len(tile.shape) if tile else 0)) if axes is None else axes
         self.accumulated_at = ""
         self._tile = tile
 
@@ -163,7 +167,7 @@ class Value:
         """
         if self.memory == "registers" or len(self.shape) != 2:
             raise self.loop.error(f"only a matrix in memory has a view T, not {describe(self)}")
-        return self._view("transpose", self.shape[::-1], self.dtype)
+        return self._view("transpose", self.shape[::-1], self.dtype, (1, 0))
 
     def __getitem__(self, key: tuple[slice | None, ...]) -> Value:
         """Insert dimensions of one element: ``x[:, None]``, ``x[None, :]``."""
@@ -175,7 +179,8 @@ class Value:
             )
         extents = iter(self.shape)
         shape = tuple(1 if k is None else next(extents) for k in keys)
-        return self._view("expand_dims", shape, self.dtype)
+        places = tuple(place for place, k in enumerate(keys) if k is not None)
+        return self._view("expand_dims", shape, self.dtype, places)
 
     def free_cast(self, dtype: ElementType) -> Value:
         """Return the tile as if it had another element type, at no cost.
@@ -187,7 +192,7 @@ class Value:
         dtype : str
             The element type.
         """
-        return self._view("cast", self.shape, dtype)
+        return self._view("cast", self.shape, dtype, tuple(range(len(self.shape))))
 
     def cast(self, dtype: ElementType) -> Value:
         """Convert to another element type (see `Recorder.cast`)."""
@@ -238,10 +243,13 @@ class Value:
     def __matmul__(self, other: Value) -> Value:
         return self.loop.mma(self, other)
 
-    def _view(self, kind: str, shape: tuple[int, ...], dtype: ElementType) -> Value:
+    def _view(
+        self, kind: str, shape: tuple[int, ...], dtype: ElementType, places: tuple[int, ...]
+    ) -> Value:
         seen = self.loop.reading(self)
         tile = self.loop.tile(shape, dtype, self.memory)
-        return Value(self.loop, tile, seen.source, (*seen.views, kind))
+        axes = tuple(places[axis] for axis in seen.axes)
+        return Value(self.loop, tile, seen.source, (*seen.views, kind), axes)
 
 
 class Carried(Value):

@@ -41,7 +41,6 @@ ALLOCATIONS = ("ttg.local_alloc", "ttng.tmem_alloc")
 MOST_PIECES = 64
 """Instructions that a synchronous operation counts as, between which its unit may change hands."""
 ACCUMULATOR, USE_ACCUMULATOR = 2, 4
-KINDS = {"ttng.tc_gen5_mma": "mma", "ttng.tc_gen5_mma_scaled": "mma", "tt.dot": "mma"}
 
 
 def load_ddg(file: str, *, loop: int | None = None, name: str | None = None) -> Loop:
@@ -301,11 +300,7 @@ class _Extraction:
 def _kind(node: Node) -> str:
     from twill.frontends.ttgir.kinds import KINDS as TRITON_KINDS
 
-    return (
-        KINDS.get(node.op_kind)
-        or TRITON_KINDS.get(node.op_kind)
-        or node.op_kind.removeprefix("ttng.")
-    )
+    return TRITON_KINDS.get(node.op_kind) or node.op_kind.removeprefix("ttng.")
 
 
 def _is_load(node: Node) -> bool:

@@ -45,7 +45,8 @@ class Flow:
     Attributes
     ----------
     axes : tuple of int or None
-        Dimension of the operand along which each dimension of the producer's result lies.
+        Dimension of the operand along which each dimension of the producer's result lies; None
+        where views mixed all of them.
     address : bool
         Whether the value is used as an address only.
     """
@@ -154,6 +155,22 @@ class Draft:
             free, number = f"{name}{number}", number + 1
         return free
 
+    @staticmethod
+    def axes_of(axes: Axes | None, made: Tile | None) -> Axes | None:
+        """Return axes as the artifact has them: none where tiles are laid out alike.
+
+        Parameters
+        ----------
+        axes : tuple of int or None
+            As traced; None where views mixed all dimensions.
+        made : Tile or None
+            What is read.
+        """
+        rank = len(made.shape) if made is not None else 0
+        if axes is None:
+            return (None,) * rank or None
+        return None if axes == tuple(range(rank)) else axes
+
     def operations(self) -> tuple[Operation, ...]:
         """Return the operations in program order."""
         return tuple(
@@ -185,7 +202,9 @@ class Draft:
                 distance=flow.distance,
                 kind=flow.kind,
                 operand=flow.operand,
-                axes=flow.axes,
+                axes=None
+                if flow.operand is None
+                else self.axes_of(flow.axes, self.nodes[flow.producer].result),
                 in_place=flow.in_place,
             )
             for flow in sorted(flows, key=lambda f: (f.producer, f.consumer, f.distance, f.kind))

@@ -384,7 +384,11 @@ class _Extraction:
                 tile=tile,
                 used_by=tuple(sorted({draft.nodes[o.consumer].name for o in reads})),
                 reads=tuple(
-                    Read(operation=draft.nodes[o.consumer].name, operand=o.operand, axes=o.axes)
+                    Read(
+                        operation=draft.nodes[o.consumer].name,
+                        operand=o.operand,
+                        axes=draft.axes_of(o.axes, tile),
+                    )
                     for o in sorted(reads, key=lambda o: (o.consumer, o.operand))
                 ),
             )
