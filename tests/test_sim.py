@@ -134,19 +134,6 @@ def test_attention_beats_both_naive_loops(
     assert written > 4 * (512 + 47) + 2 * 512
 
 
-def test_without_turns_the_groups_fall_into_step(attention_schedule: twill.Schedule) -> None:
-    def drop_turns(data: Data) -> None:
-        for program in data["programs"]:
-            program["body"] = [
-                i for i in program["body"] if not i.get("barrier", "").endswith(".issued")
-            ]
-
-    result = twill.sim.run(changed(attention_schedule, drop_turns))
-    assert result.measured_interval_cycles is not None
-    assert result.measured_interval_cycles > 1.2 * 2048
-    assert result.achieved is False
-
-
 def test_an_operation_issued_in_parts_signals_with_its_last() -> None:
     # One command, which rounds into the first part; the signal is named by the last.
     machine = small_machine({"TC": 1, "ALU": 1}, groups=((4, 2),), smem=4096)

@@ -199,3 +199,22 @@ def test_a_recurrence_claimed_too_long_is_noticed() -> None:
     assert twill.verify(schedule).valid
     messages = broken(schedule, lambda d: d["proof"]["bound"].update(value=3))
     assert messages == ["proof: the proof says the recurrence takes 3, it takes 4"]
+
+
+def test_programs_arrive_as_often_as_barriers_take(attention_schedule: twill.Schedule) -> None:
+    def more(data: Data) -> None:
+        next(b for b in data["barriers"] if b["name"] == "k.full")["arrivals"] = 7
+
+    assert broken(attention_schedule, more) == [
+        "programs: barrier k.full takes 7 arrivals and gets 1"
+    ]
+
+
+def test_programs_issue_what_is_placed_when_it_is(attention_schedule: twill.Schedule) -> None:
+    def later(data: Data) -> None:
+        issues = [i for p in data["programs"] for i in p["body"] if i.get("operation") == "s0"]
+        issues[0]["stage"] += 4
+
+    assert "programs: group compute0 issues some operations 4 iterations from where" in str(
+        broken(attention_schedule, later)
+    )

@@ -8,7 +8,7 @@ where it falls and interrupts what runs beside it. In one slot asynchronous oper
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from twill.artifacts.schedule import (
@@ -303,6 +303,26 @@ class _GroupProgram:
     # -- events -------------------------------------------------------------------------------
 
     def _events(self) -> list[_Event]:
+        """Return what the group does for others, none of it while it issues to a unit.
+
+        A wait in the middle of an asynchronous operation's issue would let its unit run dry.
+        """
+        return [replace(event, time=self._after_issue(event.time)) for event in self._planned()]
+
+    def _after_issue(self, time: int) -> int:
+        """Return the first moment from `time` on that is not inside an asynchronous issue."""
+        for _ in self.members:
+            ahead = [
+                self.problem.operations[v].issue - (time - self.pipeline.start[v]) % self.interval
+                for v in self.members
+                if self.problem.operations[v].asynchronous and self._covers(v, time)
+            ]
+            if not ahead:
+                break
+            time += max(ahead)
+        return time
+
+    def _planned(self) -> list[_Event]:
         events = [
             _Event(release.time, 1, "release", release.value, release)
             for release in self.signals.releases

@@ -220,8 +220,8 @@ class Signals:
     def turns(self) -> tuple[Request, ...]:
         """Waits that keep operations of different groups on one in-order unit in static order.
 
-        Such a unit takes work in the order of its arrival, and groups drift: without turns they
-        fall into step and leave the unit idle together (FlashAttention-3's ping-pong barriers).
+        Such a unit takes work in the order of its arrival, and groups drift; FlashAttention-3's
+        ping-pong barriers keep them in turn.
         """
         found = []
         for unit in {o.in_order_unit for o in self.problem.operations} - {None}:

@@ -1,7 +1,9 @@
 """The judge of schedules: every rule of docs/model.md checked from its definition.
 
-Shares no code with the encoders and imports no solver. It walks over slots and instances instead of
-reasoning about differences, so that a mistake in one is unlikely to hide in the other.
+Shares no code with the encoders and imports no solver; both read the integers of `twill.problem`.
+It walks over slots and instances instead of reasoning about differences, so that a mistake in one
+is unlikely to hide in the other. What the waits of a program guarantee it does not judge: the
+simulator does, by executing them.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from twill.artifacts.schedule import Group, Schedule, Storage
+from twill.artifacts.schedule import Arrive, Group, Schedule, Storage, Wait
 from twill.problem import Edge, Problem, ProblemOperation, build_problem
 
 MOST_REPORTED = 20
@@ -102,7 +104,10 @@ class _Case:
         }
 
     def programs(self) -> Iterator[str]:
-        """Every operation is issued once and whole, by the program of its own group."""
+        """Every operation is issued once and whole, by its own group, as early as it is placed.
+
+        Every barrier that is waited for gets as many arrivals a phase as it takes.
+        """
         if not self.schedule.programs:
             return
         issued: dict[str, list[tuple[int, int]]] = {}
@@ -113,6 +118,11 @@ class _Case:
                         f"{part.operation} is on group {self.place[part.operation]} and is issued "
                         f"by {program.group}"
                     )
+                if part.of not in (
+                    None,
+                    self.problem.operations[self.problem.index[part.operation]].issue,
+                ):
+                    yield f"a part of {part.operation} is of {part.of} cycles of issue"
                 span = (part.begin or 0, part.end or 0) if part.of else (0, 0)
                 issued.setdefault(part.operation, []).append(span)
         for operation in self.problem.operations:
@@ -126,6 +136,38 @@ class _Case:
             )
             if not (whole or joined):
                 yield f"{operation.name} is issued in parts {spans} of {operation.issue}"
+        yield from self._stages()
+        yield from self._arrivals()
+
+    def _stages(self) -> Iterator[str]:
+        """Within a program iterations are as far apart as the placements say."""
+        for program in self.schedule.programs:
+            rounds = {
+                (self.start[part.operation] + (part.begin or 0)) // self.interval - part.stage
+                for part in program.issues
+            }
+            if rounds and max(rounds) - min(rounds) > 1:
+                yield (
+                    f"group {program.group} issues some operations {max(rounds) - min(rounds)} "
+                    "iterations from where they are placed"
+                )
+
+    def _arrivals(self) -> Iterator[str]:
+        found: dict[str, int] = {}
+        waited: set[str] = set()
+        for program in self.schedule.programs:
+            for instruction in program.body:
+                if isinstance(instruction, Arrive):
+                    found[instruction.barrier] = found.get(instruction.barrier, 0) + 1
+                elif isinstance(instruction, Wait):
+                    waited.add(instruction.barrier)
+            for part in program.issues:
+                for barrier in part.signals:
+                    found[barrier] = found.get(barrier, 0) + 1
+        for entry in self.schedule.barriers:
+            actual = found.get(entry.name, 0)
+            if entry.name in waited and actual != entry.arrivals:
+                yield f"barrier {entry.name} takes {entry.arrivals} arrivals and gets {actual}"
 
     def completeness(self) -> Iterator[Violation]:
         """Interval, length and every issue time are given."""
@@ -585,9 +627,9 @@ class _Case:
                 yield f"the proof says unit {bound.unit} is busy {bound.value}, it is busy {busy}"
         if bound.reason == "issue":
             issues = {o.name: o.issue for o in self.problem.operations if o.asynchronous}
-            actual = max((issues.get(name, 0) for name in bound.cycle), default=0)
-            if actual != bound.value:
-                yield f"the proof says issuing takes {bound.value}, it takes {actual}"
+            longest = max((issues.get(name, 0) for name in bound.cycle), default=0)
+            if longest != bound.value:
+                yield f"the proof says issuing takes {bound.value}, it takes {longest}"
         if bound.reason == "RecMII":
             yield from self._recurrence(bound.cycle, bound.value)
         for level in proof.levels:
