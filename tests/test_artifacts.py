@@ -26,7 +26,15 @@ def test_schedule_round_trip_keeps_every_byte(attention_schedule: twill.Schedule
 
 
 @pytest.mark.parametrize(
-    "name", ["paper_example", "hopper_h100", "hopper_h200", "blackwell_b200", "ddg"]
+    "name",
+    [
+        "paper_example",
+        "hopper_h100",
+        "hopper_h200",
+        "blackwell_b200",
+        "blackwell_b200_polynomial",
+        "ddg",
+    ],
 )
 def test_machine_round_trip_keeps_the_hash(name: str) -> None:
     machine = twill.Machine.named(name)

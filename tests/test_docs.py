@@ -15,8 +15,19 @@ from pathlib import Path
 import pytest
 
 import twill
+from twill.frontends.loops import packaged_loops
+from twill.problem import Problem, build_problem
 
 ROOT = Path(__file__).parents[1]
+# Cycles of one iteration on the tensor core, for exponentials and on the SMEM port (reads, stores,
+# reductions), by arithmetic from the tile sizes in FlashAttention-3's and -4's sources.
+PUBLISHED = {
+    "fa_fwd_hopper": (2048, 1024, 1280),
+    "fa_bwd_hopper": (2560, 512, 2688),
+    "fa_fwd_blackwell": (2048, 2048, 1536),
+    "attention_backward_blackwell": (2560, 1024, 3328),
+    "gemm_pointers_hopper": (512, 0, 384),
+}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -24,18 +35,68 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
-def test_the_readmes_commands(tmp_path: Path) -> None:
+def run_commands(page: Path, language: str, folder: Path) -> int:
+    """Run the commands of a page's blocks, as in a clone, and return how many there were."""
     ran = 0
-    for line in "\n".join(blocks(ROOT / "README.md", "sh")).splitlines():
+    for line in "\n".join(blocks(page, language)).splitlines():
         words = shlex.split(line, comments=True)
         if not words or words[0] in ("make", "pip"):
             continue
         program = [sys.executable, *(["-m"] if words[0] == "twill" else [])]
         command = program + (words if words[0] == "twill" else words[1:])
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (line, done.stderr)
         ran += 1
-    assert ran == 8
+    return ran
+
+
+def test_the_readmes_commands(tmp_path: Path) -> None:
+    assert run_commands(ROOT / "README.md", "sh", tmp_path) == 8
+
+
+def test_the_commands_from_kernel_to_schedule(tmp_path: Path) -> None:
+    (tmp_path / "traces").symlink_to(ROOT / "traces")
+    assert run_commands(ROOT / "docs" / "kernels.md", "sh", tmp_path) == 11
+
+
+@pytest.mark.triton
+def test_the_command_that_dumps_a_kernel(tmp_path: Path) -> None:
+    pytest.importorskip("triton")
+    (tmp_path / "traces").symlink_to(ROOT / "traces")
+    assert run_commands(ROOT / "docs" / "kernels.md", "triton", tmp_path) == 1
+    dumped = (tmp_path / "attention.mlir").read_text()
+    assert dumped == (ROOT / "traces" / "ttgir" / "attention_forward.sm90.mlir").read_text()
+
+
+def test_the_table_of_bounds() -> None:
+    """Columns: tensor core, exponentials of tiles, SMEM port; published ones beside ours."""
+    page = (ROOT / "docs" / "kernels.md").read_text()
+    rows = re.findall(r"^\| `(\w+)`, [^|]*\| (\d+) \| (\d*) ?\| (\d+) \|$", page, re.MULTILINE)
+    assert len(rows) == len(PUBLISHED)
+    for name, *shown in rows:
+        loop = twill.load_loop(name)
+        machine = twill.Machine.named(packaged_loops()[name].machine)
+        problem = build_problem(loop, machine)
+        tiles = {o.name for o in loop.operations if o.kind == "exp2" and len(o.result.shape) > 1}  # type: ignore[union-attr]
+        found = [
+            work(problem, "tc"),
+            sum(work(problem, "mufu", name) for name in tiles),
+            work(problem, "smem"),
+        ]
+        assert [int(text or 0) for text in shown] == found, name
+        tensor_core, exponentials, port = PUBLISHED[name]
+        assert found[:2] == [tensor_core, exponentials], name
+        assert abs(found[2] - port) <= 0.1 * port, name
+
+
+def work(problem: Problem, unit: str, name: str | None = None) -> int:
+    used = sum(
+        r.length * r.count
+        for o in problem.operations
+        for r in o.reservations
+        if r.unit == unit and name in (None, o.name)
+    )
+    return used // problem.capacities[unit]
 
 
 def test_the_readmes_python() -> None:

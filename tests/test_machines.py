@@ -9,7 +9,8 @@ import pytest
 import twill
 from twill.artifacts.loop import Operation, Tile
 from twill.artifacts.machine import packaged_machines
-from twill.costing import static_cost
+from twill.costing import StaticCost, static_cost, static_costs
+from twill.frontends.loops import packaged_loops
 
 
 def product(m: int, n: int, k: int, a: str = "smem", dtype: str = "f16") -> Operation:
@@ -22,7 +23,8 @@ def product(m: int, n: int, k: int, a: str = "smem", dtype: str = "f16") -> Oper
 
 
 def elementwise(kind: str, rows: int = 64, columns: int = 128, dtype: str = "f32") -> Operation:
-    source = Tile(shape=(rows, columns), dtype="f32", memory="registers")
+    made = dtype if dtype.startswith("i") else "f32"
+    source = Tile.model_validate({"shape": (rows, columns), "dtype": made, "memory": "registers"})
     result = Tile.model_validate({"shape": (rows, columns), "dtype": dtype, "memory": "registers"})
     return Operation(name="e", kind=kind, operands=(source,), result=result, elementwise=True)
 
@@ -39,7 +41,8 @@ def reduction(combine: str, lanes: int) -> Operation:
 
 def test_every_packaged_machine_loads_and_is_listed() -> None:
     assert packaged_machines() == [
-        "blackwell_b200", "ddg", "hopper_h100", "hopper_h200", "paper_example",
+        "blackwell_b200", "blackwell_b200_polynomial", "ddg", "hopper_h100", "hopper_h200",
+        "paper_example",
     ]  # fmt: skip
     for name in packaged_machines():
         assert twill.Machine.named(name).name == name
@@ -79,6 +82,16 @@ def test_tcgen05_interval_and_latency_are_the_measured_ones(
     assert abs(cost.latency - latency) <= interval - n // 2
 
 
+# The same with M = 64.
+@pytest.mark.parametrize(
+    ("n", "interval", "latency"),
+    [(64, 32, 152), (96, 48, 168), (128, 64, 184), (256, 128, 248)],
+)
+def test_tcgen05_of_64_rows(n: int, interval: int, latency: int) -> None:
+    cost = static_cost(product(64, n, 16), twill.Machine.named("blackwell_b200"))
+    assert (cost.occupancy, cost.latency) == (interval, latency)
+
+
 # Datasheet peaks at the data sheets' clocks: 989 and 2250 TFLOP/s dense fp16.
 @pytest.mark.parametrize(
     ("name", "m", "peak"), [("hopper_h100", 64, 989.4e12), ("blackwell_b200", 128, 2243e12)]
@@ -105,6 +118,65 @@ def test_a_reduction_is_charged_by_its_input(hopper: twill.Machine) -> None:
     # 8192 inputs at 64 a clock, then two rounds of shuffles and maxima for two rows.
     assert static_cost(reduction("max", 4), hopper).occupancy == 8192 // 64 + 4 * 2 + 4 * 4
     assert static_cost(reduction("max", 1), hopper).occupancy == 8192 // 64
+
+
+@pytest.mark.parametrize("name", ["hopper_h100", "blackwell_b200"])
+def test_a_reduction_across_warps_pays_for_a_barrier(name: str) -> None:
+    machine = twill.Machine.named(name)
+    within = reduction("add", 32)
+    across = within.model_copy(update={"attributes": {**within.attributes, "lane_warps": 2}})
+    inside, outside = static_cost(within, machine), static_cost(across, machine)
+    assert outside.occupancy >= inside.occupancy + 31
+    assert any(r.unit == "smem" for r in outside.reservations)
+
+
+def test_replicated_rows_are_read_from_smem_once_for_each_warp(hopper: twill.Machine) -> None:
+    # 128 elements go from one a thread to all in every thread: 32 vectors for each of four warps.
+    row = Tile(shape=(128,), dtype="f32", memory="registers", elements_per_thread=1)
+    spread = row.model_copy(update={"elements_per_thread": 128})
+    operation = Operation(name="c", kind="convert_layout", operands=(row,), result=spread)
+    port = next(r for r in static_cost(operation, hopper).reservations if r.unit == "smem")
+    assert (port.length, port.count) == (2 * (4 + 32 * 4), 64)
+
+
+def test_integers_are_not_costed_as_floats(hopper: twill.Machine) -> None:
+    assert static_cost(elementwise("add", dtype="i32"), hopper).occupancy == 2 * 64
+    assert static_cost(elementwise("add", dtype="f32"), hopper).occupancy == 74
+
+
+def test_a_part_of_the_exponentials_may_be_polynomials() -> None:
+    plain = static_cost(elementwise("exp2"), twill.Machine.named("blackwell_b200"))
+    shared = static_cost(elementwise("exp2"), twill.Machine.named("blackwell_b200_polynomial"))
+
+    def on(cost: StaticCost, unit: str) -> int:
+        return sum(r.length for r in cost.reservations if r.unit == unit)
+
+    # 64 elements a thread: 6 pairs are emulated, 52 remain for the multi-function unit.
+    assert (on(plain, "mufu"), on(plain, "fma")) == (8 * 64, 0)
+    assert (on(shared, "mufu"), on(shared, "fma"), on(shared, "alu")) == (8 * 52, 12 * 6, 12 * 6)
+
+
+def test_tensor_memory_is_updated_a_chunk_at_a_time() -> None:
+    accumulator = Tile(shape=(128, 128), dtype="f32", memory="tmem")
+    factor = Tile(shape=(128, 128), dtype="f32", memory="registers")
+    update = Operation(
+        name="o",
+        kind="tmem_update",
+        operands=(accumulator, factor),
+        result=accumulator,
+        attributes={"arithmetic": 1},
+    )
+    cost = static_cost(update, twill.Machine.named("blackwell_b200"))
+    assert cost.working_set == 32
+    # Wait for the first chunk, 64 KiB at 230 B/clk, 128 products a thread, 64 KiB at 400 B/clk.
+    assert cost.occupancy == 200 + 285 + 128 + 164
+
+
+@pytest.mark.parametrize("name", sorted(packaged_loops()))
+def test_every_packaged_loop_can_be_costed(name: str) -> None:
+    machine = twill.Machine.named(packaged_loops()[name].machine)
+    for cost in static_costs(twill.load_loop(name), machine).values():
+        assert cost.latency >= cost.occupancy > 0
 
 
 def test_issue_slots_are_counted_in_eighths(hopper: twill.Machine) -> None:
@@ -150,11 +222,11 @@ def test_bad_machine_files(old: str, new: str, message: str) -> None:
 def test_an_operation_without_a_rule_names_itself_its_place_and_the_file(
     hopper: twill.Machine,
 ) -> None:
-    operation = Operation(name="y", kind="sin", location="kernel.py:12:3")
+    operation = Operation(name="y", kind="atan", location="kernel.py:12:3")
     with pytest.raises(twill.InputError) as caught:
         hopper.cost(operation)
     assert str(caught.value) == (
-        "machines/hopper_h100.toml: rules: no cost rule for kind 'sin' (operation 'y' at "
+        "machines/hopper_h100.toml: rules: no cost rule for kind 'atan' (operation 'y' at "
         "kernel.py:12:3): add a [[rules]] entry to this file"
     )
 

@@ -99,13 +99,19 @@ def extract(
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="Write loop.json here.")
     ] = None,
+    whole_tiles: Annotated[
+        bool,
+        typer.Option(
+            "--whole-tiles", help="Keep tensor memory accesses apart from the arithmetic between."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Extract a loop from a TTGIR dump and say what was taken and what was folded away."""
     from twill.frontends.ttgir import load_ttgir
     from twill.views.extraction import extraction_data, print_extraction
 
-    found = load_ttgir(file, loop=loop)
+    found = load_ttgir(file, loop=loop, whole_tiles=whole_tiles)
     if output is not None:
         found.save(output)
     if as_json:
@@ -138,17 +144,13 @@ def dump(
     ] = None,
 ) -> None:
     """Compile a Triton kernel to TTGIR, without a GPU, and write the dump."""
-    import importlib
-
     from twill.artifacts.base import write_whole
+    from twill.frontends.triton_dump import dump_kernel
 
     name = kernel.rpartition(":")[2]
     if name in ("", kernel):
         raise InputError("the kernel must follow the file, as in file.py:kernel", file=kernel)
-    door = importlib.import_module("twill.frontends.triton_dump")
-    text: str = door.dump_kernel(
-        kernel, parse_settings(settings or []), architecture=sm, num_warps=warps
-    )
+    text = dump_kernel(kernel, parse_settings(settings or []), architecture=sm, num_warps=warps)
     target = output or f"{name}.sm{sm}.mlir"
     if target == "-":
         say(text.removesuffix("\n"))

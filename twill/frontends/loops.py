@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from twill.artifacts.base import read_bytes
 from twill.artifacts.loop import Loop
-from twill.errors import InputError
+from twill.errors import InputError, short
 from twill.frontends.ddg import is_ddg, load_ddg
 
 
@@ -25,12 +25,15 @@ class PackagedLoop:
         Its file inside the package ``twill.traces``.
     machine : str
         The packaged machine that it is meant for.
+    loop : str, optional
+        Which of the file's loops.
     """
 
     name: str
     file: str
     machine: str
     description: str
+    loop: str | None = None
 
 
 @functools.cache
@@ -40,13 +43,15 @@ def packaged_loops() -> dict[str, PackagedLoop]:
     return {name: PackagedLoop(name=name, **entry) for name, entry in tomllib.loads(text).items()}
 
 
-def load_loop(name: str) -> Loop:
+def load_loop(name: str, *, loop: str | None = None) -> Loop:
     """Return a loop: packaged by name, or from a ``.json`` (ours or ddg-0.1) or ``.mlir`` file.
 
     Parameters
     ----------
     name : str
         A name that `packaged_loops` lists, or a path.
+    loop : str, optional
+        Which loop of a file that has several, by name or number.
 
     Raises
     ------
@@ -59,21 +64,28 @@ def load_loop(name: str) -> Loop:
     if packaged is not None:
         folder = importlib.resources.files("twill.traces")
         with importlib.resources.as_file(folder.joinpath(packaged.file)) as file:
-            return _read(str(file), packaged.name)
+            return _read(str(file), packaged.name, loop or packaged.loop)
     if not name.endswith((".json", ".mlir")):
         raise InputError(
             f"no such loop; packaged are {', '.join(packaged_loops())}; a file ends "
             "in .json or .mlir",
             file=name,
         )
-    return _read(name, None)
+    return _read(name, None, loop)
 
 
-def _read(file: str, name: str | None) -> Loop:
+def _number(loop: str | None) -> int | None:
+    """Return the number of a loop where loops have no names."""
+    if loop is None or loop.isdecimal():
+        return None if loop is None else int(loop)
+    raise InputError(f"loops of a graph are numbered (got {short(loop)})", path="loop")
+
+
+def _read(file: str, name: str | None, loop: str | None) -> Loop:
     if file.endswith(".mlir"):
         from twill.frontends.ttgir import load_ttgir
 
-        return load_ttgir(file, name=name)
+        return load_ttgir(file, name=name, loop=loop)
     if is_ddg(read_bytes(file)):
-        return load_ddg(file, name=name)
+        return load_ddg(file, name=name, loop=_number(loop))
     return Loop.load(file)

@@ -49,7 +49,7 @@ class DifferenceEngine:
         self.families = tuple(families)
         self._terms: Terms | None = None
         self._rounds = 0
-        self._stated: set[tuple[str, int]] = set()
+        self._stated: set[tuple[str, str, int]] = set()
         self._guards: dict[str, int] = {}
         window = [
             (u.index, v.index, -(length - u.cycles))
@@ -330,9 +330,10 @@ class DifferenceEngine:
         for entry in self._sums:
             worst = excess(self.problem, self.interval, entry, assignment)
             for event in worst[:STATED_PER_ROUND]:
-                if (entry.name, event) in self._stated:
+                key = (entry.family, entry.name, event)
+                if key in self._stated:
                     raise AssertionError(f"{entry.name} at {event} was stated and is violated")
-                self._stated.add((entry.name, event))
+                self._stated.add(key)
                 with self._checked.under(self._guards.get(entry.family)):
                     self._state(entry, event)
                 found = True

@@ -19,17 +19,16 @@ def extraction_data(loop: Loop) -> dict[str, Any]:
         A loop that a front end made.
     """
     origin = loop.origin
-    located = [operation.location for operation in loop.operations if operation.location]
     kinds: dict[str, int] = {}
     for operation in loop.operations:
         kinds[operation.kind] = kinds.get(operation.kind, 0) + 1
     return {
         "loop": loop.name,
-        "first_location": located[0] if located else None,
         "origin": None if origin is None else origin.model_dump(mode="json", exclude_none=True),
         "operations": len(loop.operations),
         "kinds": kinds,
         "dependences": len(loop.dependences),
+        "renamed": [f"{d.producer} -> {d.consumer}" for d in loop.renamed],
         "folded": folded_kinds(loop),
         "recurrences": recurrent(loop),
         "invariants": [invariant.name for invariant in loop.invariants],
@@ -45,8 +44,7 @@ def print_extraction(loop: Loop) -> None:
         A loop that a front end made.
     """
     data = extraction_data(loop)
-    place = f", its body from {data['first_location']}" if data["first_location"] else ""
-    say(f"loop {loop.name}{place}")
+    say(f"loop {loop.name}")
     _print_origin(data["origin"] or {})
     say(f"{data['operations']} operations: {kinds_line(data['kinds'])}")
     folded = sum(data["folded"].values())
@@ -55,6 +53,8 @@ def print_extraction(loop: Loop) -> None:
         if folded
         else "nothing folded away"
     )
+    if data["renamed"]:
+        say(f"orders only for a reused buffer, dropped: {', '.join(data['renamed'])}")
     for names in data["recurrences"]:
         say(f"recurrence through {', '.join(names)}")
     if data["invariants"]:
@@ -65,6 +65,9 @@ def _print_origin(origin: dict[str, Any]) -> None:
     if origin:
         said = [origin.get(key) for key in ("kernel", "architecture", "compiler")]
         say(f"kernel {', '.join(word for word in said if word)}")
+    if "loop" in origin:
+        place = f" at {origin['location']}" if "location" in origin else ""
+        say(f"loop over {origin['loop']}{place}")
     if "nodes_as_written" in origin:
         say(
             f"nodes/edges {origin['nodes_as_written']}/{origin['edges_as_written']} as written, "
