@@ -37,7 +37,7 @@ class InputError(TwillError):
         self.message = _one_line(message)
         self.path = _one_line(path)
         self.file = _one_line(file)
-        super().__init__(": ".join(part for part in (file, path, self.message) if part))
+        super().__init__(": ".join(part for part in (self.file, self.path, self.message) if part))
 
     def within(self, file: str) -> InputError:
         """Return the same error with the file named, unless it already names one.
@@ -72,5 +72,8 @@ def short(value: object, limit: int = 60) -> str:
     limit : int
         Most characters to return.
     """
-    text = repr(value[: 4 * limit] if isinstance(value, str) else value)
+    try:
+        text = repr(value[: 4 * limit] if isinstance(value, str) else value)
+    except ValueError:  # Python refuses to write integers of thousands of digits
+        text = f"a {type(value).__name__} too long to write"
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -6,6 +6,9 @@ import importlib.metadata
 from collections.abc import Callable
 from typing import Literal, get_args
 
+from pydantic import ValidationError
+
+from twill.artifacts.base import first_problem
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
@@ -80,7 +83,10 @@ def schedule(
     options = options or Options()
     found = search(problem, engine_factory(engine), options, report)
     named = pipeline(problem, found.interval, found.assignment)
-    return realize(named, found.proof, seed=options.seed, engine=engine)
+    try:
+        return realize(named, found.proof, seed=options.seed, engine=engine)
+    except ValidationError as error:  # more slots or cycles than a schedule can say
+        raise first_problem(error, loop.file or loop.name) from None
 
 
 def _check_arguments(rules: str, time: str, budget: int) -> None:

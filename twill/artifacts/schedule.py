@@ -414,6 +414,10 @@ class Schedule(Artifact):
             raise refuse("placements", f"operation {short(missing[0])} is not placed")
         for index, storage in enumerate(self.storage):
             _known(f"storage[{index}].value", storage.value, operations, "operation")
+            if storage.reader is not None:
+                _known(f"storage[{index}].reader", storage.reader, operations, "operation")
+            if storage.group is not None:
+                _known(f"storage[{index}].group", storage.group, groups, "group")
 
     def _check_program(self, path: str, program: Program) -> None:
         groups = {group.name for group in self.groups}
