@@ -160,7 +160,7 @@ def test_a_blackwell_softmax_step() -> None:
         o.assign(loop.mma(p, v, o, name="pv"))
     step = loop.build()
     reduction = step.operation("m.reduce")
-    assert reduction.attributes == {"combine": "max", "lanes": 1, "lane_warps": 1}
+    assert reduction.attributes == {"combine": "max", "axis": 1, "lanes": 1, "lane_warps": 1}
     assert step.operation("s").warps == 1
     assert step.operation("pv").operands[0].memory == "tmem"
     assert ("pv", "pv", 1, True) in edges(step)

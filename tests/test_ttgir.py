@@ -10,6 +10,7 @@ import pytest
 
 import twill
 from twill.frontends.ttgir import extract
+from twill.frontends.ttgir.draft import Flow, distinct
 from twill.frontends.ttgir.layouts import elements_per_thread, parse_layout, sharing
 
 MMA = (
@@ -155,3 +156,22 @@ def test_damaged_dumps_end_in_an_error_or_a_loop(dump: str) -> None:
             extract("".join(broken), file="k.mlir")
             loops += 1
     assert 0 < loops < 30
+
+
+def test_an_invariant_lies_along_the_axes_that_views_outside_the_loop_leave() -> None:
+    folder = importlib.resources.files("twill.traces").joinpath("ttgir")
+    text = folder.joinpath("attention_backward_d64.sm90.mlir").read_text()
+    k, v = extract(text, file="k.mlir").invariants
+    # K^T is a view taken before the loop: 64 x 128 as a factor of dQ^T, where K is 128 x 64.
+    assert k.tile.shape == (128, 64)
+    assert [(read.operation, read.operand, read.axes) for read in k.reads] == [
+        ("s", 0, None),
+        ("dq", 0, (1, 0)),
+    ]
+    assert v.reads[0].axes is None
+
+
+def test_both_factors_of_a_product_are_recorded_when_they_are_one_value() -> None:
+    factors = [Flow(0, 1, 0, operand, (0, 1)) for operand in (0, 1)]
+    assert distinct(factors, products={1}) == factors
+    assert distinct(factors, products=set()) == factors[:1]

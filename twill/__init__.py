@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from twill.frontends.builder import LoopBuilder
     from twill.frontends.loops import load_loop
     from twill.scheduler import schedule
+    from twill.subtiling import subtile
     from twill.verifier import Verdict, verify
 
 _HOMES = {
@@ -38,6 +39,7 @@ _HOMES = {
     "Verdict": "twill.verifier",
     "load_loop": "twill.frontends.loops",
     "schedule": "twill.scheduler",
+    "subtile": "twill.subtiling",
     "verify": "twill.verifier",
 }
 
@@ -53,6 +55,7 @@ __all__ = [
     "load_loop",
     "schedule",
     "sim",
+    "subtile",
     "verify",
 ]
 

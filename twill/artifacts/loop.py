@@ -33,7 +33,8 @@ MOST_EXTENT = 1 << 20
 MOST_ELEMENTS = 1 << 28
 MOST_DISTANCE = 1 << 16
 MOST_WARPS = 64
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+MOST_NAME = 200
+Name = Annotated[str, Field(min_length=1, max_length=MOST_NAME)]
 ExactInt = Annotated[int, Field(ge=1, le=MOST_CYCLES)]
 Delay = Annotated[int, Field(ge=0, le=MOST_CYCLES)]
 

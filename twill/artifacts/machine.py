@@ -170,6 +170,8 @@ class Products(Part):
         Rows of the result; a tile's rows are a multiple of one of them.
     column_step, most_columns : int
         Columns of the result are a multiple of the one and no more than the other.
+    depth_bytes : int, optional
+        Bytes along the depth of either factor; a tile's depth is a multiple. Absent: any.
     source : str
         Where the numbers come from.
     """
@@ -177,6 +179,7 @@ class Products(Part):
     rows: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
     column_step: PositiveInt
     most_columns: PositiveInt
+    depth_bytes: PositiveInt | None = None
     source: Text
 
 

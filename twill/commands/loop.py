@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twill.commands import Json, print_json
+from twill.commands import Json, print_json, subtile
 from twill.console import command, say, table
 from twill.errors import InputError, short
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from twill.artifacts.machine import Machine
 
 app = typer.Typer(no_args_is_help=True, help="Loops to schedule.")
+app.add_typer(subtile.app)
 
 
 @app.command("list")

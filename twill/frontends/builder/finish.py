@@ -219,17 +219,21 @@ class _Finishing:
             if spread
             else {}
         )
+        implied["axis"] = node.axis
         return {**node.attributes, **{k: v for k, v in implied.items() if k not in node.attributes}}
 
     def _dependences(self) -> list[Dependence]:
-        found: dict[tuple[str, str, int, bool], Dependence] = {}
+        found: dict[tuple[str, str, int, bool, tuple[int, ...], int | None], Dependence] = {}
         for node in self.builder.nodes:
             for operand, value in enumerate(node.operands):
                 producer, distance = self._from(value)
                 if producer is None:
                     continue
                 in_place = operand == node.in_place
-                key = (self.names[producer], self.names[node], distance, in_place)
+                # A product's factors are not interchangeable, the operands of others may be one.
+                factor = operand if node.kind == "mma" else None
+                names = self.names[producer], self.names[node]
+                key = (*names, distance, in_place, value.axes, factor)
                 found.setdefault(
                     key,
                     Dependence(

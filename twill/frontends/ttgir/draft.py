@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field, replace
 
 from twill.artifacts.loop import Dependence, DependenceKind, Folded, Operation, Tile
@@ -111,7 +111,7 @@ class Draft:
         """
         for name in ("flows", "renamed"):
             rewired = [new for flow in getattr(self, name) for new in change(flow)]
-            setattr(self, name, distinct(rewired))
+            setattr(self, name, distinct(rewired, self.products()))
 
     def remove(self, key: float, into: Iterable[str]) -> None:
         """Remove a node and what touches it, and record it as folded.
@@ -154,6 +154,10 @@ class Draft:
         while free in taken:
             free, number = f"{name}{number}", number + 1
         return free
+
+    def products(self) -> set[float]:
+        """Return the nodes that are matrix products."""
+        return {key for key, node in self.nodes.items() if node.kind.startswith("mma")}
 
     @staticmethod
     def axes_of(axes: Axes | None, made: Tile | None) -> Axes | None:
@@ -211,19 +215,23 @@ class Draft:
         )
 
 
-def distinct(flows: Iterable[Flow]) -> list[Flow]:
+def distinct(flows: Iterable[Flow], products: Set[float]) -> list[Flow]:
     """Return flows without repetitions.
 
-    Of flows between the same nodes the first remains, unless they lie along different axes.
+    Of flows between the same nodes the first remains, unless they lie along different axes or are
+    different operands of a product.
 
     Parameters
     ----------
     flows : iterable of Flow
         Flows.
+    products : set of float
+        The nodes that are matrix products.
     """
-    found: dict[tuple[float, float, int, str, Axes | None], Flow] = {}
+    found: dict[tuple[float, float, int, str, Axes | None, int | None], Flow] = {}
     for flow in flows:
-        key = (flow.producer, flow.consumer, flow.distance, flow.kind, flow.axes)
+        operand = flow.operand if flow.consumer in products else None
+        key = (flow.producer, flow.consumer, flow.distance, flow.kind, flow.axes, operand)
         known = found.setdefault(key, flow)
         if (flow.in_place and not known.in_place) or (known.address and not flow.address):
             found[key] = flow

@@ -168,7 +168,7 @@ class _Extraction:
             position = self._position_of(access)
             draft.outside.append(Outside(number, access.node, position, None))
         draft.flows += global_order(self.body, self.kept, self.graph.initial)
-        draft.flows = distinct(draft.flows)
+        draft.flows = distinct(draft.flows, draft.products())
         return draft
 
     def _trace(self, draft: Draft, i: int, operand: int, value: SSAValue, *, address: bool) -> None:
@@ -187,11 +187,11 @@ class _Extraction:
                     )
                 )
             elif source.outside is not None and not address:
-                root = root_of(source.outside, VIEWS)
+                root, axes = self.values.to_root(source.outside, source.axes, VIEWS)
                 tile = self.dump.type_of(root).tile()
                 if tile is not None and tile.shape and _is_stored(root):
                     number = self._root_number(root)
-                    draft.outside.append(Outside(number, i, operand, source.axes))
+                    draft.outside.append(Outside(number, i, operand, axes))
 
     def _root_number(self, root: SSAValue) -> int:
         for number, known in enumerate(self.roots):

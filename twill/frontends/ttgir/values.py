@@ -92,6 +92,27 @@ class Values:
                     through = self._through(operation, operand, axes)
                     heapq.heappush(pending, (distance, next(order), operand, through))
 
+    def to_root(
+        self, value: SSAValue, axes: Axes | None, views: frozenset[str]
+    ) -> tuple[SSAValue, Axes | None]:
+        """Follow views back to the value that they show, and say along which axes it lies.
+
+        Parameters
+        ----------
+        value : SSAValue
+            A value.
+        axes : tuple of int or None
+            For each of its dimensions, the dimension along which it is read.
+        views : frozenset of str
+            Names of operations that only look at their first operand.
+        """
+        owner = value.owner
+        while isinstance(owner, Operation) and name_of(owner) in views and owner.operands:
+            axes = self._through(owner, owner.operands[0], axes)
+            value = owner.operands[0]
+            owner = value.owner
+        return value, axes
+
     def _node_of(self, value: SSAValue) -> int | None:
         owner = value.owner
         return self._position.get(owner) if isinstance(owner, Operation) else None
