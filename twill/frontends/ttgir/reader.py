@@ -20,6 +20,7 @@ from twill.frontends.ttgir.layouts import Layout, elements_per_thread, parse_lay
 _ALIAS_LINE = re.compile(r"^(#[A-Za-z_]\w*) = (#.*)$", re.MULTILINE)
 _ALIAS_USE = re.compile(r"#[A-Za-z_]\w*(?![\w.<])")
 _SHAPED = re.compile(r"^!?(?:ttg\.memdesc|tensor)<((?:\d+x)*)([a-z]\w*|!tt\.ptr<\w+>)(?:, (.*))?>$")
+_TRANSPOSED = re.compile(r"#ttg\.nvmma_shared<\{[^{}]*\btransposed = (true|false)")
 _ELEMENT = {"f8E4M3FN": "f8e4m3", "f8E5M2": "f8e5m2"}
 _QUOTES = re.compile(r"\\.")
 MOST_ALIAS_DEPTH = 20
@@ -158,6 +159,17 @@ class Dump:
             mutable = re.search(r", mutable\b", rest) is not None
             return Type("memdesc", shape, dtype, None, memory, mutable)
         return Type("tensor", shape, dtype, parse_layout(rest) if rest else None, "registers")
+
+    def transposed(self, value: SSAValue) -> bool | None:
+        """Return whether a tile lies transposed in shared memory; None if its type does not tell.
+
+        Parameters
+        ----------
+        value : SSAValue
+            A buffer or a descriptor.
+        """
+        match = _TRANSPOSED.search(self._expanded(str(value.type)))
+        return None if match is None else match[1] == "true"
 
     def _expanded(self, text: str) -> str:
         for _ in range(MOST_ALIAS_DEPTH):
