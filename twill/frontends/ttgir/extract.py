@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from twill.artifacts.base import first_problem, read_bytes
 from twill.artifacts.loop import ELEMENT_BITS, Folded, Invariant, Loop, Origin, Read, Tile
-from twill.errors import InputError, TwillError, short
+from twill.errors import InputError, short
 from twill.frontends.ttgir.buffers import PRODUCTS, Access, Buffers, product_operands
 from twill.frontends.ttgir.choose import choose_loop
 from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside, distinct
@@ -43,7 +43,15 @@ TILES_AT = {
     SCATTER: slice(-1, None),
     "ttng.warp_group_dot": slice(3),
 }
-MALFORMED = (KeyError, IndexError, ValueError, AssertionError, TypeError, AttributeError)
+MALFORMED = (
+    LookupError,
+    ValueError,
+    AssertionError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
 _TILES = frozenset(ELEMENT_BITS)
 
 
@@ -107,8 +115,8 @@ def extract(
     try:
         chosen = choose_loop(dump, loop)
         return _Extraction(dump, chosen).loop(name, whole_tiles=whole_tiles)
-    except TwillError:
-        raise
+    except InputError as error:
+        raise error.within(file) from None
     except ValidationError as error:
         raise first_problem(error, file) from None
     except MALFORMED as error:
