@@ -15,12 +15,14 @@ from typing import Literal
 
 from xdsl.ir import Operation, SSAValue
 
+from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import BodyGraph
-from twill.frontends.ttgir.kinds import MUTABLE_VIEWS, VIEWS
-from twill.frontends.ttgir.reader import Dump, integer, integers, name_of
-from twill.frontends.ttgir.values import root_of
+from twill.frontends.ttgir.kinds import ALLOCATIONS, MUTABLE_VIEWS, VIEWS
+from twill.frontends.ttgir.reader import Dump, integers, name_of
+from twill.frontends.ttgir.values import root_of, steady_flag
 
 Mode = Literal["read", "write", "update"]
+CONTENTS = -1  # what an allocation is filled with is no access to a buffer
 PRODUCTS = ("ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled")
 
 
@@ -138,10 +140,28 @@ class Buffers:
             return []
         for position, value in enumerate(operation.operands):
             if self._dump.type_of(value).mutable:
-                buffer = root_of(value, MUTABLE_VIEWS)
+                buffer = self._allocation(value)
                 mode = self._mode(operation, name, position, whole=buffer is value)
                 found.append(Access(node, buffer, value, position, mode))
+        if name in ALLOCATIONS and operation.operands:
+            found += [
+                Access(node, result, result, CONTENTS, "write")
+                for result in operation.results
+                if self._dump.type_of(result).mutable
+            ]
         return found
+
+    def _allocation(self, value: SSAValue) -> SSAValue:
+        """Return the buffer that a view shows, which an argument may hand on unchanged."""
+        root = root_of(value, MUTABLE_VIEWS)
+        while root in self._graph.carried:
+            if self._graph.carried[root] is not root:
+                raise RefusedError(
+                    f"{self._dump.file or 'dump'}: a buffer that operations write is exchanged "
+                    "from one iteration to the next; only buffers that stay can be scheduled"
+                )
+            root = root_of(self._graph.initial[root], MUTABLE_VIEWS)
+        return root
 
     def _mode(self, operation: Operation, name: str, position: int, *, whole: bool) -> Mode:
         if name in PRODUCTS:
@@ -149,10 +169,12 @@ class Buffers:
             if position != roles["d"]:
                 return "read"
             use_d = roles["use_d"]
-            accumulates = use_d is None or self._is_true(operation.operands[use_d])
-            return "update" if accumulates or not whole else "write"
+            begins = use_d is not None and self._steady(operation, use_d) is False
+            always = self._is_always(operation, roles["predicate"])
+            return "write" if begins and whole and always else "update"
         if name == "ttng.tmem_store":
             writes = position == 0
+            whole = whole and self._is_always(operation, len(operation.operands) - 1)
         elif name in ("ttg.local_store", "ttg.async_copy_global_to_local"):
             writes = position == 1
         else:
@@ -161,15 +183,12 @@ class Buffers:
             return "read"
         return "write" if whole else "update"
 
-    def _is_true(self, value: SSAValue) -> bool:
-        """Whether a product accumulates in the steady state; in doubt it does."""
-        following = self._graph.carried.get(value)
-        if following is not None and following is not value:
-            return self._is_true(following)
-        owner = value.owner
-        if isinstance(owner, Operation) and name_of(owner) == "arith.constant":
-            return integer(owner, "value") != 0
-        return True
+    def _steady(self, operation: Operation, position: int) -> bool | None:
+        return steady_flag(self._graph, operation.operands[position])
+
+    def _is_always(self, operation: Operation, predicate: int | None) -> bool:
+        """Whether an operation writes in every iteration; one that may not keeps what there is."""
+        return predicate is None or self._steady(operation, predicate) is True
 
 
 def _of_one(accesses: Sequence[Access], *, fresh: bool) -> Versions:

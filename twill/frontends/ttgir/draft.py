@@ -24,6 +24,9 @@ class Node:
         The IR operation's name.
     kind, warps, operands, result, elementwise, attributes, location
         As in `twill.artifacts.loop.Operation`.
+    transposed : bool, optional
+        Of an allocation in shared memory and of a load by TMA: whether the tile lies transposed
+        there.
     """
 
     key: float
@@ -36,6 +39,7 @@ class Node:
     elementwise: bool = False
     attributes: dict[str, str | bool | int | float] = field(default_factory=dict)
     location: str | None = None
+    transposed: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -173,6 +177,8 @@ class Draft:
         rank = len(made.shape) if made is not None else 0
         if axes is None:
             return (None,) * rank or None
+        # Several results are one tile, side by side along a first dimension.
+        axes = (None,) * (rank - len(axes)) + axes
         return None if axes == tuple(range(rank)) else axes
 
     def operations(self) -> tuple[Operation, ...]:

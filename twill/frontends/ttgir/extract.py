@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from twill.artifacts.base import first_problem, read_bytes
 from twill.artifacts.loop import ELEMENT_BITS, Folded, Invariant, Loop, Origin, Read, Tile
-from twill.errors import InputError, TwillError, short
+from twill.errors import InputError, short
 from twill.frontends.ttgir.buffers import PRODUCTS, Access, Buffers, product_operands
 from twill.frontends.ttgir.choose import choose_loop
 from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside, distinct
@@ -27,14 +27,31 @@ from twill.frontends.ttgir.kinds import (
 from twill.frontends.ttgir.layouts import sharing
 from twill.frontends.ttgir.passes import run_passes
 from twill.frontends.ttgir.reader import Dump, integer, name_of, string, uses
-from twill.frontends.ttgir.values import Values, root_of
+from twill.frontends.ttgir.values import Values, root_of, steady_flag
 
-ACCUMULATOR = 2
+ACCUMULATOR, USE_C = 2, 3
 ONE_WARP = 1
 TMA = ("tt.descriptor_load", "tt.descriptor_gather")
-TMA_STORES = ("tt.descriptor_store", "tt.descriptor_scatter", "tt.descriptor_reduce")
+SCATTER = "tt.descriptor_scatter"
+TMA_STORES = ("tt.descriptor_store", SCATTER, "tt.descriptor_reduce")
 POINTER_STORES = ("tt.store", "tt.atomic_rmw")
-MALFORMED = (KeyError, IndexError, ValueError, AssertionError, TypeError, AttributeError)
+# Which operands of these are tiles; the others are addresses, tokens and predicates.
+TILES_AT = {
+    **dict.fromkeys(TMA, slice(0)),
+    **dict.fromkeys(TMA_STORES, slice(1, 2)),
+    **dict.fromkeys(("ttng.tmem_load", *ALLOCATIONS), slice(1)),
+    SCATTER: slice(-1, None),
+    "ttng.warp_group_dot": slice(3),
+}
+MALFORMED = (
+    LookupError,
+    ValueError,
+    AssertionError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
 _TILES = frozenset(ELEMENT_BITS)
 
 
@@ -98,8 +115,8 @@ def extract(
     try:
         chosen = choose_loop(dump, loop)
         return _Extraction(dump, chosen).loop(name, whole_tiles=whole_tiles)
-    except TwillError:
-        raise
+    except InputError as error:
+        raise error.within(file) from None
     except ValidationError as error:
         raise first_problem(error, file) from None
     except MALFORMED as error:
@@ -167,7 +184,7 @@ class _Extraction:
             number = self._root_number(access.buffer)
             position = self._position_of(access)
             draft.outside.append(Outside(number, access.node, position, None))
-        draft.flows += global_order(self.body, self.kept, self.graph.initial)
+        draft.flows += global_order(self.graph, self.kept)
         draft.flows = distinct(draft.flows, draft.products())
         return draft
 
@@ -187,11 +204,11 @@ class _Extraction:
                     )
                 )
             elif source.outside is not None and not address:
-                root, axes = self.values.to_root(source.outside, source.axes, VIEWS)
+                root = source.outside
                 tile = self.dump.type_of(root).tile()
                 if tile is not None and tile.shape and _is_stored(root):
                     number = self._root_number(root)
-                    draft.outside.append(Outside(number, i, operand, axes))
+                    draft.outside.append(Outside(number, i, operand, source.axes))
 
     def _root_number(self, root: SSAValue) -> int:
         for number, known in enumerate(self.roots):
@@ -228,14 +245,10 @@ class _Extraction:
             roles = product_operands(operation)
             wanted = [roles[r] for r in ("a", "b", "d", "a_scale", "b_scale") if r in roles]
             return [every[p] for p in wanted if p is not None]
-        if name in TMA:
-            return []
-        if name in TMA_STORES:
-            return every[1:2]
         if name == "ttng.tmem_store":
             return every[2:3] if self.dump.type_of(every[1][1]).dtype not in _TILES else every[1:2]
-        if name in ("ttng.tmem_load", *ALLOCATIONS):
-            return every[:1]
+        if name in TILES_AT:
+            return every[TILES_AT[name]]
         return [
             (p, v)
             for p, v in every
@@ -247,7 +260,7 @@ class _Extraction:
         operation = self.body[i]
         tiles = self._ir_operands(i)
         for operand, (position, value) in enumerate(tiles):
-            if (i, position) not in self.touched:
+            if (i, position) not in self.touched and not self._is_overwritten(i, position):
                 pointer = self.dump.type_of(value).dtype == "pointer"
                 load = name_of(operation) in ("tt.load", *POINTER_STORES)
                 mask = load and self.dump.type_of(value).dtype == "i1"
@@ -255,9 +268,16 @@ class _Extraction:
         shown = {position for position, _ in tiles}
         for position, value in enumerate(operation.operands):
             kind = self.dump.type_of(value)
-            address = kind.kind == "scalar" and kind.dtype.startswith(("i", "index"))
+            address = kind.kind != "memdesc" and kind.dtype.startswith(("i", "index"))
             if position not in shown and address:
                 yield len(tiles), value, True
+
+    def _is_overwritten(self, i: int, position: int) -> bool:
+        """Whether an operand is the accumulator of a product that begins anew."""
+        operands = self.body[i].operands
+        if name_of(self.body[i]) != "ttng.warp_group_dot" or position != ACCUMULATOR:
+            return False
+        return len(operands) > USE_C and steady_flag(self.graph, operands[USE_C]) is False
 
     def _node(self, i: int) -> Node:
         operation = self.body[i]
@@ -275,7 +295,15 @@ class _Extraction:
             elementwise=kind in ELEMENTWISE,
             attributes=self._attributes(operation, kind),
             location=string(operation, "sched.location"),
+            transposed=self._transposed(operation),
         )
+
+    def _transposed(self, operation: IrOperation) -> bool | None:
+        """Return whether what an allocation holds, or TMA loads, lies transposed."""
+        name = name_of(operation)
+        if name == "ttg.local_alloc" and operation.results:
+            return self.dump.transposed(operation.results[0])
+        return self.dump.transposed(operation.operands[0]) if name in TMA else None
 
     def _warps(self, operation: IrOperation) -> int:
         one = (*TMA, *TMA_STORES, *PRODUCTS, "ttng.tmem_copy")

@@ -113,12 +113,13 @@ class _Origins:
 
     def of(self, value: SSAValue) -> tuple[int, int] | None:
         """Return (node, iterations ago), or None if it comes from outside."""
+        passed: set[SSAValue] = set()
         for hops in range(MOST_HOPS):
+            if value in passed:
+                return None
+            passed.add(value)
             if value in self._following:
-                following = self._following[value]
-                if following is value:
-                    return None
-                value = following
+                value = self._following[value]
                 continue
             owner = value.owner
             if isinstance(owner, Operation) and owner in self._position:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from twill.artifacts.loop import Tile
-from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
+from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside, distinct
 from twill.frontends.ttgir.hazards import order_in_place
 
 ASYNC_COPY_BITS = 32
-BEFORE, AFTER = -0.5, 0.5
+BEFORE, AFTER = -0.25, 0.25
 INTEGERS = ("i64", "i32", "i16", "i8", "i1")
 
 
@@ -79,15 +79,11 @@ def fill_loads(draft: Draft) -> None:
     for key in sorted(k for k, node in draft.nodes.items() if node.kind == "load"):
         tma = draft.nodes[key].attributes["engine"] == "tma"
         reads = [f for f in draft.reads_of(key) if not f.address]
-        allocations = [
-            f
-            for f in reads
-            if draft.nodes[f.consumer].source == "ttg.local_alloc" and not f.distance
-        ]
+        allocations = [f for f in reads if draft.nodes[f.consumer].source == "ttg.local_alloc"]
         if tma:
-            _fill(draft, key, [f.consumer for f in allocations[:1]])
+            _fill(draft, key, _as_loaded(draft, key, allocations))
         elif len(reads) == 1 and allocations and _is_wide(draft.nodes[key]):
-            _fill(draft, key, [allocations[0].consumer])
+            _fill(draft, key, allocations)
             attributes = {**draft.nodes[key].attributes, "engine": "cp_async"}
             draft.update(key, attributes=attributes)
 
@@ -97,30 +93,59 @@ def _is_wide(load: Node) -> bool:
     return tile is not None and tile.per_thread(load.warps) * tile.bits >= ASYNC_COPY_BITS
 
 
-def _fill(draft: Draft, key: float, allocations: list[float]) -> None:
+def _as_loaded(draft: Draft, key: float, allocations: list[Flow]) -> list[Flow]:
+    """Return the allocations that hold a tile as TMA lays it out, which may be transposed."""
+    loaded = draft.nodes[key].transposed
+    return [
+        flow
+        for flow in allocations
+        if None in (loaded, wanted := draft.nodes[flow.consumer].transposed) or wanted == loaded
+    ]
+
+
+def _fill(draft: Draft, key: float, allocations: list[Flow]) -> None:
     """Make the load at `key` write shared memory, in the place of these allocations."""
     load = draft.nodes[key]
     in_registers = load.result
     assert in_registers is not None
-    tile = draft.nodes[allocations[0]].result if allocations else _in_smem(in_registers)
-    readers = [f for f in draft.reads_of(key) if f.consumer not in allocations]
+    filled = {f.consumer: f.distance for f in allocations}
+    tile = draft.nodes[allocations[0].consumer].result if filled else _in_smem(in_registers)
+    readers = [f for f in draft.reads_of(key) if f.consumer not in filled]
     draft.update(key, result=tile)
     if readers:
-        _read_back(draft, key, in_registers)
-    for allocation in allocations:
-        moved = [replace(f, producer=key) for f in draft.flows if f.producer == allocation]
+        _read_back(draft, key, in_registers, readers)
+    for allocation, distance in filled.items():
+        moved = [
+            replace(f, producer=key, distance=f.distance + distance)
+            for f in draft.flows
+            if f.producer == allocation
+        ]
         draft.remove(allocation, [load.name])
-        draft.flows += moved
+        draft.flows = distinct([*draft.flows, *moved], draft.products())
 
 
-def _read_back(draft: Draft, key: float, in_registers: Tile) -> None:
-    """Insert a load from shared memory for those who read a loaded tile in registers."""
+def _read_back(draft: Draft, key: float, in_registers: Tile, readers: list[Flow]) -> None:
+    """Let those who read a loaded tile in registers load it from shared memory.
+
+    A change of layout loads it as it wants it.
+    """
     load = draft.nodes[key]
-    copy = key + AFTER
     assert load.result is not None
-    readers = [
-        f for f in draft.reads_of(key) if draft.nodes[f.consumer].source != "ttg.local_alloc"
-    ]
+    for reader in readers:
+        node = draft.nodes[reader.consumer]
+        if node.kind == "convert_layout" and node.operands[0].shape == in_registers.shape:
+            attributes = {k: v for k, v in node.attributes.items() if k != "trivial"}
+            draft.update(
+                node.key, kind="local_load", operands=(load.result,), attributes=attributes
+            )
+    rest = [f for f in readers if draft.nodes[f.consumer].kind != "local_load"]
+    if rest:
+        _copy_back(draft, load, in_registers, rest)
+
+
+def _copy_back(draft: Draft, load: Node, in_registers: Tile, readers: list[Flow]) -> None:
+    key, copy = load.key, load.key + AFTER
+    assert load.result is not None
     warps = max((draft.nodes[f.consumer].warps for f in readers), default=load.warps)
     draft.nodes[copy] = Node(
         key=copy,
@@ -254,7 +279,7 @@ def _join(draft: Draft, chain: list[float]) -> None:
         elif read.consumer in chain:
             operands.append(draft.nodes[read.consumer].operands[read.operand])
             outside.append(replace(read, consumer=store.key, operand=len(operands) - 1))
-    written = [f for f in draft.flows if f.producer == store.key]
+    written = [f for f in draft.flows if f.producer == store.key and f.consumer not in chain]
     for node in (load, *middle):
         draft.remove(node.key, [store.name])
     draft.flows = [f for f in draft.flows if store.key not in (f.producer, f.consumer)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +12,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, DenseArrayBase, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
-from xdsl.utils.exceptions import ParseError
 
 from twill.artifacts.loop import ELEMENT_BITS, Tile
 from twill.errors import InputError, short
@@ -20,9 +20,15 @@ from twill.frontends.ttgir.layouts import Layout, elements_per_thread, parse_lay
 _ALIAS_LINE = re.compile(r"^(#[A-Za-z_]\w*) = (#.*)$", re.MULTILINE)
 _ALIAS_USE = re.compile(r"#[A-Za-z_]\w*(?![\w.<])")
 _SHAPED = re.compile(r"^!?(?:ttg\.memdesc|tensor)<((?:\d+x)*)([a-z]\w*|!tt\.ptr<\w+>)(?:, (.*))?>$")
+_TRANSPOSED = re.compile(r"#ttg\.nvmma_shared<\{[^{}]*\btransposed = (true|false)")
 _ELEMENT = {"f8E4M3FN": "f8e4m3", "f8E5M2": "f8e5m2"}
-_QUOTES = re.compile(r"\\.")
+_STRING = re.compile(r'"(?:[^"\\\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
 MOST_ALIAS_DEPTH = 20
+LONGEST_TYPE = 10_000
+_EXTENTS = re.compile(r"\b(?:tensor|vector|memref)<\s*((?:\d+\s*x\s*)+)")
+_DIGITS = re.compile(r"\d+")
+MOST_ELEMENTS = 1 << 20  # Triton's own limit
+MOST_DIGITS = 7
 
 
 @dataclass(frozen=True)
@@ -86,23 +92,17 @@ class Dump:
     def __init__(self, text: str, file: str = "") -> None:
         self.file = file
         self._aliases = dict(_ALIAS_LINE.findall(text))
+        self._types: dict[str, Type] = {}
         first = text.split("\n", 1)[0]
         self.compiler = first.removeprefix("// ").split(",")[0] if first.startswith("//") else None
         _refuse_open_strings(text, file)
+        _refuse_huge_tensors(text, file)
         context = Context(allow_unregistered=True)
         context.load_dialect(Builtin)
         try:
             self._module: Operation = Parser(context, text, name=file or "dump").parse_module()
-        except (
-            ParseError,
-            RecursionError,
-            KeyError,
-            IndexError,
-            ValueError,
-            AssertionError,
-            TypeError,
-            AttributeError,
-        ) as error:
+        except Exception as error:
+            # The parser ends in exceptions of all kinds, and whatever it raises is about the text.
             reason = " ".join(str(error).split()) or type(error).__name__
             raise InputError(
                 f"not a TTGIR dump in MLIR's generic form: {short(reason, 200)}", file=file
@@ -145,7 +145,13 @@ class Dump:
         value : SSAValue
             An operand or result.
         """
-        text = self._expanded(str(value.type))
+        written = str(value.type)
+        if written not in self._types:
+            self._types[written] = self._type(self._expanded(written))
+        return self._types[written]
+
+    @staticmethod
+    def _type(text: str) -> Type:
         match = _SHAPED.match(text)
         if match is None:
             dtype = "pointer" if text.startswith("!tt.ptr") else text
@@ -159,8 +165,24 @@ class Dump:
             return Type("memdesc", shape, dtype, None, memory, mutable)
         return Type("tensor", shape, dtype, parse_layout(rest) if rest else None, "registers")
 
+    def transposed(self, value: SSAValue) -> bool | None:
+        """Return whether a tile lies transposed in shared memory; None if its type does not tell.
+
+        Parameters
+        ----------
+        value : SSAValue
+            A buffer or a descriptor.
+        """
+        match = _TRANSPOSED.search(self._expanded(str(value.type)))
+        return None if match is None else match[1] == "true"
+
     def _expanded(self, text: str) -> str:
         for _ in range(MOST_ALIAS_DEPTH):
+            if len(text) > LONGEST_TYPE:
+                raise InputError(
+                    f"a type of more than {LONGEST_TYPE} characters (got {short(text)})",
+                    file=self.file,
+                )
             longer = _ALIAS_USE.sub(lambda m: self._aliases.get(m[0], m[0]), text)
             if longer == text:
                 return text
@@ -170,9 +192,22 @@ class Dump:
 
 def _refuse_open_strings(text: str, file: str) -> None:
     """Refuse a string without an end, which the parser takes forever to find out."""
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.count('"') % 2 and _QUOTES.sub("", line).count('"') % 2:
-            raise InputError(f"line {number} has a string without an end", file=file)
+    for number, line in enumerate(text.split("\n"), 1):
+        if '"' in _STRING.sub("", line).split("//", 1)[0]:
+            raise InputError(
+                f"line {number} has a string without an end, or with an unknown escape", file=file
+            )
+
+
+def _refuse_huge_tensors(text: str, file: str) -> None:
+    """Refuse tensors that the parser would write out, element by element, where one is constant."""
+    for extents in set(_EXTENTS.findall(text)):
+        numbers = _DIGITS.findall(extents)
+        longest = max(map(len, numbers))
+        if longest > MOST_DIGITS or math.prod(map(int, numbers)) > MOST_ELEMENTS:
+            raise InputError(
+                f"a tensor of more than {MOST_ELEMENTS} elements (got {short(extents)})", file=file
+            )
 
 
 def name_of(operation: Operation) -> str:

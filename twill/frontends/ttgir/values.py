@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from twill.errors import InputError
 from twill.frontends.ttgir.draft import Axes
 from twill.frontends.ttgir.graph import BodyGraph
+from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.reader import Dump, integer, integers, name_of
 
 TRANSPOSES = ("tt.trans", "ttg.memdesc_trans")
-SAME_SHAPE = ("ttg.convert_layout", "tt.broadcast", "ttg.memdesc_reinterpret")
+SAME_SHAPE = ("ttg.convert_layout", "tt.broadcast", "tt.bitcast", "ttg.memdesc_reinterpret")
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,11 @@ class Values:
         self._dump = dump
         self._graph = graph
         self._free = free
+        self._rotating = rotating(graph)
         self._position = {operation: i for i, operation in enumerate(graph.operations)}
 
     def sources(self, value: SSAValue) -> Iterator[Source]:
-        """Yield what `value` is made of, through free operations; each source once.
+        """Yield what `value` is made of, through free operations and views from outside.
 
         Parameters
         ----------
@@ -74,44 +77,35 @@ class Values:
         seen: set[SSAValue] = set()
         while pending:
             distance, _, value, axes = heapq.heappop(pending)
+            node = self._node_of(value)
+            if node is not None and node not in self._free:
+                yield Source(node, None, distance, axes)
+                continue
             if value in seen:
                 continue
             seen.add(value)
             following = self._graph.carried.get(value)
-            if following is not None and following is not value:
+            if following is not None and value not in self._rotating:
                 heapq.heappush(pending, (distance + 1, next(order), following, axes))
                 continue
-            node = self._node_of(value)
-            if node is None:
+            if following is not None and following is not value:
+                heapq.heappush(pending, (distance, next(order), following, axes))
+            through = self._looked_through(value, node)
+            if through is None:
                 yield Source(None, value, distance, axes)
-            elif node not in self._free:
-                yield Source(node, None, distance, axes)
-            else:
-                operation = self._graph.operations[node]
-                for operand in operation.operands:
-                    through = self._through(operation, operand, axes)
-                    heapq.heappush(pending, (distance, next(order), operand, through))
+                continue
+            for operand in through.operands:
+                reached = self._through(through, operand, axes)
+                heapq.heappush(pending, (distance, next(order), operand, reached))
 
-    def to_root(
-        self, value: SSAValue, axes: Axes | None, views: frozenset[str]
-    ) -> tuple[SSAValue, Axes | None]:
-        """Follow views back to the value that they show, and say along which axes it lies.
-
-        Parameters
-        ----------
-        value : SSAValue
-            A value.
-        axes : tuple of int or None
-            For each of its dimensions, the dimension along which it is read.
-        views : frozenset of str
-            Names of operations that only look at their first operand.
-        """
+    def _looked_through(self, value: SSAValue, node: int | None) -> Operation | None:
+        """Return the free operation, or the view from outside, that makes a value."""
+        if node is not None:
+            return self._graph.operations[node]
         owner = value.owner
-        while isinstance(owner, Operation) and name_of(owner) in views and owner.operands:
-            axes = self._through(owner, owner.operands[0], axes)
-            value = owner.operands[0]
-            owner = value.owner
-        return value, axes
+        if isinstance(owner, Operation) and name_of(owner) in VIEWS and owner.operands:
+            return owner
+        return None
 
     def _node_of(self, value: SSAValue) -> int | None:
         owner = value.owner
@@ -140,6 +134,45 @@ class Values:
         return () if not before else None
 
 
+def rotating(graph: BodyGraph) -> set[SSAValue]:
+    """Return the loop-carried arguments that only ever exchange what the first iteration found.
+
+    Parameters
+    ----------
+    graph : BodyGraph
+        The loop body.
+    """
+    found: set[SSAValue] = set()
+    for argument in graph.carried:
+        passed = [argument]
+        while (following := graph.carried.get(passed[-1])) is not None and following not in passed:
+            passed.append(following)
+        if following is argument:
+            found.update(passed)
+    return found
+
+
+def steady_flag(graph: BodyGraph, value: SSAValue) -> bool | None:
+    """Return what an i1 is in every iteration but the first ones, or None if that is not constant.
+
+    Parameters
+    ----------
+    graph : BodyGraph
+        The loop body.
+    value : SSAValue
+        A constant, or a loop-carried argument that becomes one.
+    """
+    passed: set[SSAValue] = set()
+    while value in graph.carried and value not in passed:
+        passed.add(value)
+        value = graph.carried[value]
+    owner = value.owner
+    if not isinstance(owner, Operation) or name_of(owner) != "arith.constant":
+        return None
+    number = integer(owner, "value")
+    return None if number is None else number != 0
+
+
 def root_of(value: SSAValue, views: frozenset[str]) -> SSAValue:
     """Follow views back to the value that they show.
 
@@ -150,8 +183,12 @@ def root_of(value: SSAValue, views: frozenset[str]) -> SSAValue:
     views : frozenset of str
         Names of operations that only look at their first operand.
     """
+    passed: set[SSAValue] = set()
     owner = value.owner
     while isinstance(owner, Operation) and name_of(owner) in views and owner.operands:
+        if value in passed:
+            raise InputError("a view of itself")
+        passed.add(value)
         value = owner.operands[0]
         owner = value.owner
     return value
