@@ -107,7 +107,7 @@ def test_every_trip_count_reads_only_its_own_values(
 @pytest.mark.parametrize("rules", ["issue", "paper"])
 def test_programs_of_small_loops_run_without_an_alarm(rules: Rules) -> None:
     achieved = []
-    for seed in range(150):
+    for seed in range(100):
         loop, machine = random_loop(seed)
         try:
             schedule = twill.schedule(loop, machine, rules=rules)
@@ -118,7 +118,7 @@ def test_programs_of_small_loops_run_without_an_alarm(rules: Rules) -> None:
             twill.sim.run(schedule, iterations=iterations)
         if connected(loop):
             achieved.append(twill.sim.run(schedule, iterations=40).achieved)
-    assert len(achieved) > 75
+    assert len(achieved) > 50
     # With two or three cycles an iteration, a wait that falls between two of them can cost one.
     assert sum(bool(a) for a in achieved) / len(achieved) > 0.93
 

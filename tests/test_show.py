@@ -448,3 +448,15 @@ def test_bad_dump_requests_end_in_status_2_and_one_line(
 
 def test_settings_may_contain_equals_signs() -> None:
     assert parse_settings(["a=b=c", "d="]) == {"a": "b=c", "d": ""}
+
+
+def test_who_waits_for_whom_is_listed() -> None:
+    shown = call("loop", "show", "fa_fwd_hopper")
+    assert "blocking wait: s0 for k\n" in shown.stdout
+    assert "blocking wait: o0.mul for o0 @1\n" in shown.stdout
+    data = json.loads(call("loop", "show", "fa_fwd_hopper", "--json").stdout)
+    delays = {(d["producer"], d["consumer"]): d for d in data["dependences"]}
+    # In place on the tensor core an accumulation follows without a wait; its result takes one.
+    assert delays["s0", "n0.reduce"]["blocking"]
+    assert delays["s0", "n0.reduce"]["delay"] == 512 + 47
+    assert not delays["n0.reduce", "n0.mul"]["blocking"]

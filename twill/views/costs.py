@@ -46,6 +46,7 @@ def print_costs(analysis: Analysis) -> None:
     else:
         say()
         _print_limits(analysis)
+        _print_waits(analysis)
     _print_invariants(analysis)
     if analysis.loop.folded:
         say(
@@ -193,8 +194,10 @@ def _rate(teraflops: float | None) -> str:
 def _print_bounds(analysis: Analysis) -> None:
     found = analysis.bounds
     assert found is not None
+    longest = max(found.resource, found.recurrence)
+    issue = f", issue of {found.issue_operation} {found.issue}" if found.issue > longest else ""
     say(
-        f"ResMII {found.resource} ({found.resource_unit}), RecMII {found.recurrence}: "
+        f"ResMII {found.resource} ({found.resource_unit}), RecMII {found.recurrence}{issue}: "
         f"at least {plural(found.interval, 'cycle')} an iteration"
     )
     if not analysis.recurrences:
@@ -256,6 +259,43 @@ def limits(analysis: Analysis) -> list[dict[str, Any]]:
     return entries
 
 
+def _print_waits(analysis: Analysis) -> None:
+    waits: dict[str, list[str]] = {}
+    for entry in dependences(analysis):
+        if entry["blocking"]:
+            later = f" @{entry['distance']}" if entry["distance"] else ""
+            waits.setdefault(entry["consumer"], []).append(f"{entry['producer']}{later}")
+    for consumer, producers in waits.items():
+        say(f"blocking wait: {consumer} for {', '.join(producers)}")
+
+
+def dependences(analysis: Analysis) -> list[dict[str, Any]]:
+    """Return every dependence with its delay and whether its consumer executes a blocking wait.
+
+    Both are what holds if the two operations are on one warp group, or, where one of them is a load
+    of variable latency, on two.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        A loop on a machine whose costs are all known.
+    """
+    problem = analysis.problem
+    if problem is None:
+        return []
+    names = [operation.name for operation in problem.operations]
+    return [
+        {
+            "producer": names[edge.producer],
+            "consumer": names[edge.consumer],
+            "distance": edge.distance,
+            "delay": problem.least_delay(position),
+            "blocking": edge.blocking or problem.forced_cross[position],
+        }
+        for position, edge in enumerate(problem.edges)
+    ]
+
+
 def _print_invariants(analysis: Analysis) -> None:
     for invariant in analysis.loop.invariants:
         users = ", ".join(invariant.used_by)
@@ -299,6 +339,7 @@ def costs_data(analysis: Analysis) -> dict[str, Any]:
         "machine_hash": analysis.machine.digest,
         "operations": [_operation_data(analysis, o) for o in analysis.loop.operations],
         "unknown": list(analysis.unknown),
+        "dependences": dependences(analysis),
         "limits": None if found is None else limits(analysis),
         "resource_bound": None if found is None else found.resource,
         "resource_unit": None if found is None else found.resource_unit,
