@@ -77,7 +77,8 @@ def test_the_table_of_bounds() -> None:
         loop = twill.load_loop(name)
         machine = twill.Machine.named(packaged_loops()[name].machine)
         problem = build_problem(loop, machine)
-        tiles = {o.name for o in loop.operations if o.kind == "exp2" and len(o.result.shape) > 1}  # type: ignore[union-attr]
+        exp2 = [o for o in loop.operations if o.kind == "exp2"]
+        tiles = {o.name for o in exp2 if o.result and len(o.result.shape) > 1}
         found = [
             work(problem, "tc"),
             sum(work(problem, "mufu", name) for name in tiles),

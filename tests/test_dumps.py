@@ -137,3 +137,9 @@ def test_targets_are_checked_first(architecture: int, warps: int, problem: str) 
     with pytest.raises(twill.InputError) as caught:
         dump_kernel("none.py:kernel", {}, architecture, warps)
     assert str(caught.value) == problem
+
+
+def test_the_makefile_installs_the_triton_of_the_dumps() -> None:
+    (version,) = re.findall(r"^TRITON := (\S+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    firsts = {file.read_text().split(",")[0] for file in DUMPS}
+    assert firsts == {f"// triton {version}"}
