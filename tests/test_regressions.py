@@ -222,3 +222,23 @@ def test_a_group_spends_no_more_time_than_there_is(attention_schedule: twill.Sch
     result = run(attention_schedule)
     for spent in result.groups.values():
         assert sum(spent.values()) <= 1.001 * result.total_cycles
+
+
+def test_transfers_are_fewest_over_all_sets_of_as_few_groups() -> None:
+    # `long` is always being issued, so that `wide`, which waits, needs another group. A group of
+    # one warp for `long` is tried first; beside one of four warps `use` needs no transfer.
+    loop = small_loop(
+        [
+            op("made", "TC", asynchronous=True, warps=1),
+            op("wide", "BUS", warps=4),
+            op("long", "ALU", 4, registers=1, transfer=1, warps=1),
+            op("use", "BUS", warps=4),
+        ],
+        [edge("made", "wide"), edge("long", "use")],
+    )
+    machine = small_machine({"ALU": 1, "BUS": 2, "TC": 1}, groups=((1, 2), (4, 2)))
+    schedule = twill.schedule(loop, machine)
+    assert twill.verify(schedule).valid
+    assert schedule.proof is not None
+    levels = {level.level: level.value for level in schedule.proof.levels}
+    assert (schedule.initiation_interval, levels["groups"], levels["transfers"]) == (4, 2, 0)

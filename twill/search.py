@@ -82,6 +82,18 @@ class _Trial:
     fewer_refuted: bool = True
 
 
+@dataclass(frozen=True)
+class _Improved:
+    """The best assignment with one set of groups; the smaller `key` is the better."""
+
+    key: tuple[int, int, int]
+    assignment: Assignment
+    levels: tuple[LevelProof, ...]
+
+    def __lt__(self, other: _Improved) -> bool:
+        return self.key < other.key
+
+
 def search(
     problem: Problem, engine: EngineFactory, options: Options | None = None, report: Report = silent
 ) -> Found:
@@ -351,14 +363,32 @@ class _Search:
     def _levels(
         self, interval: int, trial: _Trial, assignment: Assignment
     ) -> tuple[Assignment, list[LevelProof]]:
-        engine, problem = trial.engine, self.problem
-        assert engine is not None
-        timeout = self.options.timeout
+        """Improve level by level, over all sets of groups that are as few."""
+        assert trial.engine is not None
+        best = self._improved(trial.engine, interval, assignment)
+        tried = self.configurations.index(tuple(trial.groups))
+        proved = True
+        for groups in self.configurations[tried + 1 :]:
+            if len(groups) > len(trial.groups):
+                break
+            length = trial.stages * interval
+            engine = self.factory(self.problem, interval, length, groups, seed=self.options.seed)
+            answer = engine.solve(timeout=self.options.timeout)
+            proved = proved and answer.status != "unknown"
+            if answer.assignment is not None:
+                best = min(best, self._improved(engine, interval, answer.assignment))
+            engine.dispose()
+        values = {level.level: level for level in best.levels}
         levels = [
             _level("stages", trial.stages, proved=trial.refuted),
             _level("groups", len(trial.groups), proved=trial.fewer_refuted),
+            *(_level(k, v.value, proved=v.proved and proved) for k, v in values.items()),
         ]
+        return best.assignment, levels
 
+    def _improved(self, engine: Engine, interval: int, assignment: Assignment) -> _Improved:
+        """Find fewest transfers, then least length, then most slack with one set of groups."""
+        problem, timeout = self.problem, self.options.timeout
         self.report(f"I = {interval}, fewest transfers")
         transfers, assignment, proved = _smallest(
             lambda most: engine.solve(transfers=most, timeout=timeout),
@@ -366,7 +396,7 @@ class _Search:
             assignment,
             0,
         )
-        levels.append(_level("transfers", transfers, proved=proved))
+        levels = [_level("transfers", transfers, proved=proved)]
 
         self.report(f"I = {interval}, least length")
         length, assignment, proved = _smallest(
@@ -377,7 +407,8 @@ class _Search:
         )
         levels.append(_level("length", length, proved=proved))
 
-        if assignment.slack(problem, interval) is not None:
+        slack = assignment.slack(problem, interval)
+        if slack is not None:
             self.report(f"I = {interval}, most slack")
             slack, assignment, proved = _largest(
                 lambda least: engine.solve(
@@ -388,7 +419,7 @@ class _Search:
                 length + interval * max(e.distance for e in problem.edges),
             )
             levels.append(_level("slack", slack, proved=proved))
-        return assignment, levels
+        return _Improved((transfers, length, -(slack or 0)), assignment, tuple(levels))
 
     def _drop(self, trial: _Trial) -> None:
         if trial.engine is not None:
