@@ -94,7 +94,10 @@ def test_broken_dumps_end_in_one_line_or_in_a_loop() -> None:
         ("128x256xf32", "4096x4096xf32", "a tensor of more than 1048576 elements"),
         ("128x256xf32", f"{'9' * 5000}xf32", "a tensor of more than 1048576 elements"),
         ("versionMajor = 3", f"versionMajor = {'3, a = ' * 4000}3", "a type of more than 10000"),
-        ("sizePerThread = [1, 8]", "sizePerThread = [0, 8]", "malformed: "),
+        ("sizePerThread = [1, 8]", "sizePerThread = [0, 8]", "not a layout (got '#ttg.blocked"),
+        ("sizePerThread = [1, 8], ", "", "not a layout (got '#ttg.blocked"),
+        ("(%a_6, %b_7, %c_5)", "(%a_6)", "not a TTGIR dump"),
+        ("128x256xf32", "128x256xcomplex<f32>", "not a TTGIR dump"),
         ("#mma = ", "#mma = #mma\n#other = ", "not a TTGIR dump in MLIR's generic form: "),
     ],
 )
@@ -102,6 +105,33 @@ def test_what_a_broken_dump_is_told(old: str, new: str, problem: str) -> None:
     text = (ROOT / "traces" / "ttgir" / "gemm.sm90.mlir").read_text()
     assert old in text
     with pytest.raises(twill.InputError) as caught, limited(LONGEST_SECONDS):
+        extract(text.replace(old, new), file="k.mlir")
+    assert str(caught.value).startswith(f"k.mlir: {problem}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (
+            '"ttng.warp_group_dot"',
+            '"ttng.tc_gen5_mma"',
+            "ttng.tc_gen5_mma at gemm.py:21:13 has 3 operands, needs 5",
+        ),
+        (
+            '"tt.descriptor_load"',
+            '"tt.reduce"',
+            "tt.reduce at gemm.py:19:13 has no body",
+        ),
+        (
+            "!ttg.memdesc<128x64xf16,",
+            "!ttg.memdesc<128x64xf8E8M0FNU,",
+            "ttg.local_alloc at gemm.py:19:13 has a tile of unknown size ('!ttg.memdesc<128x64x",
+        ),
+    ],
+)
+def test_what_an_operation_lacks(old: str, new: str, problem: str) -> None:
+    text = (ROOT / "traces" / "ttgir" / "gemm.sm90.mlir").read_text()
+    with pytest.raises(twill.TwillError) as caught:
         extract(text.replace(old, new), file="k.mlir")
     assert str(caught.value).startswith(f"k.mlir: {problem}")
 
