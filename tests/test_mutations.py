@@ -137,8 +137,18 @@ def test_what_an_operation_lacks(old: str, new: str, problem: str) -> None:
 
 
 MEASURED = """
-import json, resource, sys, time
+import json, pathlib, re, resource, sys, time
 from twill.frontends.ttgir import extract
+
+
+def peak_kilobytes():
+    # On Linux getrusage still counts what the process that started this one had in memory.
+    status = pathlib.Path("/proc/self/status")
+    if status.exists():
+        return int(re.search(r"VmHWM:\\s*(\\d+) kB", status.read_text())[1])
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used // 1024 if sys.platform == "darwin" else used
+
 
 times = {}
 for file in sys.argv[1:]:
@@ -149,8 +159,7 @@ for file in sys.argv[1:]:
     except Exception:
         extract(text, file=file, loop="1")
     times[file] = time.perf_counter() - start
-used = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps({"seconds": times, "kilobytes": used.ru_maxrss}))
+print(json.dumps({"seconds": times, "kilobytes": peak_kilobytes()}))
 """
 
 
@@ -161,5 +170,4 @@ def test_packaged_dumps_are_read_in_a_second_and_200_megabytes() -> None:
     measured = json.loads(done.stdout)
     assert len(measured["seconds"]) == len(PACKAGED)
     assert max(measured["seconds"].values()) < 1
-    kilobytes = measured["kilobytes"] / (1024 if sys.platform == "darwin" else 1)
-    assert kilobytes < 200_000
+    assert 20_000 < measured["kilobytes"] < 200_000
