@@ -20,6 +20,8 @@ TYPES = {
     "gathered": "tensor<32x128xf16, #blocked>",
     "mma16": "tensor<128x128xf16, #mma>",
     "tmem": "!ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>",
+    "narrow": "tensor<128x64xf32, #linear1>",
+    "left": "!ttg.memdesc<128x64xf32, #tmem, #ttng.tensor_memory, mutable, 128x128>",
     "smem": "!ttg.memdesc<128x128xf16, #shared, #ttg.shared_memory>",
     "turned": "!ttg.memdesc<128x128xf16, #shared1, #ttg.shared_memory>",
     "desc": "!tt.tensordesc<128x128xf16, #shared>",
@@ -34,6 +36,8 @@ order = [1, 0]}>
 order = [1, 0]}>
 #line = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
 #linear = #ttg.linear<{register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [0, 64]], \
+lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[32, 0], [64, 0]], block = []}>
+#linear1 = #ttg.linear<{register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], \
 lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[32, 0], [64, 0]], block = []}>
 #mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], \
 instrShape = [16, 128, 16]}>

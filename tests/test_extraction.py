@@ -141,6 +141,16 @@ IN_TMEM = {
         ],
         f"{AGAIN}, h > f @0, f > c @0 in place",
     ),
+    "half of a buffer, changed where it lies": case(
+        [
+            '%part = "ttng.tmem_subslice"(%acc#0) <{offset = 0 : i32}> : (@tmem) -> @left',
+            load("u", buffer="%part").replace("(@tmem) -> @wide", "(@left) -> @narrow"),
+            float_of("arith.addf", "h", "%u", "%u", kind="@narrow"),
+            store("%h", buffer="%part").replace("(@tmem, @wide", "(@left, @narrow"),
+            product("c", "%yes"),
+        ],
+        "c > store @1 in place, store > c @0 in place",
+    ),
     "a buffer handed on unchanged": case(
         [product("c", "%yes", buffer="%same"), load("u"), reduce("s", "%u")],
         KEPT, carried="%same: @tmem = %acc#0 -> %same",
@@ -369,6 +379,38 @@ def test_dependences(name: str) -> None:
     assert found == sorted(filter(None, CASES[name].dependences.split(", ")))
     removed = sorted(f"{d.producer} > {d.consumer} @{d.distance}" for d in loop.renamed)
     assert removed == sorted(filter(None, CASES[name].renamed.split(", ")))
+
+
+def check_positions(loop: twill.Loop) -> int:
+    """Check that operands and dimensions that dependences name are there; return how many."""
+    checked = 0
+    for d in loop.dependences:
+        if d.operand is None:
+            continue
+        made = loop.operation(d.producer).result
+        assert made is not None
+        read = loop.operation(d.consumer).operands[d.operand]
+        axes = range(len(made.shape)) if d.axes is None else d.axes
+        assert len(axes) == len(made.shape)
+        assert all(axis is None or axis < len(read.shape) for axis in axes)
+        checked += 1
+    for invariant in loop.invariants:
+        for r in invariant.reads:
+            read = loop.operation(r.operation).operands[r.operand]
+            axes = range(len(invariant.tile.shape)) if r.axes is None else r.axes
+            assert len(axes) == len(invariant.tile.shape)
+            assert all(axis is None or axis < len(read.shape) for axis in axes)
+            checked += 1
+    return checked
+
+
+def test_dependences_name_operands_and_dimensions_that_exist() -> None:
+    checked = sum(check_positions(extract(one.text)) for one in CASES.values())
+    for file in sorted(PACKAGED.glob("*.mlir")):
+        checked += check_positions(
+            load_ttgir(str(file), loop="1" if "persist" in str(file) else "0")
+        )
+    assert checked > 700
 
 
 @pytest.mark.triton

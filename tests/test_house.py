@@ -34,6 +34,7 @@ SOLVERS = {
             "buffers",
             "choose",
             "globals",
+            "wellformed",
         )
     },
 }

@@ -28,6 +28,7 @@ from twill.frontends.ttgir.layouts import sharing
 from twill.frontends.ttgir.passes import run_passes
 from twill.frontends.ttgir.reader import Dump, integer, name_of, string, uses
 from twill.frontends.ttgir.values import Values, root_of, steady_flag
+from twill.frontends.ttgir.wellformed import check_operation
 
 ACCUMULATOR, USE_C = 2, 3
 ONE_WARP = 1
@@ -131,6 +132,8 @@ class _Extraction:
         self.ir = loop
         self.graph = body_graph(loop, dump.file)
         self.body = self.graph.operations
+        for operation in self.body:
+            check_operation(dump, operation)
         self.free = {i for i, o in enumerate(self.body) if is_free(dump, o)}
         self.kept = [i for i in range(len(self.body)) if i not in self.free]
         self.values = Values(dump, self.graph, self.free)
@@ -183,7 +186,8 @@ class _Extraction:
         for access in versions.untouched:
             number = self._root_number(access.buffer)
             position = self._position_of(access)
-            draft.outside.append(Outside(number, access.node, position, None))
+            if position is not None:
+                draft.outside.append(Outside(number, access.node, position, None))
         draft.flows += global_order(self.graph, self.kept)
         draft.flows = distinct(draft.flows, draft.products())
         return draft
@@ -231,10 +235,10 @@ class _Extraction:
             in_place=consumer.mode == "update",
         )
 
-    def _position_of(self, access: Access) -> int:
-        """Return as which operand of the draft's node an access reads its buffer."""
+    def _position_of(self, access: Access) -> int | None:
+        """Return as which operand of the draft's node an access reads its buffer, if as one."""
         positions = [p for p, _ in self._ir_operands(access.node)]
-        return positions.index(access.operand) if access.operand in positions else len(positions)
+        return positions.index(access.operand) if access.operand in positions else None
 
     def _ir_operands(self, i: int) -> list[tuple[int, SSAValue]]:
         """Return IR position and value of the operands that hold tiles, in the draft's order."""
@@ -249,11 +253,7 @@ class _Extraction:
             return every[2:3] if self.dump.type_of(every[1][1]).dtype not in _TILES else every[1:2]
         if name in TILES_AT:
             return every[TILES_AT[name]]
-        return [
-            (p, v)
-            for p, v in every
-            if (kind := self.dump.type_of(v)).dtype in _TILES or kind.dtype == "pointer"
-        ]
+        return [(p, v) for p, v in every if self.dump.type_of(v).dtype in _TILES]
 
     def _read(self, i: int) -> Iterator[tuple[int, SSAValue, bool]]:
         """Yield (operand, value, whether it is an address) of all that a node reads by value."""
@@ -261,14 +261,12 @@ class _Extraction:
         tiles = self._ir_operands(i)
         for operand, (position, value) in enumerate(tiles):
             if (i, position) not in self.touched and not self._is_overwritten(i, position):
-                pointer = self.dump.type_of(value).dtype == "pointer"
-                load = name_of(operation) in ("tt.load", *POINTER_STORES)
-                mask = load and self.dump.type_of(value).dtype == "i1"
-                yield operand, value, pointer or mask
+                access = name_of(operation) in ("tt.load", *POINTER_STORES)
+                yield operand, value, access and self.dump.type_of(value).dtype == "i1"
         shown = {position for position, _ in tiles}
         for position, value in enumerate(operation.operands):
             kind = self.dump.type_of(value)
-            address = kind.kind != "memdesc" and kind.dtype.startswith(("i", "index"))
+            address = kind.kind != "memdesc" and kind.dtype.startswith(("i", "pointer"))
             if position not in shown and address:
                 yield len(tiles), value, True
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation, SSAValue
 
 from twill.errors import InputError, RefusedError
-from twill.frontends.ttgir.reader import name_of, string, uses
+from twill.frontends.ttgir.reader import has_body, name_of, string, uses
 
 MOST_HOPS = 64
 CONTROL_FLOW = ("scf.for", "scf.if", "scf.while", "cf.br", "cf.cond_br")
@@ -67,6 +67,8 @@ def body_graph(loop: Operation, file: str = "") -> BodyGraph:
     RefusedError
         If the body has control flow of its own.
     """
+    if not has_body(loop):
+        raise InputError("a loop without a body", file=file)
     block = loop.regions[0].blocks[0]
     *operations, terminator = block.ops
     for operation in operations:

@@ -12,6 +12,15 @@ from twill.errors import InputError, short
 _TOKEN = re.compile(r"\s*(#?[A-Za-z_][\w.]*|-?\d+|[<>{}\[\],=])")
 MMA_ROWS_PER_THREAD, MMA_ROWS = 2, 16
 QUAD = 4
+COUNTS = ("sizePerThread", "threadsPerWarp", "warpsPerCTA", "instrShape")
+MOST_COUNT = 1 << 20
+REQUIRED = {
+    "blocked": {"sizePerThread", "threadsPerWarp", "warpsPerCTA"},
+    "nvidia_mma": {"warpsPerCTA", "instrShape"},
+    "slice": {"dim", "parent"},
+    "dot_op": {"opIdx", "parent"},
+    "linear": {"register", "lane", "warp"},
+}
 
 
 @dataclass(frozen=True)
@@ -40,11 +49,23 @@ def parse_layout(text: str) -> Layout:
         raise InputError(f"not a layout (got {short(text)})")
     try:
         value, rest = _value(tokens)
-    except (IndexError, RecursionError):
+    except (IndexError, ValueError, RecursionError):
         raise InputError(f"not a layout (got {short(text)})") from None
-    if rest or not isinstance(value, Layout):
+    if rest or not isinstance(value, Layout) or not _is_complete(value):
         raise InputError(f"not a layout (got {short(text)})")
     return value
+
+
+def _is_complete(layout: Layout) -> bool:
+    """Whether a layout has all that is asked of its kind, and counts of one or more."""
+    parameters = layout.parameters
+    if not REQUIRED.get(layout.name, set()) <= parameters.keys():
+        return False
+    parent = parameters.get("parent")
+    if "parent" in parameters and not (isinstance(parent, Layout) and _is_complete(parent)):
+        return False
+    counts = [count for name in COUNTS for count in parameters.get(name, [])]
+    return all(isinstance(count, int) and 0 < count <= MOST_COUNT for count in counts)
 
 
 def _value(tokens: list[str]) -> tuple[Any, list[str]]:

@@ -251,8 +251,17 @@ def _chain(draft: Draft, key: float) -> list[float]:
 
 
 def _writes_back(draft: Draft, load: Node, store: Node) -> bool:
-    """Whether a store overwrites the buffer that the load reads."""
-    return any(flow.producer == load.key and flow.consumer == store.key for flow in draft.renamed)
+    """Whether a store overwrites the buffer, or the part of it, that the load reads."""
+    whole = any(f.producer == load.key and f.consumer == store.key for f in draft.renamed)
+    return whole or any(_same_version(draft, load, flow) for flow in draft.reads_by(store.key))
+
+
+def _same_version(draft: Draft, load: Node, update: Flow) -> bool:
+    """Whether an update in place changes what the load reads."""
+    return update.in_place and any(
+        (flow.producer, flow.distance) == (update.producer, update.distance)
+        for flow in draft.reads_by(load.key)
+    )
 
 
 def _join(draft: Draft, chain: list[float]) -> None:
@@ -262,6 +271,8 @@ def _join(draft: Draft, chain: list[float]) -> None:
     operands = [*load.operands]
     moved: list[Flow] = []
     for flow in others:
+        if _same_version(draft, load, flow):
+            continue
         if flow.kind == "data" and flow.operand is not None:
             operands.append(draft.nodes[flow.consumer].operands[flow.operand])
             moved.append(replace(flow, consumer=store.key, operand=len(operands) - 1))

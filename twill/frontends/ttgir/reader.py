@@ -222,6 +222,19 @@ def name_of(operation: Operation) -> str:
     return str(unregistered.data) if unregistered is not None else operation.name
 
 
+def has_body(operation: Operation) -> bool:
+    """Return whether an operation has a region with a block that is not empty.
+
+    Parameters
+    ----------
+    operation : Operation
+        Any operation.
+    """
+    return bool(
+        operation.regions and operation.regions[0].blocks and operation.regions[0].blocks[0].ops
+    )
+
+
 def attribute(operation: Operation, key: str) -> Any:
     """Return an attribute or property of an operation, or None.
 
