@@ -97,6 +97,10 @@ def extra(kind: str = '"store"', step: str = "", more: str = "") -> str:
          "rules[1].steps[0].cycles",
          ("nothing is named 'elments': no constant, no fact about the operation, no let before it, "
          "no attribute of a packaged exp2")),
+        ("unknown_names", RULE, extra('"math.absi"', more='let = { x = "elments" }'),
+         "rules[1].let.x",
+         ("nothing is named 'elments': no constant, no fact about the operation, no let before it, "
+         "no attribute of a packaged math.absi")),
         ("unused_lets", RULE, extra(more='let = { waves = "2" }'), "rules[1].let.waves",
          "nothing after it uses this name"),
         ("unused_constants", "[[rules]]",

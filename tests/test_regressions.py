@@ -242,3 +242,30 @@ def test_transfers_are_fewest_over_all_sets_of_as_few_groups() -> None:
     assert schedule.proof is not None
     levels = {level.level: level.value for level in schedule.proof.levels}
     assert (schedule.initiation_interval, levels["groups"], levels["transfers"]) == (4, 2, 0)
+
+
+def test_an_accumulator_from_another_group_becomes_the_result() -> None:
+    # A copy of `start` beside `sum` would take 80 of 64 registers.
+    start = op("start", "ALU", registers=40, latency=5, asynchronous=True, variable_latency=True)
+    total = op("sum", "TC", latency=30, asynchronous=True, registers=40)
+    loop = small_loop([start, total], [edge("start", "sum", in_place=True)])
+    schedule = twill.schedule(loop, small_machine(registers=64, groups=((4, 3),)))
+    assert twill.verify(schedule).valid
+    assert run(schedule).total_cycles > 0
+
+
+def test_a_refusal_for_registers_names_the_widest_values() -> None:
+    loop = small_loop(
+        [op("a", "ALU", registers=40), op("b", "ALU", registers=40), op("c", "TC", registers=1)],
+        [edge("a", "c"), edge("b", "c")],
+    )
+    machine = small_machine(registers=64, groups=((4, 1),))
+    with pytest.raises(twill.RefusedError) as caught:
+        twill.schedule(loop, machine)
+    told = "the widest values are a (40) and b (40) registers per thread, a group has at most 64 "
+    assert told in str(caught.value)
+
+
+def test_a_loop_for_another_architecture_is_said_to_be_one(hopper: twill.Machine) -> None:
+    with pytest.raises(twill.InputError, match=r"the loop is for sm_100, not sm_90\)$"):
+        twill.schedule(twill.load_loop("fa_fwd_blackwell"), hopper)

@@ -661,3 +661,11 @@ def test_the_command(tmp_path: Path) -> None:
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr.startswith("twill: attention_backward: 4 sub-tiles along s:0 make the")
     assert refused.stderr.count("\n") == 1
+
+
+def test_sub_tiles_work_out_their_own_masks() -> None:
+    whole = twill.load_loop("attention_forward_diagonal_hopper")
+    split = twill.subtile(whole, 2)
+    once = [o.kind for o in split.operations if o.name in {w.name for w in whole.operations}]
+    # Of what follows from the loop counter nothing is handed from one sub-tile to the other.
+    assert once == ["load", "load"]

@@ -115,7 +115,14 @@ def static_costs(loop: Loop, machine: Machine) -> dict[str, StaticCost]:
         for position, step in enumerate(operation.cost.steps if operation.cost else ()):
             path = f"operations[{index}].cost.steps[{position}]"
             _check_step(step, path, loop.file or loop.name, machine)
-    return {operation.name: static_cost(operation, machine) for operation in loop.operations}
+    try:
+        return {operation.name: static_cost(operation, machine) for operation in loop.operations}
+    except InputError as error:
+        made_for = loop.origin.architecture if loop.origin else None
+        if made_for in (None, "") or machine.architecture in ("", made_for):
+            raise
+        message = f"{error.message} (the loop is for {made_for}, not {machine.architecture})"
+        raise InputError(message, path=error.path, file=error.file) from None
 
 
 def _side_by_side(

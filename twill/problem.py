@@ -454,7 +454,7 @@ def _edges(
                 carries=carries,
                 hold=0 if freed else reads,
                 reads=reads,
-                copy_hold=0 if freed else copy_reads,
+                copy_hold=0 if freed or dependence.in_place else copy_reads,
                 copy_reads=copy_reads,
                 transferable=transferable,
                 streaming=u.streaming,

@@ -240,6 +240,17 @@ class _Search:
             f"{self.problem.loop.name}: no schedule of at most {self._stage_bound(candidate)} "
             f"stages even at an interval of {candidate}, whatever the order; in the way are "
             f"{', '.join(families) or 'limits of time'}"
+            f"{self._widest_values() if 'registers' in families else ''}"
+        )
+
+    def _widest_values(self) -> str:
+        """Name the values that take most registers, what there is, and what would help."""
+        widest = sorted(self.problem.operations, key=lambda o: -o.registers)[:2]
+        values = " and ".join(f"{o.name} ({o.registers})" for o in widest if o.registers)
+        most = max(group.live_limit for groups in self.configurations for group in groups)
+        return (
+            f"; the widest values are {values} registers per thread, a group has at most {most} "
+            "for values: smaller tiles need fewer (twill loop subtile)"
         )
 
     def _hopeless_interval(self) -> int:

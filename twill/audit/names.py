@@ -58,8 +58,8 @@ def unknown_names(subject: Subject) -> Iterator[Finding]:
     """Everything that a rule names is a constant, a fact, a let, or an attribute in some loop."""
     for index, rule in enumerate(subject.own_rules):
         attributes = subject.attributes(rule.kind)
-        if attributes is None:
-            continue
+        if attributes is None:  # whatever any kind has may be an attribute of an unknown one
+            attributes = subject.attributes(tuple(subject.kinds)) or set()
         known = subject.facts | set(subject.machine.constants) | attributes
         for use in uses_of(rule, f"rules[{index}]"):
             for name in sorted(use.names - known - use.visible):

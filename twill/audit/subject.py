@@ -81,6 +81,11 @@ class Subject:
         bare = self.machine.model_copy(update={"constants": {}})
         return frozenset(bare.variables(product))
 
+    @property
+    def kinds(self) -> set[str]:
+        """Kinds of operations in packaged loops."""
+        return {o.kind for loop in self.everything for o in loop.operations}
+
     def attributes(self, kinds: tuple[str, ...]) -> set[str] | None:
         """Return the attributes of packaged operations of some kinds; None if there are none such.
 

@@ -83,10 +83,40 @@ class Plan:
     def roles(self) -> tuple[Role, ...]:
         """What becomes of each operation, in program order."""
         touched = {owner for owner, _ in self._axes}
-        return tuple(
+        roles = [
             self._role(index) if index in touched else Role.SHARED
             for index in range(len(self.loop.operations))
-        )
+        ]
+        for index in self._repeated(roles):
+            roles[index] = Role.COPIED
+        return tuple(roles)
+
+    def _repeated(self, roles: list[Role]) -> set[int]:
+        """Return what each sub-tile works out for itself rather than share it in registers.
+
+        That is element-wise work on nothing but the loop counter and what lives across the loop,
+        for sub-tiles only: handing its result from one warp group to another would cost more.
+        """
+        position = {operation.name: i for i, operation in enumerate(self.loop.operations)}
+        reads: dict[int, list[int]] = {}
+        readers: dict[int, list[int]] = {}
+        for dependence in self.loop.dependences:
+            ends = position[dependence.producer], position[dependence.consumer]
+            reads.setdefault(ends[1], []).append(ends[0])
+            readers.setdefault(ends[0], []).append(ends[1])
+        from_counter: set[int] = set()
+        for index, operation in enumerate(self.loop.operations):
+            alone = operation.elementwise and operation.cost is None
+            if alone and all(source in from_counter for source in reads.get(index, [])):
+                from_counter.add(index)
+        found: set[int] = set()
+        for index in sorted(from_counter, reverse=True):
+            users = readers.get(index, [])
+            if roles[index] is Role.SHARED and all(
+                user in found or roles[user] is Role.COPIED for user in users
+            ):
+                found.add(index)
+        return {index for index in found if readers.get(index)}
 
     def with_role(self, role: Role) -> list[Operation]:
         """Return the operations of one role in program order.

@@ -111,13 +111,10 @@ def _marks(analysis: Analysis, operation: Operation) -> str:
 
 def _streams(analysis: Analysis, operation: Operation) -> bool:
     cost = analysis.costs.get(operation.name)
-    return (
-        cost is not None
-        and cost.variable_latency
-        and not any(
-            d.consumer == operation.name and d.kind == "data" for d in analysis.loop.dependences
-        )
-    )
+    memory = operation.result.memory if operation.result is not None else "none"
+    waits = any(d.consumer == operation.name for d in analysis.loop.dependences)
+    ring = memory in ("smem", "tmem")
+    return cost is not None and cost.variable_latency and ring and not waits
 
 
 def _recurs(analysis: Analysis, name: str) -> str | None:

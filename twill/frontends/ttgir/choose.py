@@ -28,7 +28,8 @@ def choose_loop(dump: Dump, wanted: str | None) -> Operation:
     """
     loops = dump.loops()
     if not loops:
-        raise RefusedError(f"{dump.file or 'dump'}: there is no loop")
+        kind = "but a while loop, which cannot be scheduled" if dump.has("scf.while") else ""
+        raise RefusedError(f"{dump.file or 'dump'}: there is no loop {kind}".rstrip())
     if wanted is not None:
         return _named(dump, loops, wanted)
     inner = [loop for loop in loops if not _contains(loop, "scf.for")]

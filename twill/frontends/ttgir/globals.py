@@ -22,7 +22,7 @@ WRITES = ("tt.store", "tt.descriptor_store", "tt.descriptor_scatter", "tt.atomic
 # Reductions, and the attribute that says which.
 REDUCTIONS = {"tt.descriptor_reduce": "kind", "tt.atomic_rmw": "atomic_rmw_op"}
 EXCHANGE = 10  # of `atomic_rmw_op`
-ADDRESSES = VIEWS | {"tt.make_tensor_descriptor"}
+ADDRESSES = VIEWS | {"tt.make_tensor_descriptor", "ttg.convert_layout"}
 
 
 def global_order(graph: BodyGraph, kept: Sequence[int]) -> list[Flow]:

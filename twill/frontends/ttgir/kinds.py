@@ -36,6 +36,7 @@ KINDS = {
     "arith.negf": "sub",
     "math.fma": "fma",
     "math.absf": "max",
+    "math.absi": "max",
     "arith.maxnumf": "max",
     "arith.maximumf": "max",
     "arith.minnumf": "min",
@@ -131,8 +132,8 @@ ELEMENTWISE = frozenset(
 def is_free(dump: Dump, operation: Operation) -> bool:
     """Return whether an operation costs nothing.
 
-    Views and layout relabels do; so do conversions that only rename registers and arithmetic on
-    integer scalars, which is address computation.
+    Views and layout relabels do; so do conversions that only rename registers, and what is address
+    computation: arithmetic on integer scalars, and pointers that change their layout.
 
     Parameters
     ----------
@@ -145,6 +146,8 @@ def is_free(dump: Dump, operation: Operation) -> bool:
     if name in VIEWS or name == "arith.constant":
         return True
     if name in ALLOCATIONS and not _has_contents(dump, operation):
+        return True
+    if name == "ttg.convert_layout" and dump.type_of(operation.results[0]).dtype == "pointer":
         return True
     if name == "ttg.convert_layout":
         trivial = attribute(operation, "sched.trivial")

@@ -137,6 +137,16 @@ class Dump:
         """Return every ``scf.for`` in program order."""
         return [o for o in self._module.walk() if name_of(o) == "scf.for"]
 
+    def has(self, name: str) -> bool:
+        """Return whether an operation of this name occurs.
+
+        Parameters
+        ----------
+        name : str
+            An operation's name.
+        """
+        return any(name_of(operation) == name for operation in self._module.walk())
+
     def type_of(self, value: SSAValue) -> Type:
         """Return the type of a value.
 
