@@ -119,7 +119,8 @@ def static_costs(loop: Loop, machine: Machine) -> dict[str, StaticCost]:
         return {operation.name: static_cost(operation, machine) for operation in loop.operations}
     except InputError as error:
         made_for = loop.origin.architecture if loop.origin else None
-        if made_for in (None, "") or machine.architecture in ("", made_for):
+        comparable = made_for is not None and machine.architecture.startswith("sm_")
+        if not comparable or made_for == machine.architecture:
             raise
         message = f"{error.message} (the loop is for {made_for}, not {machine.architecture})"
         raise InputError(message, path=error.path, file=error.file) from None
