@@ -14,6 +14,7 @@ from twill.joint.answer import FAMILIES, EngineFactory
 from twill.joint.cpsat import CpSatEngine
 from twill.joint.difference import DifferenceEngine
 from twill.joint.groups import WarpGroup, configurations
+from twill.joint.relaxation import lacks_registers
 from twill.problem import Problem, build_problem
 
 ENGINES: list[EngineFactory] = [DifferenceEngine, CpSatEngine]
@@ -210,3 +211,34 @@ def test_an_undecided_question_is_not_called_infeasible(
     engine = DifferenceEngine(problem, 2048, 6 * 2048, groups)
     assert engine.solve(timeout=0.01).status == "unknown"
     engine.dispose()
+
+
+@pytest.mark.parametrize("rules", ["issue", "paper"])
+def test_groups_that_lack_registers_have_no_schedule(rules: str) -> None:
+    refuted = kept = 0
+    for seed in range(250):
+        loop, machine = random_loop(seed)
+        problem = build_problem(loop, machine, rules=rules)  # type: ignore[arg-type]
+        interval = bounds(problem).interval
+        for groups in configurations(problem):
+            lacking = lacks_registers(problem, interval, groups)
+            engine = DifferenceEngine(problem, interval, 6 * interval, groups)
+            feasible = engine.solve().assignment is not None
+            engine.dispose()
+            assert not (lacking and feasible), seed
+            refuted, kept = refuted + lacking, kept + feasible
+    assert refuted > 20
+    assert kept > 200
+
+
+def test_accumulators_that_always_live_fill_a_group() -> None:
+    # Four accumulators of 40 registers, one of them always live on each of two groups of 64.
+    names = [f"o{i}" for i in range(4)]
+    loop = small_loop(
+        [op(name, "TC", latency=5, asynchronous=True, registers=40) for name in names],
+        [edge(name, name, 1, in_place=True) for name in names],
+    )
+    machine = small_machine(registers=64, groups=((4, 4),))
+    problem = build_problem(loop, machine)
+    lacking = [lacks_registers(problem, 8, groups) for groups in configurations(problem)]
+    assert lacking == [True, True, False, False]

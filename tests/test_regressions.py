@@ -76,9 +76,18 @@ def test_a_wider_group_stands_in_once_the_narrow_ones_are_used_up() -> None:
 
 
 def test_a_wider_group_is_not_tried_before_the_narrow_ones_are_used_up() -> None:
-    problem = build_problem(small_loop([op("a", "ALU")]), small_machine(groups=((4, 2), (8, 1))))
+    machine = small_machine(groups=((4, 2), (8, 1)))
+    problem = build_problem(small_loop([op(name, "ALU") for name in "abc"]), machine)
     widths = [sorted(group.warps for group in groups) for groups in configurations(problem)]
     assert widths == [[4], [4, 4], [4, 4, 8]]
+
+
+def test_no_group_is_tried_that_would_have_nothing_to_do() -> None:
+    machine = small_machine(groups=((1, 4), (4, 2)))
+    loop = small_loop([op("a", "ALU"), op("b", "ALU", warps=1)])
+    problem = build_problem(loop, machine)
+    widths = [sorted(group.warps for group in groups) for groups in configurations(problem)]
+    assert widths == [[4], [1, 4], [4, 4], [1, 4, 4]]
 
 
 def test_loads_that_wait_may_need_two_groups() -> None:

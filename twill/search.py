@@ -17,6 +17,8 @@ from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, short
 from twill.joint.answer import Answer, Assignment, Engine, EngineFactory
 from twill.joint.groups import WarpGroup, configurations
+from twill.joint.relaxation import FAMILIES as RELAXED
+from twill.joint.relaxation import lacks_registers
 from twill.modulo import modulo_schedule
 from twill.problem import Problem
 
@@ -289,6 +291,8 @@ class _Search:
     def _try_stages(self, trial: _Trial, interval: int, stages: int) -> bool:
         refuted = True
         for groups in self.configurations:
+            if lacks_registers(self.problem, interval, groups):
+                continue
             engine = self.factory(
                 self.problem, interval, stages * interval, groups, seed=self.options.seed
             )
@@ -357,8 +361,11 @@ class _Search:
         """Return the constraint families that refute an interval, the solver, and whether so."""
         length = self._stage_bound(interval) * interval
         families: list[str] = []
-        solver, refuted = "", True
+        solver, refuted = "relaxation", True
         for groups in self.configurations:
+            if lacks_registers(self.problem, interval, groups):
+                families += [family for family in RELAXED if family not in families]
+                continue
             engine = self.factory(
                 self.problem, interval, length, groups, explain=True, seed=self.options.seed
             )

@@ -97,7 +97,9 @@ def _other_widths(
             continue
         chosen = {width: n for (width, _), n in zip(pools, counts, strict=True) if n}
         spare = [width for width, count in pools if chosen.get(width, 0) < count]
-        fits = max(chosen) >= widest
+        fits = max(chosen) >= widest and all(
+            n <= sum(o.warps <= width for o in others) for width, n in chosen.items()
+        )
         if fits and all(_is_needed(problem, others, width, spare) for width in chosen):
             yield [width for width, n in chosen.items() for _ in range(n)]
 
