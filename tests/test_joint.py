@@ -242,3 +242,11 @@ def test_accumulators_that_always_live_fill_a_group() -> None:
     problem = build_problem(loop, machine)
     lacking = [lacks_registers(problem, 8, groups) for groups in configurations(problem)]
     assert lacking == [True, True, False, False]
+
+
+def test_wide_groups_that_only_load_leave_registers_to_the_others(hopper: twill.Machine) -> None:
+    sets = list(configurations(build_problem(twill.load_loop("fa_bwd_hopper"), hopper)))
+    two = [groups for groups in sets if [g.warps for g in groups] == [4, 4, 4]]
+    # Two rows of 16 values, twice, and the reserve take 80; then equal shares of the file.
+    assert [[g.allocation for g in groups] for groups in two] == [[80, 216, 216], [168, 168, 168]]
+    assert all(sum(g.allocation * g.warps * 32 for g in groups) <= 65536 for groups in two)

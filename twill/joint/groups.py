@@ -56,9 +56,18 @@ def configurations(
         if sum(loaders) + sum(widths) <= problem.machine.warps.value
     ]
     for loaders, widths in sorted(found, key=lambda f: (len(f[0]) + len(f[1]), f)):
-        groups = _with_registers(problem, loaders, widths)
-        if groups is not None:
-            yield groups
+        few = _with_registers(problem, loaders, widths, loading=_needed_to_load(problem))
+        equal = _with_registers(problem, loaders, widths)
+        yield from (groups for groups in dict.fromkeys((few, equal)) if groups is not None)
+
+
+def _needed_to_load(problem: Problem) -> int:
+    """Return registers per thread that hold two instances of all that loads leave in them."""
+    file = problem.registers
+    if file is None:
+        return 0
+    held = 2 * sum(o.registers + o.working_set for o in problem.operations if o.variable_latency)
+    return max(file.least, -(-(file.reserve + held) // file.step) * file.step)
 
 
 def _loader_widths(problem: Problem) -> Iterator[list[int]]:
@@ -118,9 +127,13 @@ def _is_needed(
 
 
 def _with_registers(
-    problem: Problem, loaders: list[int], widths: list[int]
+    problem: Problem, loaders: list[int], widths: list[int], *, loading: int | None = None
 ) -> tuple[WarpGroup, ...] | None:
-    """Hand out the register file, or return None if it cannot hold these groups."""
+    """Hand out the register file, or return None if it cannot hold these groups.
+
+    Wide groups that only load get `loading` registers per thread if that is less than an equal
+    share.
+    """
     file = problem.registers
     if file is None:
         return tuple(
@@ -130,8 +143,13 @@ def _with_registers(
         )
     small = [width for width in [*loaders, *widths] if width < file.warps]
     small_blocks = -(-sum(small) // file.warps)
-    blocks = sum(width // file.warps for width in [*loaders, *widths] if width >= file.warps)
+    blocks = sum(width // file.warps for width in widths if width >= file.warps)
+    load_blocks = sum(width // file.warps for width in loaders if width >= file.warps)
     budget = file.file // (32 * file.warps) - small_blocks * file.least
+    if loading is None or loading > file.most:
+        blocks, load_blocks = blocks + load_blocks, 0
+    else:
+        budget -= load_blocks * loading
     share = file.most if not blocks else budget // blocks // file.step * file.step
     share = min(share, file.most)
     if share < file.least:
@@ -139,6 +157,8 @@ def _with_registers(
 
     def group(width: int, *, variable: bool) -> WarpGroup:
         allocation = file.least if width < file.warps else share
+        if variable and width >= file.warps and load_blocks and loading is not None:
+            allocation = loading
         live = min(allocation, file.limit) - file.reserve
         return WarpGroup(width, variable, allocation, live)
 
