@@ -38,7 +38,8 @@ def configurations(
 ) -> Iterator[tuple[WarpGroup, ...]]:
     """Yield the sets of warp groups to try, fewest groups first.
 
-    Groups of equal width share what the register file holds equally. A wider group than an
+    Wide groups share what the register file holds equally; wide groups that only load are tried
+    with no more than their values need first. A wider group than an
     operation needs stands in for narrower ones once those are used up, or where they are too
     narrow to have registers allocated to them alone.
 
