@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from twill.artifacts.loop import Dependence, Loop, Operation
+from twill.artifacts.loop import THREADS_PER_WARP, Dependence, Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.costing import Reservation, StaticCost, static_costs
@@ -115,6 +115,11 @@ class RegisterFile:
     most: int
     warps: int
     reserve: int
+
+    @property
+    def blocks_hold(self) -> int:
+        """Registers per thread that all blocks of `warps` warps may have together."""
+        return self.file // (THREADS_PER_WARP * self.warps)
 
 
 @dataclass(frozen=True)
