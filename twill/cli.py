@@ -87,9 +87,6 @@ def schedule(
     most_stages: Annotated[
         int | None, typer.Option(min=1, help="Bound on the number of stages.")
     ] = None,
-    most_groups: Annotated[
-        int | None, typer.Option(min=1, help="Bound on the warp groups beside the one for loads.")
-    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the solver.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -109,7 +106,7 @@ def schedule(
             engine=engine.value,
             budget=budget,
             report=report,
-            options=Options(most_stages=most_stages, most_groups=most_groups, seed=seed),
+            options=Options(most_stages=most_stages, seed=seed),
         )
     if output is not None:
         found.save(output)

@@ -132,6 +132,35 @@ class PinnedRegisters:
 
 
 @dataclass(frozen=True)
+class Wishes:
+    """What a user has decided about a schedule beforehand.
+
+    Attributes
+    ----------
+    limits : tuple of (str, int)
+        Most ``registers`` per thread of a group, warp ``groups``, ``transfers`` and ``stages``.
+    pins : tuple of (int, str)
+        Operations with the names of their groups: one name is one group.
+    orders : tuple of (int, int)
+        Pairs of operations; the second issues no earlier in its iteration than the first.
+    """
+
+    limits: tuple[tuple[str, int], ...] = ()
+    pins: tuple[tuple[int, str], ...] = ()
+    orders: tuple[tuple[int, int], ...] = ()
+
+    def limit(self, name: str) -> int | None:
+        """Return a limit, None if there is none.
+
+        Parameters
+        ----------
+        name : str
+            ``registers``, ``groups``, ``transfers`` or ``stages``.
+        """
+        return dict(self.limits).get(name)
+
+
+@dataclass(frozen=True)
 class Problem:
     """Everything that makes a schedule of one loop on one machine valid or not."""
 
@@ -147,6 +176,7 @@ class Problem:
     pinned: tuple[PinnedRegisters, ...]
     registers: RegisterFile | None
     hop: int
+    wishes: Wishes = Wishes()
 
     @cached_property
     def index(self) -> dict[str, int]:

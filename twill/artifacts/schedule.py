@@ -327,10 +327,28 @@ class LevelProof(Part):
 
 
 class Proof(Part):
-    """What was proved about a schedule."""
+    """What was proved about a schedule.
+
+    Attributes
+    ----------
+    bound : LowerBound
+        Why no smaller interval exists.
+    levels : tuple of LevelProof
+        The objective, level by level.
+    limits : dict
+        What the user allowed at most: ``registers`` per thread, ``groups``, ``transfers``,
+        ``stages``; the proof holds within them.
+    pins : dict
+        Operations that the user placed, with their groups.
+    orders : tuple of (str, str)
+        Pairs of operations that the user ordered.
+    """
 
     bound: LowerBound
     levels: tuple[LevelProof, ...]
+    limits: dict[str, NonNegativeInt] = {}
+    pins: dict[Name, Name] = {}
+    orders: tuple[tuple[Name, Name], ...] = ()
 
 
 class Schedule(Artifact):

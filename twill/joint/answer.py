@@ -19,6 +19,7 @@ FAMILIES = (
     "registers",
     "transfers",
     "concurrency",
+    "wishes",
 )
 
 

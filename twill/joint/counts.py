@@ -70,7 +70,7 @@ class Counts:
             A solution that violates no sum.
         """
         problem = self._system.problem
-        if "registers" not in self._sums:
+        if "registers" not in self._sums or all(g.allocation for g in assignment.groups):
             return assignment
         needed = peaks(problem, self._system.interval, assignment)
         groups = allocated(problem, assignment.groups, needed)

@@ -1,4 +1,4 @@
-"""What refutes a set of warp groups without a search: too few registers for too long."""
+"""What refutes an interval without a search: too few registers for too long."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ FAMILIES = ("dependence", "registers")
 
 
 def lacks_registers(problem: Problem, interval: int, groups: Sequence[WarpGroup]) -> bool:
-    """Return whether values take more registers for longer than these groups can have together.
+    """Return whether values take more registers for longer than all wide groups have together.
 
     In every interval each value lives at least as long as the longest path to its readers, so that
-    its registers times that time are taken; all groups offer their registers times the interval.
+    its registers times that time are taken; what the register file can give to groups, less the
+    reserve of each, times the interval is offered.
 
     Parameters
     ----------
@@ -25,23 +26,27 @@ def lacks_registers(problem: Problem, interval: int, groups: Sequence[WarpGroup]
     interval : int
         I.
     groups : sequence of WarpGroup
-        The groups.
+        All groups that may be used.
     """
-    paths = longest_paths(problem, interval)
-    if problem.registers is None or paths is None:
+    file, paths = problem.registers, longest_paths(problem, interval)
+    if file is None or paths is None:
         return False
-    for variable in (False, True):
-        offered = sum(g.live_limit for g in groups if g.variable_latency == variable)
-        taken = 0
-        for operation in problem.operations:
-            if operation.variable_latency == variable and operation.registers:
-                v = operation.index
-                after = [int(d) for d in paths[v]]
-                after[v] = 0
-                taken += operation.registers * _least_lifetime(problem, interval, v, after)
-        if taken > offered * interval:
-            return True
-    return False
+    wide = [group for group in groups if group.warps >= file.warps]
+    offered = max(
+        (
+            min(count * wide[0].live_limit, file.blocks_hold - count * file.reserve)
+            for count in range(1, len(wide) + 1)
+        ),
+        default=0,
+    )
+    taken = 0
+    for operation in problem.operations:
+        if operation.warps >= file.warps and operation.registers:
+            v = operation.index
+            after = [int(d) for d in paths[v]]
+            after[v] = 0
+            taken += operation.registers * _least_lifetime(problem, interval, v, after)
+    return taken > offered * interval
 
 
 def _least_lifetime(problem: Problem, interval: int, v: int, after: Sequence[int]) -> int:

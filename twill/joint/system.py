@@ -84,6 +84,7 @@ class System:
             ("turns", self._turns),
             ("concurrency", self._concurrency),
             ("registers", self._big_registers),
+            ("wishes", self._wishes),
         ):
             if family in self.families:
                 with self.clauses.under(self.guards.get(family)):
@@ -225,6 +226,15 @@ class System:
                     clock.at_least(u, a.operation, shift_a),
                     clock.at_least(v, b.operation, shift_b),
                 )
+
+    def _wishes(self) -> None:
+        """What the user has pinned and ordered."""
+        wishes = self.problem.wishes
+        for (u, here), (v, there) in itertools.combinations(wishes.pins, 2):
+            together = self.placing.same(u, v)
+            self.clauses.clause(together if here == there else self.clauses.negated(together))
+        for first, second in wishes.orders:
+            self.clock.require(second, first, 0)
 
     # -- helpers --------------------------------------------------------------------------------
 
