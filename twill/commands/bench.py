@@ -59,9 +59,10 @@ def solver(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Time kernels and synthetic loops, each in a process of its own; status 1 if one has no end.
+    """Time kernels and synthetic loops, each in a process of its own.
 
-    With neither --case nor --growth, everything.
+    With neither --case nor --growth, everything. The exit status is 1 if a case has no schedule or
+    fails; one that is stopped for time is a result like any other.
     """
     from twill.studies.bench import GROWTH, bench, growth_cases, kernel_cases
 

@@ -43,8 +43,10 @@ def plot_growth(bench: Bench, folder: Path) -> list[Path]:
             colour = f"C{number}"
             _draw_seconds(left, bench, key, colour)
             _draw_memory(right, bench, key, colour)
-        _label(left, "time until the proved schedule (s)")
-        _label(right, "peak memory (MiB)")
+        left.set_yscale("log")
+        _label(left, bench, "time until the schedule (s)")
+        _label(right, bench, "peak memory (MiB)")
+        right.set_ylim(bottom=0)
         files = [folder / f"growth.{kind}" for kind in FORMATS]
         for file in files:
             dated = {"Date": None} if file.suffix == ".svg" else None
@@ -84,11 +86,12 @@ def _columns(points: Iterable[tuple[int | None, float]]) -> tuple[list[float], l
     return [float(x) for x, _ in known], [y for _, y in known]
 
 
-def _label(axes: Axes, what: str) -> None:
+def _label(axes: Axes, bench: Bench, what: str) -> None:
+    sizes = sorted({g.operations for g in bench.growth})
     axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.set_xticks(sizes, labels=[str(size) for size in sizes])
+    axes.set_xticks([], minor=True)
     axes.set_xlabel("operations")
     axes.set_ylabel(what)
-    axes.grid(visible=True, which="both", alpha=0.3)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend()
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend()
