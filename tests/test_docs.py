@@ -59,6 +59,12 @@ def test_the_commands_from_kernel_to_schedule(tmp_path: Path) -> None:
     assert run_commands(ROOT / "docs" / "kernels.md", "sh", tmp_path) == 11
 
 
+def test_the_commands_of_the_bench(tmp_path: Path) -> None:
+    assert run_commands(ROOT / "docs" / "bench.md", "sh", tmp_path) == 2
+    files = {file.name for file in (tmp_path / "bench").iterdir()}
+    assert files == {"bench.json", "growth.png", "growth.svg"}
+
+
 @pytest.mark.triton
 def test_the_command_that_dumps_a_kernel(tmp_path: Path) -> None:
     pytest.importorskip("triton")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from twill.commands import Json, print_json
+from twill.commands import bench as bench_commands
 from twill.commands import loop as loop_commands
 from twill.commands import machine as machine_commands
 from twill.console import command, progress, run_app, say
@@ -21,6 +22,7 @@ app = typer.Typer(
 )
 app.add_typer(machine_commands.app, name="machine")
 app.add_typer(loop_commands.app, name="loop")
+app.add_typer(bench_commands.app, name="bench")
 
 
 class TimeMode(StrEnum):

