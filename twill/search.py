@@ -258,7 +258,7 @@ class _Search:
             if best is not None:
                 return best
             step *= 2
-        refutation, _ = self._refute(interval, explain=True)
+        refutation, _ = self._refute(interval)
         raise RefusedError(self._hopeless(interval, refutation.families))
 
     def _hopeless(self, interval: int, families: Iterable[str]) -> str:
@@ -311,7 +311,7 @@ class _Search:
             return None
         return _Best(interval, answer.assignment, most, answer.assignment.used())
 
-    def _refute(self, interval: int, *, explain: bool = False) -> tuple[_Refutation, _Best | None]:
+    def _refute(self, interval: int) -> tuple[_Refutation, _Best | None]:
         """Ask the prover about an interval; a schedule instead of a refutation is welcome too."""
         most = self._most_stages(interval)
         self.report(f"refuting I = {interval}, up to {most} stages, any warp groups")
@@ -322,7 +322,7 @@ class _Search:
             interval,
             most * interval,
             self.groups,
-            explain=explain,
+            explain=True,
             seed=self.options.seed,
             hints=tuple(self._hints),
         )

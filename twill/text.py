@@ -88,20 +88,26 @@ def print_schedule(schedule: Schedule) -> None:
     say()
     unit = (
         "cycles"
-        if schedule.time.mode == "exact"
+        if schedule.time.mode != "normalized"
         else f"units of {schedule.time.cycles_per_unit:.3g} cycles"
     )
     say(
         f"initiation interval {schedule.initiation_interval} {unit}, length {schedule.length}, "
         f"{schedule.stages} stages ({schedule.rules} rules)"
     )
-    if schedule.time.mode == "normalized":
+    if schedule.time.mode != "exact":
         say(
             f"normalization changed ratios of costs by a factor of up to "
             f"{schedule.time.distortion:.3g}"
         )
     if schedule.proof is not None:
-        say(f"optimal: {why(schedule.proof.bound)}")
+        proved = schedule.proof.bound.reason != "not proved"
+        say(f"{'optimal' if proved else 'not proved optimal'}: {why(schedule.proof.bound)}")
+        decided = [f"{name} at most {most}" for name, most in schedule.proof.limits.items()]
+        decided += [f"{o} on {group}" for o, group in schedule.proof.pins.items()]
+        decided += [f"{a} before {b}" for a, b in schedule.proof.orders]
+        if decided:
+            say(f"within what was asked for: {', '.join(decided)}")
         say(
             "levels: "
             + ", ".join(
@@ -121,7 +127,7 @@ def why(bound: LowerBound) -> str:
     """
     within = f"with at most {bound.most_stages} stages"
     if bound.reason == "ResMII":
-        return f"unit {bound.unit} is busy for all {bound.value} of an iteration's interval"
+        return f"unit {bound.unit} needs all {bound.value} for one iteration's work"
     if bound.reason == "issue":
         return f"issuing {bound.cycle[0]} takes its warps {bound.value} of an interval"
     if bound.reason == "RecMII":
@@ -131,4 +137,4 @@ def why(bound: LowerBound) -> str:
     if bound.reason == "no joint schedule":
         because = f", because of {', '.join(bound.families)}" if bound.families else ""
         return f"there is no joint schedule at {bound.value - 1} {within}{because} ({bound.solver})"
-    return f"not proved; the interval is at least {bound.value}"
+    return f"the least interval is {bound.value} or more"

@@ -29,7 +29,8 @@ class TimeScale(Part):
     ----------
     mode : str
         ``exact``: one unit is one clock cycle. ``normalized``: costs were replaced by smaller whole
-        numbers of nearly the same ratios (paper section 5.2).
+        numbers of nearly the same ratios (paper section 5.2). ``refined``: clock cycles again, in
+        the order and with the groups of a normalized solution.
     costs : tuple of (int, int)
         In normalized time, each cost in cycles with its replacement.
     budget : int, optional
@@ -40,7 +41,7 @@ class TimeScale(Part):
         Largest factor by which the ratio of two costs changed; 1 is none.
     """
 
-    mode: Literal["exact", "normalized"] = "exact"
+    mode: Literal["exact", "normalized", "refined"] = "exact"
     costs: tuple[tuple[PositiveInt, PositiveInt], ...] = ()
     budget: PositiveInt | None = None
     cycles_per_unit: Annotated[float, Field(gt=0)] = 1.0

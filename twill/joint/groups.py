@@ -204,7 +204,7 @@ def _hand_out(
     allocation: dict[Share, int],
     room: int,
 ) -> None:
-    """Give what is left to wide computing groups, a step at a time to the one with the least."""
+    """Give what is left to wide computing groups, a step at a time to all that have least."""
     wide = [
         share
         for share in allocation
@@ -212,17 +212,15 @@ def _hand_out(
         and not groups[share.members[0]].variable_latency
         and (needed[share.members[0]] or 0) > 0
     ]
-    while True:
-        open_shares = [
-            share
-            for share in wide
-            if share.blocks * file.step <= room and allocation[share] + file.step <= file.most
-        ]
-        if not open_shares:
+    while wide:
+        least = min(allocation[share] for share in wide)
+        poorest = [share for share in wide if allocation[share] == least]
+        cost = sum(share.blocks for share in poorest) * file.step
+        if cost > room or least + file.step > file.most:
             return
-        poorest = min(open_shares, key=lambda share: (allocation[share], share.members))
-        allocation[poorest] += file.step
-        room -= poorest.blocks * file.step
+        for share in poorest:
+            allocation[share] += file.step
+        room -= cost
 
 
 def _most_live(file: RegisterFile | None) -> int:

@@ -72,7 +72,7 @@ class System:
             [o.name for o in problem.operations],
             interval,
             paths,
-            _anchor(problem),
+            anchor_of(problem),
             self._separations() if "capacity" in families and not explain else [],
         )
         self.placing = Placing(self.clauses, problem, groups)
@@ -235,6 +235,22 @@ class System:
             self.clauses.clause(together if here == there else self.clauses.negated(together))
         for first, second in wishes.orders:
             self.clock.require(second, first, 0)
+        if wishes.shape:
+            self._shape(wishes.shape)
+
+    def _shape(self, shape: Sequence[tuple[int, int, int]]) -> None:
+        """Fix groups, stages relative to each other, and the order of rows from the base on."""
+        rows, stages = self.clock.rows, self.clock.stages
+        for u, v in itertools.combinations(range(len(shape)), 2):
+            (group_u, stage_u, rank_u), (group_v, stage_v, rank_v) = shape[u], shape[v]
+            together = self.placing.same(u, v)
+            same = group_u == group_v
+            self.clauses.clause(together if same else self.clauses.negated(together))
+            self.clauses.clause(stages.stated(v, u, stage_v - stage_u))
+            self.clauses.clause(stages.stated(u, v, stage_u - stage_v))
+            if rank_u != rank_v:
+                first, second = (u, v) if rank_u < rank_v else (v, u)
+                self.clauses.clause(rows.stated(second, first, 0))
 
     # -- helpers --------------------------------------------------------------------------------
 
@@ -282,7 +298,7 @@ def _paths(problem: Problem, interval: int, length: int) -> NDArray[np.int64] | 
     return closure(matrix)
 
 
-def _anchor(problem: Problem) -> int:
+def anchor_of(problem: Problem) -> int:
     """Return the operation that is longest on the unit with most work."""
     unit = bounds(problem).resource_unit
 
