@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from twill.joint.addresses import Allocation
+from twill.joint.chains import least_distances
 from twill.pipeline import Pipeline
 from twill.problem import Edge
-from twill.sharing import Takeover, Tenant, distances, least_distances, takeovers
+from twill.sharing import Takeover, Tenant, distances, takeovers
 
 RELEASE, RECEIVE, SEND = -1, -2, -3
 FULL, EMPTY, SENT, DONE, ISSUED = "full", "empty", "sent", "done", "issued"
@@ -198,7 +199,9 @@ class Signals:
             if self.problem.rules == "paper":
                 ends += [self.pipeline.read_until(edge) for edge in crossing]
         else:
-            ends += [r.time + self.problem.hop for r in self.releases if (r.kind, r.value) == (EMPTY, v)]
+            ends += [
+                r.time + self.problem.hop for r in self.releases if (r.kind, r.value) == (EMPTY, v)
+            ]
         last = max(ends, default=origin + operation.latency)
         least = max(1, -(-(last - origin) // self.interval))
         if not operation.streaming:

@@ -87,7 +87,9 @@ def _allocated(named: Pipeline, wanted: tuple[int, ...]) -> Allocation:
         if isinstance(found, Allocation):
             return found
         rings = [v for v in slots if problem.operations[v].memory == found.memory]
-        rings.sort(key=lambda v: (slots[v] <= given[v], -slots[v] * problem.operations[v].footprint))
+        rings.sort(
+            key=lambda v: (slots[v] <= given[v], -slots[v] * problem.operations[v].footprint)
+        )
         if not rings:
             break
         slots[rings[0]] -= 1

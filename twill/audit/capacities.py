@@ -217,9 +217,7 @@ def memories_hold_their_loops(subject: Subject) -> Iterator[Finding]:
         for name, unit in MEMORY_UNITS.items():
             fixed = [i.tile for i in loop.invariants if i.tile.memory == name]
             made = [o.result for o in loop.operations if o.result and o.result.memory == name]
-            sizes = [
-                [tile.footprint for tile in tiles] for tiles in (fixed, made)
-            ]
+            sizes = [[tile.footprint for tile in tiles] for tiles in (fixed, made)]
             needed = sum(sizes[0]) + max(sizes[1], default=0)
             if name == "tmem":
                 needed = -(-needed // HALVES)

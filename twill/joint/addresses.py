@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from twill.joint.answer import Assignment
-from twill.joint.chains import Chain, chains
+from twill.joint.chains import Chain, chains, least_distances
 from twill.joint.lifetimes import Moment, Occupant, memory_occupants
 from twill.joint.packing import Apart, Buffer, Range, first_fit, heaviest_clique, pack
 from twill.problem import HALVES, Problem
@@ -305,8 +305,29 @@ class _Memory:
             (a, b)
             for b in range(total)
             for a in range(b)
-            if a < fixed or not sharing or self._meet(self.chains[a - fixed], self.chains[b - fixed])
+            if a < fixed
+            or not sharing
+            or self._meet(self.chains[a - fixed], self.chains[b - fixed])
         )
+
+    def costs(self, apart: Apart) -> dict[tuple[int, int], int]:
+        """Return what sharing costs pairs that may: twice as much where neither depends on the
+        other within an iteration, so that both have to be signalled."""
+        fixed = len(self.fixed)
+        starts = [[self.occupants[i].start for i, _ in chain.members] for chain in self.chains]
+        behind = least_distances(self.problem)
+        return {
+            (a, b): 2
+            - any(
+                behind.get(pair) == 0
+                for u in starts[a - fixed]
+                for v in starts[b - fixed]
+                for pair in ((u, v), (v, u))
+            )
+            for b in range(fixed, len(self.buffers))
+            for a in range(fixed, b)
+            if (a, b) not in apart
+        }
 
     # -- answers ------------------------------------------------------------------------------
 
@@ -315,7 +336,7 @@ class _Memory:
         placed = first_fit(self.buffers, self.apart(sharing=False), capacity)
         if placed is None:
             apart = self.apart(sharing=True)
-            placed = pack(self.buffers, apart, capacity)
+            placed = pack(self.buffers, apart, capacity, self.costs(apart))
             if placed is None:
                 return self._conflict(apart, capacity)
         result = Allocation({}, {}, {})

@@ -1,4 +1,4 @@
-"""Values that are updated in place in memory, and therefore lie at one address."""
+"""What dependences say about memory: updates in place, and who is done before whom."""
 
 from __future__ import annotations
 
@@ -54,6 +54,35 @@ def chains(problem: Problem, memory: str) -> list[Chain]:
             found.append(_chain(v, after))
             seen.update(member for member, _ in found[-1].members)
     return sorted(found, key=lambda chain: chain.members[0][0])
+
+
+def least_distances(problem: Problem) -> dict[tuple[int, int], int]:
+    """Return by how many iterations an operation is at least behind one that it depends on.
+
+    A pair ``(u, v): d`` says that v of iteration i is issued after u of iteration i - d is
+    complete, or behind it on a unit that executes in order. Dependences with a delay of their own
+    are left out.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    """
+    found = {(v, v): 0 for v in range(len(problem.operations))}
+    steps: dict[int, list[tuple[int, int]]] = {}
+    for edge, dependence in zip(problem.edges, problem.loop.dependences, strict=True):
+        if dependence.delay is None:
+            steps.setdefault(edge.producer, []).append((edge.consumer, edge.distance))
+    for u in range(len(problem.operations)):
+        pending = [u]
+        while pending:
+            v = pending.pop()
+            for w, distance in steps.get(v, []):
+                reached = found[u, v] + distance
+                if reached < found.get((u, w), reached + 1):
+                    found[u, w] = reached
+                    pending.append(w)
+    return found
 
 
 def _chain(first: int, after: dict[int, Edge]) -> Chain:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,10 +80,16 @@ class Range:
 
 Placed = list[tuple[Range, ...]]
 Apart = frozenset[tuple[int, int]]
+Costs = Mapping[tuple[int, int], int]
 
 
-def first_fit(buffers: Sequence[Buffer], apart: Apart, capacity: int) -> Placed | None:
-    """Place buffers one after the other at the lowest address; None says nothing.
+def first_fit(
+    buffers: Sequence[Buffer], apart: Apart, capacity: int, costs: Costs | None = None
+) -> Placed | None:
+    """Place buffers one after the other in several orders; None says nothing.
+
+    Each goes to the lowest address; with `costs`, to the lowest of those where sharing costs least,
+    and the cheapest of all placements is returned.
 
     Parameters
     ----------
@@ -93,15 +99,23 @@ def first_fit(buffers: Sequence[Buffer], apart: Apart, capacity: int) -> Placed 
         Pairs of positions, the smaller first, that must not share an address.
     capacity : int
         Bytes or columns of the memory.
+    costs : mapping, optional
+        What it costs that a pair shares an address.
     """
+    found: list[tuple[int, Placed]] = []
     for order in _orders(buffers):
-        placed = _placed_in(order, buffers, apart, capacity)
-        if placed is not None:
+        placed = _placed_in(order, buffers, apart, capacity, costs or {})
+        if placed is None:
+            continue
+        if not costs:
             return placed
-    return None
+        found.append((_cost(placed, costs), placed))
+    return min(found, key=lambda entry: entry[0])[1] if found else None
 
 
-def pack(buffers: Sequence[Buffer], apart: Apart, capacity: int) -> Placed | None:
+def pack(
+    buffers: Sequence[Buffer], apart: Apart, capacity: int, costs: Costs | None = None
+) -> Placed | None:
     """Place buffers, or return None if that is impossible.
 
     Parameters
@@ -112,10 +126,16 @@ def pack(buffers: Sequence[Buffer], apart: Apart, capacity: int) -> Placed | Non
         Pairs of positions, the smaller first, that must not share an address.
     capacity : int
         Bytes or columns of the memory.
+    costs : mapping, optional
+        What it costs that a pair shares an address; heeded where that is easy.
     """
     if heaviest_clique(buffers, apart)[0] > 2 * capacity:
         return None
-    return first_fit(buffers, apart, capacity) or _searched(buffers, apart, capacity)
+    for wanted in (costs, None) if costs else (None,):
+        placed = first_fit(buffers, apart, capacity, wanted)
+        if placed is not None:
+            return placed
+    return _searched(buffers, apart, capacity)
 
 
 def heaviest_clique(buffers: Sequence[Buffer], apart: Apart) -> tuple[int, tuple[int, ...]]:
@@ -167,8 +187,16 @@ def _orders(buffers: Sequence[Buffer]) -> Iterator[list[int]]:
         yield sorted(positions, key=lambda u: not buffers[u].pinned)
 
 
+def _cost(placed: Placed, costs: Costs) -> int:
+    return sum(
+        cost
+        for (a, b), cost in costs.items()
+        if any(first.overlaps(second) for first in placed[a] for second in placed[b])
+    )
+
+
 def _placed_in(
-    order: Sequence[int], buffers: Sequence[Buffer], apart: Apart, capacity: int
+    order: Sequence[int], buffers: Sequence[Buffer], apart: Apart, capacity: int, costs: Costs
 ) -> Placed | None:
     placed: dict[int, tuple[Range, ...]] = {}
     sides: dict[int, int] = {}
@@ -178,7 +206,13 @@ def _placed_in(
         halves = [None] if not buffer.halved else [0, 1]
         if buffer.side is not None and buffer.side in sides:
             halves = [sides[buffer.side]]
-        found = _ring(buffer, taken, halves, capacity)
+        shared = [
+            (r, cost)
+            for v, rs in placed.items()
+            if (cost := costs.get((min(u, v), max(u, v)), 0))
+            for r in rs
+        ]
+        found = _ring(buffer, taken, shared, halves, capacity)
         if found is None:
             return None
         if buffer.side is not None and found[0].half is not None:
@@ -188,12 +222,16 @@ def _placed_in(
 
 
 def _ring(
-    buffer: Buffer, taken: list[Range], halves: Sequence[int | None], capacity: int
+    buffer: Buffer,
+    taken: list[Range],
+    shared: list[tuple[Range, int]],
+    halves: Sequence[int | None],
+    capacity: int,
 ) -> tuple[Range, ...] | None:
     """Place all ranges of a buffer, one after the other if there is room for that."""
     stride = -(-buffer.size // buffer.alignment) * buffer.alignment
     whole = stride * (buffer.count - 1) + buffer.size
-    first = _lowest(whole, buffer.alignment, taken, halves, capacity)
+    first = _best(whole, buffer.alignment, taken, shared, halves, capacity)
     if first is not None and (buffer.count == 1 or not buffer.halved):
         return tuple(
             Range(first.address + k * stride, buffer.size, first.half) for k in range(buffer.count)
@@ -202,23 +240,35 @@ def _ring(
     for _ in range(buffer.count):
         if found and buffer.side is not None:
             halves = [found[0].half]
-        one = _lowest(buffer.size, buffer.alignment, [*taken, *found], halves, capacity)
+        one = _best(buffer.size, buffer.alignment, [*taken, *found], shared, halves, capacity)
         if one is None:
             return None
         found.append(one)
     return tuple(found)
 
 
-def _lowest(
-    size: int, alignment: int, taken: list[Range], halves: Sequence[int | None], capacity: int
+def _best(
+    size: int,
+    alignment: int,
+    taken: list[Range],
+    shared: list[tuple[Range, int]],
+    halves: Sequence[int | None],
+    capacity: int,
 ) -> Range | None:
-    ends = {-(-(r.address + r.size) // alignment) * alignment for r in taken}
-    for address in sorted({0} | ends):
-        for half in halves:
+    """Return the lowest range of those that cost least."""
+    ends = {r.address + r.size for r in (*taken, *(r for r, _ in shared))}
+    best: tuple[int, Range] | None = None
+    for address in sorted({0} | {-(-end // alignment) * alignment for end in ends}):
+        for half in halves if address + size <= capacity else ():
             candidate = Range(address, size, half)
-            if address + size <= capacity and not any(map(candidate.overlaps, taken)):
-                return candidate
-    return None
+            if any(map(candidate.overlaps, taken)):
+                continue
+            cost = sum(cost for r, cost in shared if candidate.overlaps(r))
+            if best is None or cost < best[0]:
+                best = (cost, candidate)
+                if not cost:
+                    return candidate
+    return None if best is None else best[1]
 
 
 # -- exact search -----------------------------------------------------------------------------
