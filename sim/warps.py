@@ -151,12 +151,16 @@ class Warp:
         """Stall until operands in registers are there, then read them and claim the result."""
         self._stall_until(self._sm.operands_ready(self, work, iteration))
         yield from self._reach_next()
-        for operation, of in self._sm.unfinished(self, work, iteration):
+        yield from self._block_for(self._sm.unfinished(self, work, iteration))
+        self._sm.begin(self, work, iteration)
+
+    def _block_for(self, unfinished: list[tuple[str, int]]) -> Steps:
+        """Wait for operations of the group's other warps."""
+        for operation, of in unfinished:
             event = self._sm.completion(self, operation, of)
             if event is not None:
                 yield from self._block(event, ("completion", operation, of))
                 yield from self._reach_next()
-        self._sm.begin(self, work, iteration)
 
     def _instruction(self, work: Work, iteration: int, segment: Segment, index: int) -> Steps:
         """Issue one instruction, no sooner than the operation's last one allows."""
@@ -209,6 +213,7 @@ class Warp:
         """Store to the staging; the warp goes on while the data travels."""
         self._stall_until(self._sm.result_ready(self, instruction.value, iteration))
         yield from self._reach_next()
+        yield from self._block_for(self._sm.unfinished_readers(self, instruction.value, iteration))
         half = self._sm.works[instruction.value].transfer // 2
         done = self._environment.now + half
         self._staged = max(self._staged, done)

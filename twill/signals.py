@@ -334,8 +334,8 @@ class Signals:
     ) -> Iterator[tuple[tuple[str, int], int]]:
         """Yield what ends the life of `old` towards `new`, and the iterations by which it is later.
 
-        Left out are readers on which `new` depends anyway. Synchronous readers on the group of `new` end before it in program order, and a unit that
-        executes in order reads before it writes.
+        Left out are readers on which `new` depends anyway, synchronous ones on its own group, which
+        end before it in program order, and those that its unit executes in order before it.
         """
         u, group = old.operation, self.pipeline.place[new.operation]
         if old.staged:

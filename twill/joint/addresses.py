@@ -13,7 +13,7 @@ from functools import cached_property
 
 from twill.joint.answer import Assignment
 from twill.joint.chains import Chain, chains, least_distances
-from twill.joint.lifetimes import Moment, Occupant, memory_occupants
+from twill.joint.lifetimes import Moment, memory_occupants
 from twill.joint.packing import Apart, Buffer, Range, first_fit, heaviest_clique, pack
 from twill.problem import HALVES, Problem
 
@@ -269,9 +269,11 @@ class _Memory:
 
     @cached_property
     def _sides(self) -> dict[str, int]:
-        """First factor and accumulator of a product lie in the same half (Triton's
-        TensorMemoryAllocation.cpp: a restriction of the hardware); so does what is updated in
-        place."""
+        """Numbers of the sets of values that have to lie in one half of the lanes.
+
+        First factor and accumulator of a product do (a restriction of the hardware according to
+        Triton's TensorMemoryAllocation.cpp), and what is updated in place.
+        """
         if self.memory != "tmem":
             return {}
         loop, names = self.problem.loop, [o.name for o in self.problem.operations]
@@ -311,8 +313,11 @@ class _Memory:
         )
 
     def costs(self, apart: Apart) -> dict[tuple[int, int], int]:
-        """Return what sharing costs pairs that may: twice as much where neither depends on the
-        other within an iteration, so that both have to be signalled."""
+        """Return what sharing costs the pairs that may.
+
+        It costs twice as much where neither depends on the other within an iteration, so that both
+        ends have to be waited for.
+        """
         fixed = len(self.fixed)
         starts = [[self.occupants[i].start for i, _ in chain.members] for chain in self.chains]
         behind = least_distances(self.problem)
