@@ -501,6 +501,7 @@ class _Case:
             yield from self._inside(storage)
         placed = [storage for storage in placed if storage.addresses]
         yield from self._halves(placed)
+        yield from self._updates(placed)
         yield from self._invariants()
         for fixed in self.schedule.fixed:
             for storage in placed:
@@ -563,6 +564,25 @@ class _Case:
                     "in different halves of tmem"
                 )
 
+    def _updates(self, placed: list[Storage]) -> Iterator[str]:
+        """What is updated in place, and read by nobody else, stays where it is."""
+        places = {s.value: (s.memory, _places(s)) for s in placed if not s.transfer}
+        data = [d for d in self.schedule.loop.dependences if d.kind == "data"]
+        for d in data:
+            alone = sum(other.producer == d.producer for other in data) == 1
+            old, new = places.get(d.producer), places.get(d.consumer)
+            tiles = [
+                self.problem.operations[self.problem.index[n]] for n in (d.producer, d.consumer)
+            ]
+            alike = tiles[0].footprint == tiles[1].footprint and tiles[0].lanes == tiles[1].lanes
+            if not (d.in_place and alone and alike and old and new and old[0] == new[0]):
+                continue
+            for i in range(len(old[1]) * len(new[1])):
+                before = old[1][(i - d.distance) % len(old[1])]
+                if before != new[1][i % len(new[1])]:
+                    yield f"{d.producer} is updated in place by {d.consumer} and lies elsewhere"
+                    break
+
     def _first_factors(self) -> Iterator[tuple[str, str]]:
         """Yield the first factor of every product with the product, both by name."""
         loop = self.schedule.loop
@@ -591,7 +611,7 @@ class _Case:
         capacities = {name: m.capacity for name, m in self.schedule.machine.memories.items()}
         for index, first in enumerate(fixed):
             end = (first.address or 0) + first.size
-            if end > capacities.get(first.memory, 0):  # type: ignore[call-overload]
+            if end > capacities.get(first.memory, 0):
                 yield f"{first.name} ends at {end} of {first.memory}, beyond its capacity"
             for second in fixed[index + 1 :]:
                 if (

@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from twill.artifacts.loop import HALVES
 from twill.joint.answer import Assignment
 from twill.joint.chains import Chain, chains, least_distances
 from twill.joint.lifetimes import Moment, memory_occupants
 from twill.joint.packing import Apart, Buffer, Range, first_fit, heaviest_clique, pack
-from twill.problem import HALVES, Problem
+from twill.problem import Problem
 
 SWIZZLE = 1024
 """Bytes: the pattern of the 128-byte swizzle of TMA and MMA operands repeats after so many (CUDA

@@ -49,9 +49,9 @@ def chains(problem: Problem, memory: str) -> list[Chain]:
             after[u.index], before[v.index] = edge, edge
     found, seen = [], set[int]()
     values = [o.index for o in problem.operations if o.memory == memory]
-    for v in sorted(values, key=lambda v: v in before):
-        if v not in seen:
-            found.append(_chain(v, after))
+    for first in sorted(values, key=lambda value: value in before):
+        if first not in seen:
+            found.append(_chain(first, after))
             seen.update(member for member, _ in found[-1].members)
     return sorted(found, key=lambda chain: chain.members[0][0])
 
