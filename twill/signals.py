@@ -118,11 +118,7 @@ class Signals:
                 readers[self.pipeline.place[edge.consumer]].append(edge)
             home = readers.pop(self.pipeline.place[v], None)
             found.extend(self._release(EMPTY, v, group, e) for group, e in readers.items())
-            if home and any(
-                self.pipeline.place[t.new.operation] != self.pipeline.place[v]
-                for t in self.takeovers
-                if t.old == Tenant(v, staged=False)
-            ):
+            if home and any(request.target == (FREED, v) for request in self._taking_over):
                 found.append(self._release(FREED, v, self.pipeline.place[v], home))
         return tuple(found)
 
@@ -309,10 +305,12 @@ class Signals:
                 )
             if any((r.kind, r.value) == (EMPTY, v) for r in self.releases):
                 found.append(Request(group, (EMPTY, v), slots, time, v))
-        return (*found, *self._taking_over())
+        return (*found, *self._taking_over)
 
-    def _taking_over(self) -> Iterator[Request]:
-        """Yield the waits for the readers of what another value held before."""
+    @cached_property
+    def _taking_over(self) -> tuple[Request, ...]:
+        """Waits for the readers of what another value held before."""
+        found = []
         for takeover in self.takeovers:
             v, staged = takeover.new.operation, takeover.new.staged
             group, moment = self.pipeline.place[v], self.pipeline.start[v]
@@ -323,7 +321,8 @@ class Signals:
                 for target, later in self._ends_of(takeover.old, takeover.new, distance):
                     shift = distance - later
                     time = moment + shift * self.interval
-                    yield Request(group, target, shift, time, owner, sent)
+                    found.append(Request(group, target, shift, time, owner, sent))
+        return tuple(found)
 
     @cached_property
     def _behind(self) -> dict[tuple[int, int], int]:

@@ -73,17 +73,13 @@ def _allocated(named: Pipeline, wanted: tuple[int, ...]) -> Allocation:
     """Return addresses with rings as near to the slots that are wanted as memory allows."""
     problem, interval = named.problem, named.interval
     assignment = _assignment(named, list(named.groups))
-    least = allocate(problem, interval, assignment)
+    least = allocate(problem, interval, assignment, until_read=True)
     if isinstance(least, Conflict):
         raise RefusedError(_refusal(problem, least))
     given = {v: ring.count for v, ring in least.values.items()}
-    slots = {
-        v: max(wanted[v], given[v])
-        for v in given
-        if problem.operations[v].streaming or wanted[v] > given[v]
-    }
+    slots = {v: max(wanted[v], given[v]) for v in given if problem.operations[v].streaming}
     while slots:
-        found = allocate(problem, interval, assignment, slots)
+        found = allocate(problem, interval, assignment, slots, until_read=True)
         if isinstance(found, Allocation):
             return found
         rings = [v for v in slots if problem.operations[v].memory == found.memory]

@@ -455,7 +455,7 @@ class _Case:
         operation = self.problem.operations[self.problem.index[storage.value]]
         time = self.start[storage.value]
         if storage.transfer:
-            return time, (self._staged_until(operation) or time) + self._hop
+            return time, (self._staged_until(operation) or time) + self.problem.hop
         if storage.reader is not None:
             reader = self.problem.index[storage.reader]
             holds = [
@@ -467,11 +467,6 @@ class _Case:
         if storage.memory == "registers":
             return time, self._register_release(operation)
         return time, self._released(storage, self.place[storage.value])
-
-    @property
-    def _hop(self) -> int:
-        """What passing the end of a life to another group takes; the paper's rules ignore it."""
-        return self.problem.hop if self.problem.rules == "issue" else 0
 
     def _released(self, storage: Storage, writer: str) -> int:
         """When group `writer` may overwrite what `storage` holds in memory.
@@ -487,10 +482,10 @@ class _Case:
                 continue
             end = self.at(edge.consumer) + edge.distance * self.interval
             end += 0 if storage.transfer else edge.hold
-            ends.append(end + (self._hop if self.group(edge.consumer) != writer else 0))
+            ends.append(end + (self.problem.hop if self.group(edge.consumer) != writer else 0))
         if ends:
             return max(ends)
-        away = self._hop if self.group(v) != writer else 0
+        away = self.problem.hop if self.group(v) != writer else 0
         return self.at(v) + self.problem.operations[v].latency + away
 
     def addresses(self) -> Iterator[str]:

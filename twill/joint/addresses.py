@@ -108,6 +108,8 @@ def allocate(
     interval: int,
     assignment: Assignment,
     slots: Mapping[int, int] | None = None,
+    *,
+    until_read: bool = False,
 ) -> Allocation | Conflict:
     """Find addresses for all that a schedule keeps in SMEM and TMEM.
 
@@ -132,6 +134,9 @@ def allocate(
     slots : mapping, optional
         Least slots of some results, by operation; these share no address with anything. A conflict
         then proves nothing about other assignments.
+    until_read : bool
+        Whether values live until they have been read, and hops count, under the paper's rules too:
+        what programs need in order not to wait for each other forever.
 
     Returns
     -------
@@ -140,7 +145,7 @@ def allocate(
     """
     result = Allocation({}, {}, {})
     for memory, capacity in problem.memories.items():
-        case = _Memory(problem, interval, assignment, memory, dict(slots or {}))
+        case = _Memory(problem, interval, assignment, memory, dict(slots or {}), until_read)
         columns = capacity // HALVES if memory == "tmem" else capacity
         found = case.solve(columns)
         if isinstance(found, Conflict):
@@ -164,10 +169,12 @@ class _Memory:
         assignment: Assignment,
         memory: str,
         slots: dict[int, int],
+        until_read: bool,  # noqa: FBT001 - one caller
     ) -> None:
         self.problem, self.interval, self.memory = problem, interval, memory
         self.start, self.group = assignment.start, assignment.group
         self.slots = slots
+        self.until_read = until_read
         self.occupants = memory_occupants(problem, memory)
         self.value_of = {
             o.start: i
@@ -191,13 +198,22 @@ class _Memory:
         """Return how many instances of occupant i are alive at a start of `starting`."""
         writer = self.occupants[starting].start
         begin, time = self.start[self.occupants[i].start], self.start[writer]
+        hops = self.until_read or self.problem.rules == "issue"
         ends = [begin]
-        for end in filter(self._counts, self.occupants[i].ends):
+        for end in filter(self._counts, self.ends[i]):
             signalled = self.group[end.operation] != self.group[writer]
-            hop = self.problem.hop if signalled and self.problem.rules == "issue" else 0
             until = self.start[end.operation] + end.offset + end.iterations * self.interval
-            ends.append(until + hop)
+            ends.append(until + (self.problem.hop if signalled and hops else 0))
         return (time - begin) // self.interval - (time - max(ends)) // self.interval
+
+    @cached_property
+    def ends(self) -> list[tuple[Moment, ...]]:
+        """When each occupant ends."""
+        found = [occupant.ends for occupant in self.occupants]
+        for v, i in self.value_of.items() if self.until_read else ():
+            reads = [Moment(e.consumer, e.reads, e.distance) for e in self.problem.consumers[v]]
+            found[i] = tuple(reads) or found[i]
+        return found
 
     @cached_property
     def chains(self) -> list[Chain]:
