@@ -52,14 +52,15 @@ def random_problem(generator: random.Random, hop: int) -> Problem:
             operations.append(op(name, "ALU", registers=2, transfer=1))
             continue
         tile = Tile(shape=(generator.randint(1, 4) * 256,), dtype="f32", memory="smem")
-        made = op(name, "ALU", generator.randint(1, 3), memory="smem")
+        cycles, away = generator.randint(1, 3), generator.random() < 0.3
+        made = op(name, "TC" if away else "ALU", cycles, asynchronous=away, memory="smem")
         operations.append(made.model_copy(update={"result": tile}))
     pairs = [(u, v) for v in range(1, count) for u in range(v)]
     edges = [edge(f"o{u}", f"o{v}") for u, v in pairs if generator.random() < 0.6]
     if generator.random() < 0.5:
         edges.append(edge(f"o{count - 1}", "o0", 7))
     capacity = generator.randint(4, 8) * UNIT
-    machine = small_machine({"ALU": 4}, hop=hop, smem=capacity)
+    machine = small_machine({"ALU": 4, "TC": 1}, hop=hop, smem=capacity)
     return build_problem(small_loop(operations, edges), machine)
 
 
@@ -146,6 +147,18 @@ def _meet(
     return False
 
 
-def of_schedule(schedule: twill.Schedule) -> dict[str, tuple[int, ...]]:
-    """Addresses of every result in memory."""
-    return {s.value: s.addresses for s in schedule.storage if s.addresses and not s.transfer}
+def with_memory(problem: Problem, capacity: int) -> Problem:
+    """Return the same loop on the same machine with less SMEM, or more."""
+    machine = small_machine({"ALU": 4, "TC": 1}, hop=problem.hop, smem=capacity)
+    return build_problem(problem.loop, machine, rules=problem.rules)
+
+
+def shares(schedule: twill.Schedule) -> bool:
+    """Whether some address in SMEM belongs to two values."""
+    cells = [
+        cell
+        for s in schedule.storage
+        for address in s.addresses
+        for cell in range(address, address + s.size, 128)
+    ]
+    return len(cells) > len(set(cells))

@@ -11,10 +11,20 @@ from typing import Any
 import pytest
 
 import twill
-from tests.placements import alive, fits, random_assignment, random_problem, slot_by_slot
+from tests.placements import (
+    UNIT,
+    alive,
+    fits,
+    random_assignment,
+    random_problem,
+    shares,
+    slot_by_slot,
+    with_memory,
+)
 from tests.small import edge, hand_made, op, small_loop, small_machine
 from twill.artifacts.loop import Tile
 from twill.artifacts.schedule import Await, Wait
+from twill.bounds import bounds
 from twill.errors import RefusedError
 from twill.joint.addresses import Allocation, Conflict, allocate
 from twill.joint.answer import Assignment
@@ -131,6 +141,62 @@ def test_facts_hold_for_the_assignment_that_they_come_from() -> None:
             assert answer.facts
             assert all(alive(problem, 3, assignment, i, j) >= n for i, j, n in answer.facts)
     assert conflicts > 20
+
+
+def test_loops_that_share_memory_are_valid_and_run_without_an_alarm() -> None:
+    generator = random.Random(11)
+    sharing = 0
+    for case in range(120):
+        problem = random_problem(generator, generator.randint(0, 2))
+        interval = bounds(problem).interval + generator.randint(2, 16)
+        groups = (WarpGroup(4, False, 0, 1 << 30),) * generator.randint(1, 2)
+        engine = DifferenceEngine(problem, interval, 2 * interval + 8, groups, seed=case)
+        assignment = engine.solve().assignment
+        engine.dispose()
+        if assignment is None or isinstance(allocate(problem, interval, assignment), Conflict):
+            continue
+        for units in range(1, 9):  # the least memory that will do
+            problem = with_memory(problem, units * UNIT)
+            if isinstance(allocate(problem, interval, assignment), Allocation):
+                break
+        schedule = realize(pipeline(problem, interval, assignment))
+        assert twill.verify(schedule).violations == (), case
+        sharing += shares(schedule)
+        # With fewer iterations than the farthest dependence reaches nothing is read.
+        for iterations in (8, 9, 20) if shares(schedule) else ():
+            assert twill.sim.run(schedule, iterations=iterations).total_cycles > 0
+    assert sharing > 10
+
+
+def test_a_hop_passes_between_a_reader_and_a_writer_of_another_group() -> None:
+    tile = {"shape": (256,), "dtype": "f32", "memory": "smem"}
+    operations = [op("a", "ALU", memory="smem"), op("b", "ALU", 2), op("c", "ALU", memory="smem"),
+                  op("d", "ALU")]  # fmt: skip
+    assert Tile.model_validate(tile) == operations[0].result
+    loop = small_loop(operations, [edge("a", "b"), edge("c", "d")])
+    groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
+    machine = small_machine({"ALU": 4}, hop=3, smem=1024)
+
+    def schedule(place: dict[str, str], c: int) -> twill.Schedule:
+        used = {name: group for name, group in groups.items() if name in place.values()}
+        return hand_made(loop, machine, 16, {"a": 0, "b": 1, "c": c, "d": c + 4}, place, used)
+
+    one = dict.fromkeys("abcd", "left")
+    two = {"a": "left", "b": "left", "c": "right", "d": "right"}
+    for place, earliest in ((one, 3), (two, 6)):
+        found = schedule(place, earliest)
+        assert twill.verify(found).violations == ()
+        assert twill.sim.run(found).total_cycles > 0
+        with pytest.raises(RefusedError, match="a, c take 2048 bytes at once in smem"):
+            schedule(place, earliest - 1)
+    # The judge knows the hop by itself.
+    placements = tuple(
+        p.model_copy(update={"start": 5}) if p.operation == "c" else p for p in found.placements
+    )
+    early = found.model_copy(update={"placements": placements})
+    assert [str(v) for v in twill.verify(early).violations if v.rule == "addresses"] == [
+        "addresses: a of iteration 0 and c of iteration 0 are both live at smem address 0"
+    ]
 
 
 # -- attention forward on Blackwell ----------------------------------------------------------------
