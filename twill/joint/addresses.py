@@ -92,7 +92,8 @@ class Conflict:
     facts : tuple of (int, int, int)
         ``(occupant, starting, count)``, positions in ``memory_occupants(problem, memory)``: at the
         start of `starting` at least `count` instances of `occupant` are alive. Every assignment for
-        which all of them hold has no addresses either.
+        which all of them hold has no addresses either. Of an occupant itself the count is its
+        slots; of two one such count says that they share no address, so that no more are named.
     needed : int
         What the occupants take at once in the unit of `Problem.memories`, if that alone is too
         much; otherwise 0.
@@ -390,13 +391,26 @@ class _Memory:
             fewer = [c for c in kept if c != b]
             if b not in fixed and not self._fits(fewer, apart, capacity):
                 kept = fewer
-        members = [
-            i for b in kept if b not in fixed for i, _ in self.chains[b - len(fixed)].members
-        ]
-        facts = [(i, j, n) for i in members for j in members if (n := self.alive(i, j))]
+        facts = self._facts([self.chains[b - len(fixed)] for b in kept if b not in fixed])
         taken = sum(self.buffers[b].weight for b in kept)
         unit = 1 if self.memory == "tmem" else HALVES
         return Conflict(self.memory, tuple(facts), taken // unit if crowded else 0)
+
+    def _facts(self, kept: list[Chain]) -> list[Fact]:
+        """Return the counts that give these chains their slots and keep them apart."""
+        counts = [
+            (i, chain.members[0][0])
+            for chain in kept
+            if chain.period is None
+            for i, _ in chain.members
+        ]
+        facts = [(i, j, n) for i, j in counts if (n := self.alive(i, j)) > 0]
+        for number, a in enumerate(kept):
+            for b in kept[:number]:
+                pairs = [(i, j) for i, _ in a.members for j, _ in b.members]
+                both = [pair for i, j in pairs for pair in ((i, j), (j, i))]
+                facts += [(i, j, 1) for i, j in both if self.alive(i, j) > 0][:1]
+        return facts
 
     def _fits(self, kept: list[int], apart: Apart, capacity: int) -> bool:
         position = {b: k for k, b in enumerate(kept)}
