@@ -73,6 +73,7 @@ class Warp:
         self.finished = False
         self._next = 0
         self._staged = 0.0
+        self._ended = 0.0
         self._last: dict[tuple[str, int], int] = {}
         self._ready: dict[tuple[str, int], float] = {}
 
@@ -141,7 +142,7 @@ class Warp:
             self._next = max(self._next, math.ceil(self._ready.get(key, 0)))
         elif part.last:
             done = self._last[key] + work.segments[-1].interval
-            self._staged = max(self._staged, done)
+            self._ended = max(self._ended, done)
             self._sm.end(self, work, iteration, self._last[key], done)
         if part.last:
             self._ready.pop(key, None)
@@ -205,7 +206,8 @@ class Warp:
 
     def _arrive(self, instruction: Arrive, iteration: int) -> Steps:
         yield from self._reach_next()
-        self._sm.arrive(self, instruction.barrier, iteration, self._staged)
+        staged, self._staged = max(self._staged, self._ended), 0.0
+        self._sm.arrive(self, instruction.barrier, iteration, staged)
         self._spend("synchronisation", self._sm.hardware.arrive)
 
     def _put(self, instruction: Put, iteration: int) -> Steps:
