@@ -131,7 +131,9 @@ CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
         "memory: smem in slot 0: 98304 live, capacity 90000",
     ),
     "addresses": (
-        lambda d: next(s for s in d["storage"] if s["value"] == "v").update(address=65536),
+        lambda d: next(s for s in d["storage"] if s["value"] == "v").update(
+            addresses=[65536, 98304]
+        ),
         "addresses: k of iteration 1 and v of iteration 0 are both live at smem address 65536",
     ),
     "slots": (

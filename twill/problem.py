@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from twill.artifacts.loop import THREADS_PER_WARP, Dependence, Loop, Operation
+from twill.artifacts.loop import HALVES, THREADS_PER_WARP, Dependence, Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.costing import Reservation, StaticCost, static_costs
@@ -35,7 +35,9 @@ class ProblemOperation:
     working_set : int
         Registers per thread needed while it runs, beside operands and result.
     memory, footprint : str or None, int
-        ``smem`` or ``tmem`` and the bytes or columns of its result there.
+        ``smem`` or ``tmem`` and what its result takes there: bytes, or columns of 64 lanes.
+    lanes : int
+        Lanes of a TMEM column that its result takes, 64 or 128; 0 if it is not there.
     transfer : int
         Further time before a consumer on another group may issue.
     streaming : bool
@@ -55,6 +57,7 @@ class ProblemOperation:
     working_set: int
     memory: str | None
     footprint: int
+    lanes: int
     transfer: int
     transfer_bytes: int
     asynchronous: bool
@@ -166,7 +169,14 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Problem:
-    """Everything that makes a schedule of one loop on one machine valid or not."""
+    """Everything that makes a schedule of one loop on one machine valid or not.
+
+    Attributes
+    ----------
+    memories, fixed : dict
+        Capacity of each addressed memory, and what invariants take of it: bytes of SMEM, columns
+        of 64 lanes of TMEM.
+    """
 
     loop: Loop
     machine: Machine
@@ -251,6 +261,18 @@ class Problem:
         edge = self.edges[position]
         return edge.cross_delay if self.forced_cross[position] else edge.delay
 
+    def amount(self, memory: str, taken: int) -> str:
+        """Say an amount of memory in the unit of the machine file.
+
+        Parameters
+        ----------
+        memory : str
+            ``smem`` or ``tmem``.
+        taken : int
+            Bytes, or columns of 64 lanes.
+        """
+        return f"{taken / HALVES:g} columns" if memory == "tmem" else f"{taken} bytes"
+
     @property
     def starts_at_issue(self) -> bool:
         """Whether every reservation starts at its operation's issue."""
@@ -295,7 +317,10 @@ def build_problem(
         operations=operations,
         edges=tuple(_edges(loop, operations, rules, convert, convert(sync.hop.value))),
         capacities={name: unit.capacity for name, unit in machine.units.items()},
-        memories={name: memory.capacity for name, memory in machine.memories.items()},
+        memories={
+            name: memory.capacity * (HALVES if name == "tmem" else 1)
+            for name, memory in machine.memories.items()
+        },
         fixed=_fixed(loop),
         pinned=_pinned(loop),
         registers=_register_file(machine),
@@ -384,11 +409,8 @@ def _operation(
         registers=result.registers(operation.warps) if result and in_registers else 0,
         working_set=cost.working_set,
         memory=memory,
-        footprint=0
-        if result is None or memory is None
-        else result.bytes
-        if memory == "smem"
-        else result.columns,
+        footprint=result.footprint if result else 0,
+        lanes=result.lanes if result and memory == "tmem" else 0,
         transfer=convert(cost.transfer),
         transfer_bytes=result.bytes if result else 0,
         asynchronous=cost.asynchronous,
@@ -526,10 +548,8 @@ def _reads(dependence: Dependence, u: ProblemOperation, v: ProblemOperation) -> 
 def _fixed(loop: Loop) -> dict[str, int]:
     totals = {"smem": 0, "tmem": 0}
     for invariant in loop.invariants:
-        if invariant.tile.memory == "smem":
-            totals["smem"] += invariant.tile.bytes
-        elif invariant.tile.memory == "tmem":
-            totals["tmem"] += invariant.tile.columns
+        if invariant.tile.memory in totals:
+            totals[invariant.tile.memory] += invariant.tile.footprint
     return totals
 
 

@@ -24,7 +24,6 @@ from twill.problem import Problem, Wishes, build_problem
 from twill.program import barriers, programs
 from twill.refine import refine
 from twill.search import Found, Options, search
-from twill.signals import Signals
 from twill.storage import lay_out, registers_live
 
 EngineName = Literal["difference", "cpsat"]
@@ -263,7 +262,7 @@ def realize(
         If a memory cannot hold its buffers.
     """
     problem = named.problem
-    signals, layout = lay_out(Signals(named))
+    signals, layout = lay_out(named)
     live = registers_live(named)
     length = max(named.start[o.index] + o.cycles for o in problem.operations)
     groups = tuple(
@@ -291,6 +290,7 @@ def realize(
                 for o in problem.operations
             ),
             "pipeline_depths": layout.depths,
+            "hiding_depths": layout.hiding,
             "storage": layout.storage,
             "fixed": layout.fixed,
             "barriers": barriers(signals),

@@ -37,6 +37,7 @@ def summary(schedule: Schedule) -> dict[str, Any]:
             for g in schedule.groups
         ],
         "pipeline_depths": schedule.pipeline_depths,
+        "hiding_depths": schedule.hiding_depths,
         "start": schedule.start,
         "assignment": schedule.assignment,
         "proved": {} if proof is None else {entry.level: entry.proved for entry in proof.levels},
@@ -84,7 +85,9 @@ def print_schedule(schedule: Schedule) -> None:
         )
         say(f"{group.name}: {group.warps} warp{'s' if group.warps > 1 else ''}{registers}")
     for load, depth in schedule.pipeline_depths.items():
-        say(f"{load}: ring of {depth} slots")
+        wanted = schedule.hiding_depths.get(load, depth)
+        shallow = f" (warning: hiding its latency takes {wanted})" if wanted > depth else ""
+        say(f"{load}: ring of {depth} slots{shallow}")
     say()
     unit = (
         "cycles"

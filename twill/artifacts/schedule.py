@@ -19,6 +19,7 @@ Few = Annotated[int, Field(ge=0, le=MOST_DISTANCE)]
 Some = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
 Distance = Annotated[int, Field(ge=-MOST_DISTANCE, le=MOST_DISTANCE)]
 Time = Annotated[int, Field(ge=0, le=1 << 40)]
+Half = Annotated[int, Field(ge=0, le=1)]
 Interval = Annotated[int, Field(ge=1, le=1 << 24)]
 
 
@@ -107,8 +108,11 @@ class Storage(Part):
         Instances that fit.
     size : int
         Registers per thread, bytes or columns of one slot.
-    address : int, optional
-        Of slot 0, in bytes or columns; slots follow each other.
+    addresses : tuple of int
+        Of every slot, in bytes or columns; absent where memory is not limited.
+    halves : tuple of int
+        For tiles of at most 64 rows in TMEM: which half of the lanes of its columns every slot
+        takes. Such a slot leaves the other half free.
     """
 
     value: Name
@@ -118,7 +122,17 @@ class Storage(Part):
     reader: Name | None = None
     slots: Some
     size: NonNegativeInt
-    address: NonNegativeInt | None = None
+    addresses: tuple[NonNegativeInt, ...] = ()
+    halves: tuple[Half, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for key, given in (("addresses", self.addresses), ("halves", self.halves)):
+            if given and len(given) != self.slots:
+                raise refuse(key, f"one for each of {self.slots} slots (got {len(given)})")
+        if self.halves and self.memory != "tmem":
+            raise refuse("halves", f"{self.memory} has no halves")
+        return self
 
 
 class Fixed(Part):
@@ -128,6 +142,7 @@ class Fixed(Part):
     memory: Literal["smem", "tmem"]
     size: PositiveInt
     address: NonNegativeInt | None = None
+    half: Half | None = None
 
 
 class Barrier(Part):
@@ -364,6 +379,8 @@ class Schedule(Artifact):
         I, L and ceil(L / I), in units of `time`.
     pipeline_depths : dict
         Ring slots of each streaming load.
+    hiding_depths : dict
+        Ring slots that hiding the nominal latency of each streaming load asks for.
     machine_hash : str, optional
         Digest of the embedded machine; refused on reading if it does not match.
     solver : dict
@@ -382,6 +399,7 @@ class Schedule(Artifact):
     groups: Annotated[tuple[Group, ...], Field(min_length=1)]
     placements: tuple[Placement, ...]
     pipeline_depths: dict[Name, Some] = {}
+    hiding_depths: dict[Name, Some] = {}
     storage: tuple[Storage, ...] = ()
     fixed: tuple[Fixed, ...] = ()
     barriers: tuple[Barrier, ...] = ()

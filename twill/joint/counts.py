@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from twill.joint.addresses import Conflict, allocate
 from twill.joint.answer import Assignment
 from twill.joint.diagram import Diagram
 from twill.joint.groups import allocated, least_allocation, shares
@@ -41,6 +42,7 @@ class Counts:
         self._diagrams: dict[int, Diagram] = {}
         self._levels: list[list[tuple[int, Literal]]] | None = None
         self.stated: list[Event] = []
+        self.conflicts = 0
         for name, event in hints:
             if name in self._sums:
                 self._state(name, event)
@@ -61,7 +63,28 @@ class Counts:
                 found = True
         return found
 
-    def allocate(self, assignment: Assignment) -> Assignment | None:
+    def learn_addresses(self, assignment: Assignment) -> bool:
+        """State that what has no addresses together is never alive so again, if there is any.
+
+        Parameters
+        ----------
+        assignment : Assignment
+            A solution that violates no sum.
+        """
+        system = self._system
+        if "memory" not in system.families:
+            return False
+        conflict = allocate(system.problem, system.interval, assignment)
+        if not isinstance(conflict, Conflict):
+            return False
+        name = f"memory {conflict.memory}"
+        with self._clauses.under(system.guards.get("memory")):
+            alive = [self._counted_at_least(name, *fact) for fact in conflict.facts]
+            self._clauses.clause(*(self._clauses.negated(x) for x in alive))
+        self.conflicts += 1
+        return True
+
+    def share_registers(self, assignment: Assignment) -> Assignment | None:
         """Return the assignment with registers allocated; None once more had to be stated.
 
         Parameters
@@ -141,18 +164,8 @@ class Counts:
                 return
             yield self._counted[key]
 
-    def counted(self, name: str, position: int, event: int, count: int) -> Literal:
-        """Return a literal that is true if at least `count` instances are alive at a start.
-
-        Parameters
-        ----------
-        name : str
-            The sum.
-        position, event : int
-            Whose instances, at whose start.
-        count : int
-            At least 1.
-        """
+    def _counted_at_least(self, name: str, position: int, event: int, count: int) -> Literal:
+        """Return a literal that is true if at least `count` instances are alive at a start."""
         key = (name, position, event, count - 1)
         if key not in self._counted:
             occupants = self._sums[name].occupants

@@ -84,8 +84,8 @@ class DifferenceEngine:
             assignment = self._read()
             if self._counts.state_violated(assignment):
                 continue
-            complete = self._counts.allocate(assignment)
-            if complete is not None:
+            complete = self._counts.share_registers(assignment)
+            if complete is not None and not self._counts.learn_addresses(assignment):
                 return Answer(
                     "sat",
                     complete,
@@ -181,4 +181,5 @@ class DifferenceEngine:
             "atoms": clock.rows.size + clock.stages.size,
             "clauses": self._joint.clauses.size,
             "sums": len(self._counts.stated),
+            "conflicts": self._counts.conflicts,
         }
