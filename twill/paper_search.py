@@ -2,12 +2,11 @@
 
 From I = 1 upwards: the shortest modulo schedule at I, without warps; then the joint system at the
 same I, for lengths L from that schedule's own up to the last with as many stages. It stops at the
-first answer. Since it never tries more stages than the modulo schedule has, it can miss the least I.
+first answer. As it never tries more stages than the modulo schedule has, it can miss the least I.
 """
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 from twill.artifacts.schedule import LevelProof, LowerBound, Proof
@@ -82,28 +81,29 @@ class _PaperSearch:
     def run(self) -> Found:
         refuse_hopeless(self.problem)
         lower = bounds(self.problem)
-        least: LowerBound | None = None
-        for interval in range(max(lower.resource, lower.recurrence, 1), self._last_interval() + 1):
+        missed: LowerBound | None = None
+        for interval in range(_least(lower), self._last_interval() + 1):
             self.report(f"modulo schedule at I = {interval}")
             shortest = self._modulo(interval)
-            if shortest.length is None:
-                if not shortest.proved:
-                    least = self._unproved(lower, interval)
+            if shortest.length is None and shortest.proved:
                 continue
-            stages = -(-shortest.length // interval)
-            if self.options.most_stages is not None and stages > self.options.most_stages:
-                least = self._unproved(lower, interval)
-                continue
-            self.report(f"joint schedule at I = {interval}, {stages} stages")
-            found = self._first_length(interval, shortest.length, stages * interval)
-            if found is not None:
-                bound = least or self._modulo_bound(lower, interval, stages, shortest.solver)
-                return self._found(interval, stages, found, bound)
-            least = self._unproved(lower, stages)
+            stages = -(-(shortest.length or interval) // interval)
+            assignment = self._same_stages(interval, stages, shortest.length)
+            if assignment is not None:
+                bound = missed or _modulo_bound(lower, interval, stages, shortest.solver)
+                return self._found(interval, stages, assignment, bound)
+            missed = LowerBound(value=_least(lower), reason="not proved", most_stages=stages)
         raise RefusedError(
             f"{self.problem.loop.name}: Algorithm 1 finds no schedule up to an interval of "
             f"{self._last_interval()}, at which an iteration ends before the next one begins"
         )
+
+    def _same_stages(self, interval: int, stages: int, shortest: int | None) -> Assignment | None:
+        most = self.options.most_stages
+        if shortest is None or (most is not None and stages > most):
+            return None
+        self.report(f"joint schedule at I = {interval}, {stages} stages")
+        return self._first_length(interval, shortest, stages * interval)
 
     # -- the modulo schedule ------------------------------------------------------------------
 
@@ -176,9 +176,7 @@ class _PaperSearch:
     def _joint(self, interval: int, length: int) -> Assignment | None:
         """Ask for a schedule of at most this length, with few warp groups first."""
         for groups in self.configurations:
-            engine = self.factory(
-                self.problem, interval, length, groups, seed=self.options.seed
-            )
+            engine = self.factory(self.problem, interval, length, groups, seed=self.options.seed)
             answer = engine.solve(timeout=self.options.timeout)
             self.engine_name = engine.name
             engine.dispose()
@@ -215,22 +213,22 @@ class _PaperSearch:
         )
         return Found(interval, assignment, Proof(bound=bound, levels=levels), self.engine_name)
 
-    def _unproved(self, lower: Bounds, stages: int) -> LowerBound:
-        value = max(lower.resource, lower.recurrence, 1)
-        return LowerBound(value=value, reason="not proved", most_stages=stages)
 
-    def _modulo_bound(
-        self, lower: Bounds, interval: int, stages: int, solver: str
-    ) -> LowerBound:
-        """Say why there is no modulo schedule below the first interval that has one."""
-        if interval > max(lower.resource, lower.recurrence):
-            return LowerBound(
-                value=interval, reason="no modulo schedule", solver=solver, most_stages=stages
-            )
-        if lower.resource >= lower.recurrence:
-            return LowerBound(
-                value=interval, reason="ResMII", unit=lower.resource_unit, most_stages=stages
-            )
+def _least(lower: Bounds) -> int:
+    """Return the least interval that can have a modulo schedule."""
+    return max(lower.resource, lower.recurrence, 1)
+
+
+def _modulo_bound(lower: Bounds, interval: int, stages: int, solver: str) -> LowerBound:
+    """Say why there is no modulo schedule below the first interval that has one."""
+    if interval > _least(lower):
         return LowerBound(
-            value=interval, reason="RecMII", cycle=lower.recurrence_cycle, most_stages=stages
+            value=interval, reason="no modulo schedule", solver=solver, most_stages=stages
         )
+    if lower.resource >= lower.recurrence:
+        return LowerBound(
+            value=interval, reason="ResMII", unit=lower.resource_unit, most_stages=stages
+        )
+    return LowerBound(
+        value=interval, reason="RecMII", cycle=lower.recurrence_cycle, most_stages=stages
+    )

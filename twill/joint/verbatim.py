@@ -5,20 +5,20 @@ figures' quantifiers meet in one subformula (all t' before t + d, all copies of 
 runs at t) the subformula is shared. K = ceil(L/I) copies of the schedule, I apart, make the
 straight-line program Q of length T = (K - 1) I + L.
 
-As printed it decides less than the model (docs/model.md), and something else:
+As printed it decides something else than the model (docs/model.md):
 
-- What reaches beyond Q is not stated. Instances from before Q are missing in the memory and register
-  sums, and a dependence over K or more iterations is not there at all, so that it accepts schedules
-  which the verifier refuses.
+- What reaches beyond Q is not stated. Instances from before Q are missing in the memory and
+  register sums, and a dependence over K or more iterations is not there at all. So it accepts
+  schedules which the verifier refuses.
 - A loop-carried value of the last copy is live until T, even where its last reader would issue
-  before; and a value that is read in the slot in which it is issued counts as live from the start of
-  Q. So it also refuses schedules which the verifier accepts.
-- The figures know no working sets, no invariants in registers, no staging of transfers in SMEM and no
-  value that nothing reads.
+  before; and a value that is read in the slot in which it is issued counts as live from the start
+  of Q. So it refuses schedules which the verifier accepts.
+- The figures know no working sets, no invariants in registers, no staging of transfers in SMEM and
+  no value that nothing reads.
 
-Beyond the figures are only: the invariants' share of SMEM and TMEM, which is taken off the capacity;
-the signal hop, which is part of a spill's cost; groups that are too narrow for an operation; and the
-constraint for cross-warp spills that the paper mentions as elided for brevity.
+Beyond the figures are only: the invariants' share of SMEM and TMEM, which is taken off the
+capacity; the signal hop, which is part of a spill's cost; groups that are too narrow for an
+operation; and the constraint for cross-warp spills that the paper elides for brevity.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from twill.joint.groups import WarpGroup
 from twill.joint.library import import_yices
 from twill.problem import Edge, Problem
 
-MOST_ENTRIES = 500_000
+MOST_ENTRIES = 60_000  # about a gigabyte of memory
 
 
 class VerbatimEngine:
