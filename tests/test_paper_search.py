@@ -169,10 +169,9 @@ def test_a_loop_without_any_schedule_is_refused() -> None:
         paper_search(build_problem(loop, machine, rules="paper"), DifferenceEngine)
 
 
-@pytest.mark.slow
 def test_attention_in_normalized_time(attention: twill.Loop, hopper: twill.Machine) -> None:
     scale = normalize(attention, hopper)
     problem = build_problem(attention, hopper, rules="paper", scale=scale)
-    found = paper_search(problem, DifferenceEngine, Options(most_groups=2))
+    found = paper_search(problem, DifferenceEngine, Options())
     assert found.interval == 124
     assert found.assignment.length(problem) == 186

@@ -13,13 +13,14 @@ from twill.artifacts.schedule import LevelProof, LowerBound, Proof
 from twill.bounds import Bounds, bounds, longest_paths
 from twill.console import Report, silent
 from twill.errors import RefusedError
-from twill.joint.answer import Assignment, EngineFactory
+from twill.joint.answer import Assignment, Engine, EngineFactory
 from twill.joint.groups import UNLIMITED, WarpGroup, configurations
 from twill.modulo import shortest_modulo_schedule
 from twill.problem import Problem
 from twill.search import Found, Options, refuse_hopeless
 
-COARSE_SLOTS = 400
+COARSE_SLOTS = 64
+MODULO_STAGES = 6
 MODULO_FAMILIES = ("dependence", "capacity")
 
 
@@ -33,13 +34,20 @@ class _Shortest:
 
 
 def paper_search(
-    problem: Problem, engine: EngineFactory, options: Options | None = None, report: Report = silent
+    problem: Problem,
+    engine: EngineFactory,
+    options: Options | None = None,
+    report: Report = silent,
+    *,
+    modulo: EngineFactory | None = None,
 ) -> Found:
     """Find the schedule at which Algorithm 1 stops.
 
     CBC's integer program gives the modulo schedules up to `COARSE_SLOTS` slots in an interval. It
-    is indexed by time and hopeless in exact cycles: there the given engine gives them, from a
-    system of dependences and unit capacities only.
+    is indexed by time: attention forward on 124 slots takes it half a minute to find one and
+    several to find the shortest, and exact cycles are hopeless. There a joint engine gives them,
+    from a system of dependences and unit capacities only, with at most `MODULO_STAGES`
+    stages or two more than the longest chain needs.
 
     The lengths with one number of stages are not tried one by one: a schedule of length L solves
     the system for L + 1 as well (the printed one too, where only what is live at its end lives one
@@ -56,6 +64,8 @@ def paper_search(
         Limits; `most_stages` ends the search once modulo schedules have more stages.
     report : Report, optional
         Told what is being tried.
+    modulo : EngineFactory, optional
+        Gives the modulo schedules that CBC does not; `engine` without it.
 
     Returns
     -------
@@ -67,14 +77,20 @@ def paper_search(
     RefusedError
         If the search fails although an iteration ends before the next one begins.
     """
-    return _PaperSearch(problem, engine, options or Options(), report).run()
+    return _PaperSearch(problem, engine, options or Options(), report, modulo or engine).run()
 
 
 class _PaperSearch:
     def __init__(
-        self, problem: Problem, engine: EngineFactory, options: Options, report: Report
+        self,
+        problem: Problem,
+        engine: EngineFactory,
+        options: Options,
+        report: Report,
+        modulo: EngineFactory,
     ) -> None:
-        self.problem, self.factory, self.options, self.report = problem, engine, options, report
+        self.problem, self.factory, self.modulo_factory = problem, engine, modulo
+        self.options, self.report = options, report
         self.configurations = list(configurations(problem, options.most_groups))
         self.engine_name = ""
 
@@ -117,39 +133,44 @@ class _PaperSearch:
         return self._modulo_by_engine(interval)
 
     def _modulo_by_engine(self, interval: int) -> _Shortest:
-        """Bisect for the least length of a system without the families of memory and warps."""
+        """Find the first stage bound with a modulo schedule, then its least length."""
         paths = longest_paths(self.problem, interval)
         if paths is None:
             return _Shortest(None, proved=True, solver="longest paths")
         cycles = [o.cycles for o in self.problem.operations]
-        low, high = int((paths.max(axis=0) + cycles).max()), self._longest_modulo(interval)
-        engine = self.factory(
-            self.problem,
-            interval,
-            high,
-            self._boundless_groups(),
-            families=MODULO_FAMILIES,
-            seed=self.options.seed,
-        )
-        answer = engine.solve(timeout=self.options.timeout)
-        name, proved = engine.name, answer.status != "unknown"
-        length = answer.assignment.length(self.problem) if answer.assignment else None
+        low = int((paths.max(axis=0) + cycles).max())
+        least = max(1, -(-low // interval))
+        proved, name = True, ""
+        for stages in range(least, max(MODULO_STAGES, least + 2) + 1):
+            engine = self.modulo_factory(
+                self.problem,
+                interval,
+                stages * interval,
+                self._boundless_groups(),
+                families=MODULO_FAMILIES,
+                seed=self.options.seed,
+            )
+            answer, name = engine.solve(timeout=self.options.timeout), engine.name
+            length = None
+            if answer.assignment is not None:
+                length = self._shortened(engine, low, answer.assignment.length(self.problem))
+            engine.dispose()
+            if length is not None:
+                return _Shortest(length, proved, name)
+            proved, low = proved and answer.status == "unsat", stages * interval + 1
+        return _Shortest(None, proved, name)
+
+    def _shortened(self, engine: Engine, low: int, high: int) -> int:
+        """Bisect for the least length; the bound itself is tried first."""
         probe = low
-        while length is not None and low < length:
+        while low < high:
             answer = engine.solve(length=probe, timeout=self.options.timeout)
             if answer.assignment is not None:
-                length = min(probe, answer.assignment.length(self.problem))
+                high = min(probe, answer.assignment.length(self.problem))
             else:
                 low = probe + 1
-            probe = (low + length) // 2
-        engine.dispose()
-        return _Shortest(length, proved, name)
-
-    def _longest_modulo(self, interval: int) -> int:
-        """Return a length that some modulo schedule has if there is any: an I to spare an edge."""
-        edges = range(len(self.problem.edges))
-        delays = sum(self.problem.least_delay(position) for position in edges)
-        return delays + (len(self.problem.operations) + 1) * interval
+            probe = (low + high) // 2
+        return high
 
     def _boundless_groups(self) -> tuple[WarpGroup, ...]:
         widest = max(pool.warps for pool in self.problem.machine.groups)
