@@ -46,8 +46,8 @@ def paper_search(
     CBC's integer program gives the modulo schedules up to `COARSE_SLOTS` slots in an interval. It
     is indexed by time: attention forward on 124 slots takes it half a minute to find one and
     several to find the shortest, and exact cycles are hopeless. There a joint engine gives them,
-    from a system of dependences and unit capacities only, with at most `MODULO_STAGES` stages or two
-    more than the longest chain needs.
+    from a system of dependences and unit capacities only, of at most `MODULO_STAGES` stages or
+    two more than the longest chain needs.
 
     The lengths with one number of stages are not tried one by one: a schedule of length L solves
     the system for L + 1 as well (the printed one too, where only what is live at its end lives one
