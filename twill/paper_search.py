@@ -1,0 +1,255 @@
+"""The paper's search (Algorithm 1), with any engine, to be compared with `twill.search`.
+
+From I = 1 upwards: the shortest modulo schedule at I, without warps; then the joint system at the
+same I, for lengths L from that schedule's own up to the last with as many stages. It stops at the
+first answer. As it never tries more stages than the modulo schedule has, it can miss the least I.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from twill.artifacts.schedule import LevelProof, LowerBound, Proof
+from twill.bounds import Bounds, bounds, longest_paths
+from twill.console import Report, silent
+from twill.errors import RefusedError
+from twill.joint.answer import Assignment, Engine, EngineFactory
+from twill.joint.groups import UNLIMITED, WarpGroup, configurations
+from twill.modulo import shortest_modulo_schedule
+from twill.problem import Problem
+from twill.search import Found, Options, refuse_hopeless
+
+COARSE_SLOTS = 64
+MODULO_STAGES = 6
+MODULO_FAMILIES = ("dependence", "capacity")
+
+
+@dataclass(frozen=True)
+class _Shortest:
+    """The length of the shortest modulo schedule at one interval, None if there is none."""
+
+    length: int | None
+    proved: bool
+    solver: str
+
+
+def paper_search(
+    problem: Problem,
+    engine: EngineFactory,
+    options: Options | None = None,
+    report: Report = silent,
+    *,
+    modulo: EngineFactory | None = None,
+) -> Found:
+    """Find the schedule at which Algorithm 1 stops.
+
+    CBC's integer program gives the modulo schedules up to `COARSE_SLOTS` slots in an interval. It
+    is indexed by time: attention forward on 124 slots takes it half a minute to find one and
+    several to find the shortest, and exact cycles are hopeless. There a joint engine gives them,
+    from a system of dependences and unit capacities only, of at most `MODULO_STAGES` stages or
+    two more than the longest chain needs.
+
+    The lengths with one number of stages are not tried one by one: a schedule of length L solves
+    the system for L + 1 as well (the printed one too, where only what is live at its end lives one
+    slot longer), so that the last of them decides and the first feasible one is bisected for.
+    Intervals below ResMII or RecMII are skipped, no modulo schedule exists there.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    engine : EngineFactory
+        Answers questions at one interval.
+    options : Options, optional
+        Limits; an interval whose modulo schedule has more than `most_stages` is passed over.
+    report : Report, optional
+        Told what is being tried.
+    modulo : EngineFactory, optional
+        Gives the modulo schedules that CBC does not; `engine` without it.
+
+    Returns
+    -------
+    Found
+        The interval counts as proved only where no smaller one has a modulo schedule.
+
+    Raises
+    ------
+    RefusedError
+        If the search fails although an iteration ends before the next one begins.
+    """
+    return _PaperSearch(problem, engine, options or Options(), report, modulo or engine).run()
+
+
+class _PaperSearch:
+    def __init__(
+        self,
+        problem: Problem,
+        engine: EngineFactory,
+        options: Options,
+        report: Report,
+        modulo: EngineFactory,
+    ) -> None:
+        self.problem, self.factory, self.modulo_factory = problem, engine, modulo
+        self.options, self.report = options, report
+        self.configurations = list(configurations(problem, options.most_groups))
+        self.engine_name = ""
+
+    def run(self) -> Found:
+        refuse_hopeless(self.problem)
+        lower = bounds(self.problem)
+        missed: LowerBound | None = None
+        for interval in range(_least(lower), self._last_interval() + 1):
+            self.report(f"modulo schedule at I = {interval}")
+            shortest = self._modulo(interval)
+            if shortest.length is None and shortest.proved:
+                continue
+            stages = -(-(shortest.length or interval) // interval)
+            assignment = self._same_stages(interval, stages, shortest.length)
+            if assignment is not None:
+                bound = missed or _modulo_bound(lower, interval, stages, shortest.solver)
+                return self._found(interval, stages, assignment, bound)
+            missed = LowerBound(value=_least(lower), reason="not proved", most_stages=stages)
+        raise RefusedError(
+            f"{self.problem.loop.name}: Algorithm 1 finds no schedule up to an interval of "
+            f"{self._last_interval()}, at which an iteration ends before the next one begins"
+        )
+
+    def _same_stages(self, interval: int, stages: int, shortest: int | None) -> Assignment | None:
+        most = self.options.most_stages
+        if shortest is None or (most is not None and stages > most):
+            return None
+        self.report(f"joint schedule at I = {interval}, {stages} stages")
+        return self._first_length(interval, shortest, stages * interval)
+
+    # -- the modulo schedule ------------------------------------------------------------------
+
+    def _modulo(self, interval: int) -> _Shortest:
+        if interval <= COARSE_SLOTS:
+            status, schedule = shortest_modulo_schedule(
+                self.problem, interval, timeout=self.options.timeout
+            )
+            length = None if schedule is None else schedule.length
+            return _Shortest(length, status != "unknown", "CBC")
+        return self._modulo_by_engine(interval)
+
+    def _modulo_by_engine(self, interval: int) -> _Shortest:
+        """Find the first stage bound with a modulo schedule, then its least length."""
+        paths = longest_paths(self.problem, interval)
+        if paths is None:
+            return _Shortest(None, proved=True, solver="longest paths")
+        cycles = [o.cycles for o in self.problem.operations]
+        low = int((paths.max(axis=0) + cycles).max())
+        least = max(1, -(-low // interval))
+        proved, name = True, ""
+        for stages in range(least, max(MODULO_STAGES, least + 2) + 1):
+            engine = self.modulo_factory(
+                self.problem,
+                interval,
+                stages * interval,
+                self._boundless_groups(),
+                families=MODULO_FAMILIES,
+                seed=self.options.seed,
+            )
+            answer, name = engine.solve(timeout=self.options.timeout), engine.name
+            length = None
+            if answer.assignment is not None:
+                length = self._shortened(engine, low, answer.assignment.length(self.problem))
+            engine.dispose()
+            if length is not None:
+                return _Shortest(length, proved, name)
+            proved, low = proved and answer.status == "unsat", stages * interval + 1
+        return _Shortest(None, proved, name)
+
+    def _shortened(self, engine: Engine, low: int, high: int) -> int:
+        """Bisect for the least length; the bound itself is tried first."""
+        probe = low
+        while low < high:
+            answer = engine.solve(length=probe, timeout=self.options.timeout)
+            if answer.assignment is not None:
+                high = min(probe, answer.assignment.length(self.problem))
+            else:
+                low = probe + 1
+            probe = (low + high) // 2
+        return high
+
+    def _boundless_groups(self) -> tuple[WarpGroup, ...]:
+        widest = max(pool.warps for pool in self.problem.machine.groups)
+        kinds = sorted(set(self.problem.variable), reverse=True)
+        return tuple(WarpGroup(widest, kind, 0, UNLIMITED) for kind in kinds)
+
+    # -- the joint schedule -------------------------------------------------------------------
+
+    def _first_length(self, interval: int, low: int, high: int) -> Assignment | None:
+        """Return the answer of the least L of low..high that has one."""
+        best = self._joint(interval, high)
+        if best is None:
+            return None
+        high, probe = max(low, best.length(self.problem)), low
+        while low < high:
+            answer = self._joint(interval, probe)
+            if answer is None:
+                low = probe + 1
+            else:
+                best, high = answer, max(low, min(probe, answer.length(self.problem)))
+            probe = (low + high) // 2
+        return best
+
+    def _joint(self, interval: int, length: int) -> Assignment | None:
+        """Ask for a schedule of at most this length, with few warp groups first."""
+        for groups in self.configurations:
+            engine = self.factory(self.problem, interval, length, groups, seed=self.options.seed)
+            answer = engine.solve(timeout=self.options.timeout)
+            self.engine_name = engine.name
+            engine.dispose()
+            if answer.assignment is not None:
+                return answer.assignment
+        return None
+
+    def _last_interval(self) -> int:
+        """Return an interval at which a whole iteration fits before the next one starts."""
+        work = sum(o.cycles + o.latency + o.transfer for o in self.problem.operations)
+        return work + sum(e.cross_delay for e in self.problem.edges) + 1
+
+    # -- what is claimed ----------------------------------------------------------------------
+
+    def _found(
+        self, interval: int, stages: int, assignment: Assignment, bound: LowerBound
+    ) -> Found:
+        values = {
+            "interval": interval,
+            "stages": stages,
+            "groups": len(assignment.groups),
+            "transfers": assignment.transfers(self.problem),
+            "length": assignment.length(self.problem),
+        }
+        levels = tuple(
+            LevelProof.model_validate(
+                {
+                    "level": level,
+                    "value": value,
+                    "proved": level == "interval" and bound.reason != "not proved",
+                }
+            )
+            for level, value in values.items()
+        )
+        return Found(interval, assignment, Proof(bound=bound, levels=levels), self.engine_name)
+
+
+def _least(lower: Bounds) -> int:
+    """Return the least interval that can have a modulo schedule."""
+    return max(lower.resource, lower.recurrence, 1)
+
+
+def _modulo_bound(lower: Bounds, interval: int, stages: int, solver: str) -> LowerBound:
+    """Say why there is no modulo schedule below the first interval that has one."""
+    if interval > _least(lower):
+        return LowerBound(
+            value=interval, reason="no modulo schedule", solver=solver, most_stages=stages
+        )
+    if lower.resource >= lower.recurrence:
+        return LowerBound(
+            value=interval, reason="ResMII", unit=lower.resource_unit, most_stages=stages
+        )
+    return LowerBound(
+        value=interval, reason="RecMII", cycle=lower.recurrence_cycle, most_stages=stages
+    )
