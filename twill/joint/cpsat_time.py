@@ -238,7 +238,9 @@ class Times:
         if any(x is True for x in unless):
             return
         least = self._least_whole(amount)
-        self.clause(*unless, self.later_stage(v, u, least - iterations))
+        condition = [negated(x) for x in unless if x is not False]
+        apart = self.stages[v] - self.stages[u] if u != v else 0
+        self._add(apart + iterations >= least, condition)
         whole = least
         while not self._always(whole, amount):
             enough = self.later_stage(v, u, whole + 1 - iterations)
@@ -267,7 +269,13 @@ class Times:
             return
         condition = [negated(x) for x in unless if x is not False]
         shifted = self.rows[v] - self.rows[u] - intervals * self.interval
-        self.model.add(shifted >= amount).only_enforce_if(condition)
+        self._add(shifted >= amount, condition)
+
+    def _add(self, constraint: Any, condition: Sequence[Literal]) -> None:
+        if constraint is False:
+            self.clause(*(negated(x) for x in condition))
+        elif constraint is not True:
+            self.model.add(constraint).only_enforce_if(condition)
 
 
 def negated(literal: Literal) -> Literal:
