@@ -171,6 +171,12 @@ class _Run:
         parameters.num_workers = 1
         parameters.catch_sigint_signal = False
         parameters.random_seed = seed
+        # Refutations take hundreds to thousands of conflicts, which probing and linear relaxations
+        # make no fewer; each of them would take longer than the search.
+        parameters.cp_model_probing_level = 0
+        parameters.inprocessing_probing_dtime = 0.0
+        parameters.max_presolve_iterations = 1
+        parameters.linearization_level = 0
         self.statistics: dict[str, int] = {}
 
     def solve(self, timeout: float | None) -> Status:

@@ -117,7 +117,9 @@ class Sums:
                 continue
             lower = self._lower_bounds(occupant, starting)
             if lower:
-                count = self._model.new_int_var(0, max(0, min(most, UNLIMITED) // occupant.weight), "")
+                count = self._model.new_int_var(
+                    0, max(0, min(most, UNLIMITED) // occupant.weight), ""
+                )
                 for condition, amount in lower:
                     self._model.add(count >= amount).only_enforce_if(condition)
                 terms.append(occupant.weight * count)

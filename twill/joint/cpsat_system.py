@@ -105,9 +105,7 @@ class CpSatSystem:
         for (u, v), (after_u, after_v) in least.items():
             self.times.apart(u, v, after_u, after_v)
 
-    def _clear(
-        self, u: int, v: int, after_u: int, after_v: int, unless: Sequence[Literal]
-    ) -> None:
+    def _clear(self, u: int, v: int, after_u: int, after_v: int, unless: Sequence[Literal]) -> None:
         """State that v comes `after_u` later than u or u `after_v` later than v, modulo I."""
         times = self.times
         most = (max(abs(after_u), abs(after_v)) // times.low) + 2
@@ -187,7 +185,9 @@ class CpSatSystem:
             Dependences.
         """
         crossing = [
-            1 - self.places.same(e.producer, e.consumer) for e in self.problem.edges if e.transferable
+            1 - self.places.same(e.producer, e.consumer)
+            for e in self.problem.edges
+            if e.transferable
         ]
         self.times.model.add(sum(crossing) <= most)
 
@@ -200,7 +200,7 @@ class CpSatSystem:
             Time units.
         """
         for edge in self.problem.edges:
-            if edge.streaming or edge.producer == edge.consumer:
+            if edge.streaming:
                 continue
             u, v = edge.producer, edge.consumer
             together = self.places.same(u, v)
