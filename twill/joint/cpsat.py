@@ -11,6 +11,7 @@ the search: what it refutes is refuted also with addresses.
 from __future__ import annotations
 
 import importlib.metadata
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -180,18 +181,29 @@ class _Run:
         self.statistics: dict[str, int] = {}
 
     def solve(self, timeout: float | None) -> Status:
+        """Search until a solution exceeds no memory, stating what it exceeds."""
+        ends = None if timeout is None else time.monotonic() + timeout
+        while True:
+            status = self._solve(None if ends is None else max(0.0, ends - time.monotonic()))
+            if status != "sat" or "memory" not in self._system.families:
+                return status
+            interval = self.value(self._system.times.interval)
+            if not self._system.sums.memory(self._schedule(interval), interval):
+                return status
+
+    def _solve(self, timeout: float | None) -> Status:
         cp, solver, times = self._cp, self._solver, self._system.times
         if times.refuted:
             return "unsat"
         if timeout is not None:
             solver.parameters.max_time_in_seconds = timeout
         status = interruptible(lambda: solver.solve(times.model), solver.stop_search)
-        self.statistics = {
-            "branches": int(solver.num_branches),
-            "conflicts": int(solver.num_conflicts),
-        }
-        if status == cp.MODEL_INVALID:
-            raise AssertionError(times.model.validate())
+        for name, count in (
+            ("rounds", 1),
+            ("branches", int(solver.num_branches)),
+            ("conflicts", int(solver.num_conflicts)),
+        ):
+            self.statistics[name] = self.statistics.get(name, 0) + count
         if status in (cp.OPTIMAL, cp.FEASIBLE):
             return "sat"
         return "unsat" if status == cp.INFEASIBLE else "unknown"
@@ -200,13 +212,22 @@ class _Run:
         return round(self._solver.best_objective_bound)
 
     def value(self, expression: Any) -> int:
-        return int(self._solver.value(expression))
+        value: int = self._solver.value(expression)
+        return value
 
     def assignment(self) -> Assignment:
         """Return issue times from the base on, groups, and registers allocated to them."""
-        system, problem = self._system, self._system.problem
-        times, places = system.times, system.places
-        interval = self.value(times.interval)
+        problem, interval = self._system.problem, self.value(self._system.times.interval)
+        found = self._schedule(interval)
+        if "registers" not in self._system.families or problem.registers is None:
+            return found
+        groups = allocated(problem, found.groups, peaks(problem, interval, found))
+        if groups is None:
+            raise AssertionError("the register file was stated and is exceeded")
+        return Assignment(found.start, found.group, groups)
+
+    def _schedule(self, interval: int) -> Assignment:
+        times, places = self._system.times, self._system.places
         start = [
             self.value(stage) * interval + self.value(row)
             for stage, row in zip(times.stages, times.rows, strict=True)
@@ -215,13 +236,7 @@ class _Run:
             next(g for g, x in here.items() if x is True or self._solver.boolean_value(x))
             for here in places.on
         )
-        found = Assignment(tuple(t - start[-1] for t in start[:-1]), group, places.groups)
-        if "registers" not in system.families or problem.registers is None:
-            return found
-        groups = allocated(problem, places.groups, peaks(problem, interval, found))
-        if groups is None:
-            raise AssertionError("the register file was stated and is exceeded")
-        return Assignment(found.start, group, groups)
+        return Assignment(tuple(t - start[-1] for t in start[:-1]), group, places.groups)
 
 
 def _import_ortools() -> Any:

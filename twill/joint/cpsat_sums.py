@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from twill.joint.answer import Assignment
 from twill.joint.cpsat_places import Places
 from twill.joint.cpsat_time import Literal, Times, negated
 from twill.joint.groups import UNLIMITED, shares
 from twill.joint.lifetimes import (
     Moment,
     Occupant,
-    memory_occupants,
     register_occupants,
     unit_occupants,
 )
+from twill.joint.sums import excess, sums_of
 from twill.problem import Problem
+
+STATED_PER_ROUND = 4
 
 
 class Sums:
@@ -63,11 +66,32 @@ class Sums:
                     self._model.add(limit <= live_limit).only_enforce_if(condition)
                 self._model.add(limit <= room[g]).only_enforce_if(condition)
 
-    def memory(self) -> None:
-        """Invariants and live instances fit every memory: their sizes, not their addresses."""
-        for memory, capacity in self._problem.memories.items():
-            room = capacity - self._problem.fixed[memory]
-            self._fit(memory_occupants(self._problem, memory), room)
+    def memory(self, found: Assignment, interval: int) -> bool:
+        """State that memories hold what is alive where `found` exceeds them most, if anywhere.
+
+        Sizes are counted, not addresses. Most of the many starts never matter.
+
+        Parameters
+        ----------
+        found : Assignment
+            A solution of what is stated so far.
+        interval : int
+            Its I.
+
+        Returns
+        -------
+        bool
+            Whether anything is exceeded.
+        """
+        exceeded = False
+        for entry in sums_of(self._problem, ["memory"]):
+            assert entry.capacity is not None
+            for event in excess(self._problem, interval, entry, found)[:STATED_PER_ROUND]:
+                starting = entry.occupants[event]
+                terms = self._alive_at(entry.occupants, starting, entry.capacity)
+                self._model.add(sum(terms) <= entry.capacity)
+                exceeded = True
+        return exceeded
 
     def capacity(self) -> None:
         """Reservations fit units of several instances."""
@@ -76,11 +100,6 @@ class Sums:
                 mine = unit_occupants(self._problem, unit)
                 for starting in mine:
                     self._model.add(sum(self._busy_at(mine, starting)) <= capacity)
-
-    def _fit(self, occupants: Sequence[Occupant], room: int) -> None:
-        for starting in occupants:
-            if starting.weight:
-                self._model.add(sum(self._alive_at(occupants, starting, room)) <= room)
 
     # -- the register file ------------------------------------------------------------------------
 

@@ -54,14 +54,13 @@ class CpSatSystem:
         self.places = Places(self.times, problem, groups)
         for u, v, amount, iterations in [*self._dependences, *window]:
             self.times.require(v, u, amount, iterations)
-        sums = Sums(problem, self.times, self.places)
+        self.sums = sums = Sums(problem, self.times, self.places)
         for family, states in (
             ("transfers", [self._spills]),
             ("turns", [self._turns]),
             ("concurrency", [self._concurrency]),
             ("capacity", [sums.capacity]),
             ("registers", [self._big_registers, sums.registers]),
-            ("memory", [sums.memory]),
         ):
             if family in families:
                 for state in states:
