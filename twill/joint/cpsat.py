@@ -4,8 +4,8 @@ It answers the same questions as the first engine from formulas of its own, so t
 other, and works without Yices. With I a variable one question refutes a whole range of intervals,
 whether or not feasibility is monotone in I.
 
-Memory is counted by sizes, not by addresses, and the order in which an engine is asked is left to
-the search: what it refutes is refuted also with addresses.
+Memory is counted by sizes, not by addresses: what is refuted is refuted with addresses too, while a
+schedule that is found may have none.
 """
 
 from __future__ import annotations
@@ -209,11 +209,11 @@ class _Run:
         return "unsat" if status == cp.INFEASIBLE else "unknown"
 
     def bound(self) -> int:
-        return round(self._solver.best_objective_bound)
+        bound: float = self._solver.best_objective_bound
+        return round(bound)
 
     def value(self, expression: Any) -> int:
-        value: int = self._solver.value(expression)
-        return value
+        return int(self._solver.value(expression))
 
     def assignment(self) -> Assignment:
         """Return issue times from the base on, groups, and registers allocated to them."""
