@@ -179,6 +179,7 @@ class _Run:
         parameters.max_presolve_iterations = 1
         parameters.linearization_level = 0
         self.statistics: dict[str, int] = {}
+        self._least = 0
 
     def solve(self, timeout: float | None) -> Status:
         """Search until a solution exceeds no memory, stating what it exceeds."""
@@ -190,6 +191,19 @@ class _Run:
             interval = self.value(self._system.times.interval)
             if not self._system.sums.memory(self._schedule(interval), interval):
                 return status
+            self._start_from_here()
+
+    def _start_from_here(self) -> None:
+        """Keep what the last search proved of I, and look near its solution first."""
+        times, places = self._system.times, self._system.places
+        if times.model.has_objective():
+            self._least = max(self._least, self.bound())
+            times.model.add(times.interval >= self._least)
+        times.model.clear_hints()
+        for variable in (*times.rows, *times.stages):
+            times.model.add_hint(variable, self.value(variable))
+        for literal in (x for here in places.on for x in here.values() if x is not True):
+            times.model.add_hint(literal, self.value(literal))
 
     def _solve(self, timeout: float | None) -> Status:
         cp, solver, times = self._cp, self._solver, self._system.times
@@ -210,7 +224,7 @@ class _Run:
 
     def bound(self) -> int:
         bound: float = self._solver.best_objective_bound
-        return round(bound)
+        return max(self._least, round(bound))
 
     def value(self, expression: Any) -> int:
         return int(self._solver.value(expression))
