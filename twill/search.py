@@ -18,8 +18,17 @@ from twill.bounds import Bounds, bounds, longest_paths
 from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, short
 from twill.hopeless import refuse_hopeless
-from twill.joint.answer import Answer, Assignment, Engine, EngineFactory, Limits
+from twill.joint.answer import (
+    Answer,
+    Assignment,
+    Engine,
+    EngineFactory,
+    Limits,
+    RangeProver,
+    Refutation,
+)
 from twill.joint.groups import available_groups
+from twill.joint.race import race
 from twill.joint.relaxation import FAMILIES as RELAXED
 from twill.joint.relaxation import lacks_registers
 from twill.modulo import modulo_schedule
@@ -29,6 +38,12 @@ LEAST_STAGES_BOUND = 6
 QUICK_STAGES = 2
 COARSE_SLOTS = 400
 MOST_PROBES = 60
+NARROW = 32
+"""Intervals that are asked about as a whole instead of being halved."""
+FEW_OPERATIONS = 16
+"""Up to so many operations the finder refutes by itself, and names the constraints it takes."""
+ALONE = 1.0
+"""Seconds for which the finder is asked alone."""
 MOST_SEED = (1 << 31) - 1
 
 
@@ -44,11 +59,14 @@ class Options:
         Seed of the engines.
     timeout : float, optional
         Seconds for the whole search; what is not proved by then is said not to be.
+    jobs : int
+        Processes that run at a time where two engines work on one question.
     """
 
     most_stages: int | None = None
     seed: int = 0
     timeout: float | None = None
+    jobs: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what no engine can use."""
@@ -61,6 +79,8 @@ class Options:
             raise InputError(
                 f"a whole number up to {MOST_SEED} (got {short(self.seed)})", path="seed"
             )
+        if not isinstance(self.jobs, int) or self.jobs < 1:
+            raise InputError(f"a whole number of at least 1 (got {short(self.jobs)})", path="jobs")
         if self.timeout is not None and not self.timeout > 0:
             raise InputError(f"seconds above 0 (got {short(self.timeout)})", path="timeout")
 
@@ -106,7 +126,8 @@ def search(
     engine: EngineFactory,
     options: Options | None = None,
     report: Report = silent,
-    prover: EngineFactory | None = None,
+    rival: EngineFactory | None = None,
+    prover: RangeProver | None = None,
 ) -> Found:
     """Find a schedule that is optimal level by level.
 
@@ -120,15 +141,17 @@ def search(
         Limits of the search.
     report : Report, optional
         Told what is being tried.
-    prover : EngineFactory, optional
-        Who is asked to refute the interval below the best one; the finder without it.
+    rival : EngineFactory, optional
+        Who is asked beside the finder where the finder has no answer within a second.
+    prover : RangeProver, optional
+        Who refutes intervals of large problems; the finder without it.
 
     Raises
     ------
     RefusedError
         If no schedule exists within the limits, with the reason.
     """
-    return _Search(problem, engine, prover or engine, options or Options(), report).run()
+    return _Search(problem, engine, rival, prover, options or Options(), report).run()
 
 
 class _Search:
@@ -136,11 +159,13 @@ class _Search:
         self,
         problem: Problem,
         engine: EngineFactory,
-        prover: EngineFactory,
+        rival: EngineFactory | None,
+        prover: RangeProver | None,
         options: Options,
         report: Report,
     ) -> None:
-        self.problem, self.factory, self.prover = problem, engine, prover
+        self.problem, self.factory, self.rival = problem, engine, rival
+        self.prover = prover if len(problem.operations) > FEW_OPERATIONS else None
         self.options, self.report = options, report
         self.groups = available_groups(problem)
         self.lower: Bounds = bounds(problem)
@@ -209,6 +234,8 @@ class _Search:
         best = self._quickly(first) or self._thoroughly(first)
         if best is not None:
             return best, self._bound_before(first)
+        if self.prover is not None:
+            return self._prove_ranges(first)
         best = self._upper_bound(first)
         if not self.problem.starts_at_issue:
             return self._linear(first, best)
@@ -218,6 +245,70 @@ class _Search:
             if better is None:
                 return best, self._refuted_below(best.interval, refutation)
             best = better
+
+    def _prove_ranges(self, first: int) -> tuple[_Best, LowerBound]:
+        """Ask about ranges of intervals: ever wider ones up to a schedule, then halves."""
+        low, best, step = first, None, max(1, first // 8)
+        while best is None or low < best.interval:
+            high = low + step - 1 if best is None else self._middle(low, best.interval - 1)
+            answer = self._ask_range(low, high)
+            if answer.status == "unknown" or (answer.status == "unsat" and self._is_hopeless(high)):
+                break
+            if answer.assignment is None or answer.interval is None:
+                low, step = high + 1, 2 * step
+                continue
+            most, found = self._most_stages(answer.interval), answer.assignment
+            best = _Best(answer.interval, found, most, found.used())
+        if best is None:
+            best = self._upper_bound(low)
+        proved = low == best.interval
+        if proved and low == first:
+            return best, self._bound_before(first)
+        refutation = _Refutation(refuted=proved, solver=self.prover.name if self.prover else "")
+        return best, self._refuted_below(best.interval, refutation, low)
+
+    def _middle(self, low: int, high: int) -> int:
+        """Return the end of the part of a range that is asked about next."""
+        return high if high - low < NARROW else (low + high) // 2
+
+    def _is_hopeless(self, interval: int) -> bool:
+        return interval > self._hopeless_interval()
+
+    def _ask_range(self, low: int, high: int) -> Refutation:
+        """Ask the prover about a range, and the finder about its end; the first answer counts."""
+        assert self.prover is not None
+        prover, most, timeout = self.prover, self._most_stages(low), self._remaining()
+        self.report(f"any I from {low} to {high}, up to {most} stages, any warp groups")
+
+        def by_range() -> Refutation:
+            return prover(
+                self.problem,
+                low,
+                high,
+                most,
+                self.groups,
+                limits=self.limits,
+                seed=self.options.seed,
+                timeout=timeout,
+            )
+
+        hints = tuple(self._hints)
+
+        def at_its_end() -> Refutation:
+            stages = self._least_stages(high) + 1
+            engine = self.factory(
+                self.problem,
+                high,
+                stages * high,
+                self.groups,
+                seed=self.options.seed,
+                hints=hints,
+            )
+            found = engine.solve(self.limits, timeout=timeout).assignment
+            return Refutation("unknown" if found is None else "sat", low, high, found)
+
+        found = race([by_range, at_its_end], self.options.jobs, timeout)
+        return found or Refutation("unknown", low)
 
     def _bisect(self, low: int, best: _Best) -> _Best:
         """Narrow the least interval down, asking only about few stages and few groups."""
@@ -247,7 +338,7 @@ class _Search:
 
     def _upper_bound(self, first: int) -> _Best:
         """Return a schedule at some interval above `first`, in growing steps."""
-        step, interval = max(1, first // 16), first
+        step, interval = max(1, first // 8), first
         for _ in range(MOST_PROBES):
             interval += step
             best = self._quickly(interval)
@@ -317,7 +408,7 @@ class _Search:
         self.report(f"refuting I = {interval}, up to {most} stages, any warp groups")
         if lacks_registers(self.problem, interval, self.groups):
             return _Refutation(refuted=True, families=RELAXED, solver="relaxation"), None
-        engine = self.prover(
+        engine = self.factory(
             self.problem,
             interval,
             most * interval,
@@ -351,9 +442,45 @@ class _Search:
             )
             self._engine = (key, engine)
             self._solver = engine.name
-        answer = self._engine[1].solve(limits, timeout=self._remaining())
+        alone = self._remaining() if self.rival is None else self._at_most(ALONE)
+        answer = self._engine[1].solve(limits, timeout=alone)
         self._hints.update(dict.fromkeys(answer.hints))
+        if answer.status == "unknown":
+            self._close()
+            if self.rival is not None:
+                return self._ask_both(interval, stages, limits, self.rival)
         return answer
+
+    def _ask_both(
+        self, interval: int, stages: int, limits: Limits, rival: EngineFactory
+    ) -> Answer:
+        """Let both engines work on a question, each in a process; the first answer counts."""
+        timeout, hints = self._remaining(), tuple(self._hints)
+
+        def way(factory: EngineFactory) -> Callable[[], Answer]:
+            def answer() -> Answer:
+                engine = factory(
+                    self.problem,
+                    interval,
+                    stages * interval,
+                    self.groups,
+                    seed=self.options.seed,
+                    hints=hints,
+                )
+                return engine.solve(limits, timeout=timeout)
+
+            return answer
+
+        ways = [way(factory) for factory in (rival, self.factory)]
+        found = race(ways, self.options.jobs, timeout)
+        if found is None:
+            return Answer("unknown")
+        self._hints.update(dict.fromkeys(found.hints))
+        return found
+
+    def _at_most(self, seconds: float) -> float:
+        remaining = self._remaining()
+        return seconds if remaining is None else min(seconds, remaining)
 
     def _close(self) -> None:
         if self._engine is not None:
@@ -370,9 +497,10 @@ class _Search:
         return min(most, len(self.groups), groups or len(self.groups))
 
     def _likely_groups(self, groups: int | None) -> list[int]:
-        """Return numbers of groups to look for schedules with: few, but seldom as few as can be."""
-        most, fewest = self._most_groups(groups), self._fewest_groups()
-        return sorted({min(most, fewest + 1), min(most, fewest + 2), most})
+        """Return numbers of groups to look for schedules with: two more than there are kinds."""
+        most = self._most_groups(groups)
+        kinds = {(o.variable_latency, o.warps) for o in self.problem.operations}
+        return sorted({min(most, len(kinds) + 2), most})
 
     def _fewest_groups(self) -> int:
         """Return how many groups every schedule needs."""
@@ -420,10 +548,13 @@ class _Search:
             value=first, reason="RecMII", cycle=lower.recurrence_cycle, most_stages=most
         )
 
-    def _refuted_below(self, interval: int, refutation: _Refutation) -> LowerBound:
+    def _refuted_below(
+        self, interval: int, refutation: _Refutation, low: int | None = None
+    ) -> LowerBound:
         most = self._most_stages(interval - 1)
         if not refutation.refuted:
-            return LowerBound(value=self.lower.interval, reason="not proved", most_stages=most)
+            value = low or self.lower.interval
+            return LowerBound(value=value, reason="not proved", most_stages=most)
         return LowerBound(
             value=interval,
             reason="no joint schedule",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from twill.joint.addresses import Conflict, allocate
 from twill.joint.answer import Assignment
 from twill.joint.cpsat_places import Places
 from twill.joint.cpsat_time import Literal, Times, negated
@@ -17,6 +18,7 @@ from twill.joint.groups import UNLIMITED, shares
 from twill.joint.lifetimes import (
     Moment,
     Occupant,
+    memory_occupants,
     register_occupants,
     unit_occupants,
 )
@@ -69,7 +71,7 @@ class Sums:
     def memory(self, found: Assignment, interval: int) -> bool:
         """State that memories hold what is alive where `found` exceeds them most, if anywhere.
 
-        Sizes are counted, not addresses. Most of the many starts never matter.
+        Most of the many starts never matter. Addresses are looked for once sizes fit.
 
         Parameters
         ----------
@@ -81,7 +83,7 @@ class Sums:
         Returns
         -------
         bool
-            Whether anything is exceeded.
+            Whether anything is exceeded, or has no addresses.
         """
         exceeded = False
         for entry in sums_of(self._problem, ["memory"]):
@@ -91,7 +93,22 @@ class Sums:
                 terms = self._alive_at(entry.occupants, starting, entry.capacity)
                 self._model.add(sum(terms) <= entry.capacity)
                 exceeded = True
-        return exceeded
+        return exceeded or self._lacks_addresses(found, interval)
+
+    def _lacks_addresses(self, found: Assignment, interval: int) -> bool:
+        """State that what has no addresses together is never alive so again, if there is any."""
+        conflict = allocate(self._problem, interval, found)
+        if not isinstance(conflict, Conflict):
+            return False
+        occupants = memory_occupants(self._problem, conflict.memory)
+        alive = []
+        for position, event, count in conflict.facts:
+            fact = self._model.new_bool_var("")
+            for condition, amount in self._lower_bounds(occupants[position], occupants[event]):
+                self._model.add(amount <= count - 1).only_enforce_if([*condition, ~fact])
+            alive.append(fact)
+        self._model.add_bool_or([~fact for fact in alive])
+        return True
 
     def capacity(self) -> None:
         """Reservations fit units of several instances."""

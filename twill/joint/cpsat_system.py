@@ -61,6 +61,7 @@ class CpSatSystem:
             ("concurrency", [self._concurrency]),
             ("capacity", [sums.capacity]),
             ("registers", [self._big_registers, sums.registers]),
+            ("wishes", [self._wishes]),
         ):
             if family in families:
                 for state in states:
@@ -162,6 +163,15 @@ class CpSatSystem:
                     self.times.require(
                         operation.index, end.operation, end.offset, copies - end.iterations, unless
                     )
+
+    def _wishes(self) -> None:
+        """What the user has pinned and ordered."""
+        wishes = self.problem.wishes
+        for (u, here), (v, there) in itertools.combinations(wishes.pins, 2):
+            together = self.places.same(u, v)
+            self.times.clause(together if here == there else negated(together))
+        for first, second in wishes.orders:
+            self.times.require(second, first, 0, 0)
 
     # -- limits -----------------------------------------------------------------------------------
 

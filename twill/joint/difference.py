@@ -136,7 +136,11 @@ class DifferenceEngine:
     def _limit_slack(self, least: int) -> None:
         clauses, clock, placing = self._joint.clauses, self._joint.clock, self._joint.placing
         for edge in self.problem.edges:
-            if edge.streaming or edge.producer == edge.consumer:
+            if edge.streaming:
+                continue
+            if edge.producer == edge.consumer:
+                if edge.blocking and edge.delay + least > edge.distance * self.interval:
+                    clauses.clause()
                 continue
             together = placing.same(edge.producer, edge.consumer)
             shift = edge.distance * self.interval
