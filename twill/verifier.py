@@ -699,31 +699,9 @@ class _Case:
         if bound.value > self.interval:
             yield f"the proof says at least {bound.value}, the interval is {self.interval}"
         if bound.reason == "ResMII":
-            work = sum(
-                r.length * r.count
-                for o in self.problem.operations
-                for r in o.reservations
-                if r.unit == bound.unit
-            )
-            capacity = self.problem.capacities.get(bound.unit or "", 0)
-            exclusive = sum(
-                r.length
-                for o in self.problem.operations
-                for r in o.reservations
-                if r.unit == bound.unit and 2 * r.count > capacity
-            )
-            alone = max(
-                (
-                    -(-r.length // (capacity // r.count))
-                    for o in self.problem.operations
-                    for r in o.reservations
-                    if r.unit == bound.unit and r.count <= capacity
-                ),
-                default=0,
-            )
-            busy = max(-(-work // capacity) if capacity else 0, exclusive, alone)
+            busy = self._needed(bound.unit or "")
             if busy != bound.value:
-                yield f"the proof says unit {bound.unit} is busy {bound.value}, it is busy {busy}"
+                yield f"the proof says unit {bound.unit} needs {bound.value}, it needs {busy}"
         if bound.reason == "issue":
             issues = {o.name: o.issue for o in self.problem.operations if o.asynchronous}
             longest = max((issues.get(name, 0) for name in bound.cycle), default=0)
@@ -735,6 +713,26 @@ class _Case:
             actual = self._level(level.level)
             if actual is not None and actual != level.value:
                 yield f"the proof says {level.level} {level.value}, the schedule has {actual}"
+
+    def _needed(self, unit: str) -> int:
+        """The least time in which a unit can do one iteration's work.
+
+        For every t up to half of the capacity: what takes more than all but t of the unit can share
+        it with nothing that takes t or more.
+        """
+        capacity = self.problem.capacities.get(unit, 0)
+        mine = [
+            (r.length, r.count)
+            for o in self.problem.operations
+            for r in o.reservations
+            if r.unit == unit and r.count <= capacity
+        ]
+        least = max((-(-length // (capacity // count)) for length, count in mine), default=0)
+        for t in range(capacity // 2 + 1):
+            alone = sum(length for length, count in mine if count + t > capacity)
+            shared = sum(length * count for length, count in mine if t <= count <= capacity - t)
+            least = max(least, alone + -(-shared // capacity))
+        return least
 
     def _recurrence(self, cycle: tuple[str, ...], claimed: int) -> Iterator[str]:
         delay = distance = 0

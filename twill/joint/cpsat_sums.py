@@ -26,6 +26,7 @@ from twill.joint.sums import excess, sums_of
 from twill.problem import Problem
 
 STATED_PER_ROUND = 4
+FEW_OCCUPANTS = 12
 
 
 class Sums:
@@ -67,6 +68,15 @@ class Sums:
                 if live_limit < most:
                     self._model.add(limit <= live_limit).only_enforce_if(condition)
                 self._model.add(limit <= room[g]).only_enforce_if(condition)
+
+    def few_in_memory(self) -> None:
+        """State the sums of memories that few operations use, at all starts from the outset."""
+        for entry in sums_of(self._problem, ["memory"]):
+            assert entry.capacity is not None
+            if len(entry.occupants) <= FEW_OCCUPANTS:
+                for starting in entry.occupants:
+                    terms = self._alive_at(entry.occupants, starting, entry.capacity)
+                    self._model.add(sum(terms) <= entry.capacity)
 
     def memory(self, found: Assignment, interval: int) -> bool:
         """State that memories hold what is alive where `found` exceeds them most, if anywhere.

@@ -61,6 +61,7 @@ class CpSatSystem:
             ("concurrency", [self._concurrency]),
             ("capacity", [sums.capacity]),
             ("registers", [self._big_registers, sums.registers]),
+            ("memory", [sums.few_in_memory]),
             ("wishes", [self._wishes]),
         ):
             if family in families:
