@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -17,7 +18,7 @@ from twill.joint.answer import FAMILIES, NO_LIMITS, Assignment, Limits
 from twill.joint.cpsat import CpSatEngine, prove
 from twill.joint.difference import DifferenceEngine
 from twill.joint.groups import WarpGroup, available_groups
-from twill.problem import Problem, build_problem
+from twill.problem import Problem, Wishes, build_problem
 from twill.verifier import _Case
 
 JUDGED = (
@@ -292,6 +293,14 @@ def concurrency_case() -> Case:
     return build_problem(loop, small_machine(UNITS)), 3, two_groups()[:1]
 
 
+def wishes_case() -> Case:
+    # a and b are wanted on two groups, where a transfer makes the iteration too long.
+    loop = small_loop([op("a", "TC", registers=1, transfer=3), op("b", "ALU")], [edge("a", "b")])
+    problem = build_problem(loop, small_machine(registers=3))
+    wishes = Wishes(pins=((0, "one"), (1, "two")))
+    return replace(problem, wishes=wishes), 4, two_groups(3)
+
+
 CASES: dict[str, Callable[[], Case]] = {
     "dependence": dependence_case,
     "capacity": capacity_case,
@@ -300,6 +309,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "registers": registers_case,
     "transfers": transfers_case,
     "concurrency": concurrency_case,
+    "wishes": wishes_case,
 }
 
 
