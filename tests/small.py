@@ -29,11 +29,12 @@ def small_machine(
     file: int = 65536,
     step: int = 8,
     least: int = 24,
+    most: int = 256,
 ) -> twill.Machine:
     """Return a machine; `registers` is what values may take on each of two groups.
 
     `file` is in registers, 128 for each register per thread of four warps; allocations are
-    multiples of `step` from `least`.
+    multiples of `step` from `least` to `most`.
     """
     units = units or {"TC": 1, "ALU": 1}
     data: dict[str, Any] = {
@@ -76,7 +77,7 @@ def small_machine(
             "limit": number(registers),
             "step": number(step),
             "least": number(least),
-            "most": number(256),
+            "most": number(most),
             "warps": number(4),
             "reserve": {"value": 0.0, "unit": "registers", "source": "TEST"},
         }
@@ -231,10 +232,11 @@ class _TightLoop:
             registers=limit,
             hop=self.random.choice([0, 1, 1, 2]),
             groups=groups,
-            smem=1024 * (self._tiles_at_once() + self.random.randint(0, 4)),
+            smem=1024 * (self._tiles_at_once() + self.random.randint(1, 4)),
             file=128 * (blocks * limit + spare + 1),
             step=1,
             least=1,
+            most=limit,
         )
         return small_loop(self.operations, self.edges), machine
 

@@ -4,8 +4,7 @@ It answers the same questions as the first engine from formulas of its own, so t
 other, and works without Yices. With I a variable one question refutes a whole range of intervals,
 whether or not feasibility is monotone in I.
 
-Memory is counted by sizes, not by addresses: what is refuted is refuted with addresses too, while a
-schedule that is found may have none.
+What has no addresses together is learned from solutions, as counts that never meet.
 """
 
 from __future__ import annotations
@@ -120,8 +119,7 @@ def prove(
     """Find the least interval of a range that has a schedule, or refute the whole range.
 
     The interval is a variable: a refutation covers each I of the range by itself, and does not
-    rest on feasibility being monotone. Memory is counted by sizes without addresses, so that a
-    refutation holds with addresses too, while a schedule that is found may lack them.
+    rest on feasibility being monotone.
 
     Parameters
     ----------
@@ -181,14 +179,18 @@ class _Run:
         self.statistics: dict[str, int] = {}
 
     def solve(self, timeout: float | None) -> Status:
-        """Search until a solution exceeds no memory, stating what it exceeds."""
+        """Search until a solution fits the memories, stating where one does not."""
         ends = None if timeout is None else time.monotonic() + timeout
         while True:
             status = self._solve(None if ends is None else max(0.0, ends - time.monotonic()))
             if status != "sat" or "memory" not in self._system.families:
                 return status
             interval = self.value(self._system.times.interval)
-            if not self._system.sums.memory(self._schedule(interval), interval):
+            found = self._schedule(interval)
+            if not (
+                self._system.sums.memory(found, interval)
+                or self._system.sums.addresses(found, interval)
+            ):
                 return status
 
     def _solve(self, timeout: float | None) -> Status:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from twill.joint.addresses import Conflict, allocate
 from twill.joint.answer import Assignment
 from twill.joint.cpsat_places import Places
 from twill.joint.cpsat_time import Literal, Times, negated
@@ -17,6 +18,7 @@ from twill.joint.groups import UNLIMITED, shares
 from twill.joint.lifetimes import (
     Moment,
     Occupant,
+    memory_occupants,
     register_occupants,
     unit_occupants,
 )
@@ -69,7 +71,7 @@ class Sums:
     def memory(self, found: Assignment, interval: int) -> bool:
         """State that memories hold what is alive where `found` exceeds them most, if anywhere.
 
-        Sizes are counted, not addresses. Most of the many starts never matter.
+        Most of the many starts never matter.
 
         Parameters
         ----------
@@ -92,6 +94,39 @@ class Sums:
                 self._model.add(sum(terms) <= entry.capacity)
                 exceeded = True
         return exceeded
+
+    def addresses(self, found: Assignment, interval: int) -> bool:
+        """State that what has no addresses together in `found` is never alive so again.
+
+        Parameters
+        ----------
+        found : Assignment
+            A solution that exceeds no memory.
+        interval : int
+            Its I.
+
+        Returns
+        -------
+        bool
+            Whether addresses are missing.
+        """
+        conflict = allocate(self._problem, interval, found)
+        if not isinstance(conflict, Conflict):
+            return False
+        occupants = memory_occupants(self._problem, conflict.memory)
+        alive = [
+            self._at_least(occupants[position], occupants[event], count)
+            for position, event, count in conflict.facts
+        ]
+        self._times.clause(*(~literal for literal in alive))
+        return True
+
+    def _at_least(self, occupant: Occupant, starting: Occupant, count: int) -> Literal:
+        """Return a literal that is true if `count` instances or more are alive at a start."""
+        enough = self._model.new_bool_var("")
+        for condition, amount in self._lower_bounds(occupant, starting):
+            self._model.add(amount <= count - 1).only_enforce_if([*condition, ~enough])
+        return enough
 
     def capacity(self) -> None:
         """Reservations fit units of several instances."""

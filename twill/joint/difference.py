@@ -136,10 +136,13 @@ class DifferenceEngine:
     def _limit_slack(self, least: int) -> None:
         clauses, clock, placing = self._joint.clauses, self._joint.clock, self._joint.placing
         for edge in self.problem.edges:
-            if edge.streaming or edge.producer == edge.consumer:
+            if edge.streaming:
+                continue
+            shift = edge.distance * self.interval
+            if edge.producer == edge.consumer:
+                clauses.clause(not edge.blocking or shift - edge.delay >= least)
                 continue
             together = placing.same(edge.producer, edge.consumer)
-            shift = edge.distance * self.interval
             if edge.blocking:
                 amount = edge.delay + least - shift
                 clock.require(edge.consumer, edge.producer, amount, clauses.negated(together))
