@@ -224,15 +224,15 @@ class _TightLoop:
         if self.random.random() < 0.25 or any(o.warps == 8 for o in self.operations):
             groups.append((8, 1))
         need = max(self._registers_at_once(o) for o in self.operations)
-        limit = max(need + self.random.choice([0, 0, 1, 2]), 1)
+        limit = max(need + self.random.choice([0, 1, 2, 4]), 1)
         blocks = 2 if any(o.warps == 8 for o in self.operations) else 1
-        spare = self.random.choice([0, 1, 2, 3, limit, 3 * limit])
+        spare = self.random.choice([1, 2, 3, limit, 2 * limit, 3 * limit])
         machine = small_machine(
             self.units,
             registers=limit,
             hop=self.random.choice([0, 1, 1, 2]),
             groups=groups,
-            smem=1024 * (self._tiles_at_once() + self.random.randint(1, 4)),
+            smem=1024 * (self._tiles_at_once() + self.random.randint(2, 6)),
             file=128 * (blocks * limit + spare + 1),
             step=1,
             least=1,
@@ -246,7 +246,7 @@ class _TightLoop:
         loads = index < self.loads
         streams = loads and draw.random() < 0.75
         cycles = draw.choice([1, 1, 2, 3])
-        asynchronous = loads or unit == "TC" or draw.random() < 0.2
+        asynchronous = loads or unit == "TC" or draw.random() < 0.1
         in_memory = streams or draw.random() < 0.15
         return op(
             self.names[index],
@@ -254,7 +254,7 @@ class _TightLoop:
             cycles,
             latency=cycles + (draw.randint(0, 4) if asynchronous else 0),
             asynchronous=asynchronous,
-            issue=draw.randint(0, 2) if asynchronous else 0,
+            issue=draw.randint(0, 1) if asynchronous else 0,
             registers=0 if in_memory else draw.choice([0, 1, 1, 2, 3]),
             memory="smem" if in_memory else None,
             transfer=draw.randint(0, 2),
