@@ -70,7 +70,7 @@ def _fits_file(problem: Problem, groups: tuple[WarpGroup, ...], case: _Case) -> 
     for index, group in enumerate(groups):
         if f"g{index}" not in case.place.values():
             continue
-        peak = int(case._registers_of(f"g{index}").max())  # noqa: SLF001 - the judge's own count
+        peak = int(case._registers_of(f"g{index}").max())
         needed = max(file.least, -(-(peak + file.reserve) // file.step) * file.step)
         if group.warps < file.warps:
             narrow.append(needed)

@@ -5,62 +5,21 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
 import twill
+from tests.judged import violations
 from tests.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Tile
-from twill.artifacts.schedule import Group, Placement, Rules, Schedule
+from twill.artifacts.schedule import Rules
 from twill.bounds import bounds
 from twill.joint.answer import FAMILIES, NO_LIMITS, Assignment, Limits
 from twill.joint.cpsat import CpSatEngine, prove
 from twill.joint.difference import DifferenceEngine
 from twill.joint.groups import WarpGroup, available_groups
-from twill.problem import Problem, build_problem
-from twill.verifier import _Case
-
-JUDGED = (
-    "groups",
-    "variable latency",
-    "dependence",
-    "capacity",
-    "turns",
-    "completion",
-    "concurrency",
-    "registers",
-    "register file",
-    "memory",
-)
-
-
-def violations(problem: Problem, interval: int, found: Assignment) -> list[str]:
-    """Return what the verifier says against an assignment."""
-    length = found.length(problem)
-    schedule = Schedule(
-        name="candidate",
-        initiation_interval=interval,
-        length=length,
-        stages=-(-length // interval),
-        rules=problem.rules,
-        groups=tuple(
-            Group(
-                name=f"g{g}",
-                warps=found.groups[g].warps,
-                registers=found.groups[g].allocation or None,
-                variable_latency=found.groups[g].variable_latency,
-            )
-            for g in sorted(set(found.group))
-        ),
-        placements=tuple(
-            Placement(operation=o.name, group=f"g{found.group[o.index]}", start=start)
-            for o, start in zip(problem.operations, found.start, strict=True)
-        ),
-        loop=problem.loop,
-        machine=problem.machine,
-    )
-    case = _Case(problem, schedule)
-    return [message for rule in JUDGED for message in case.rules[rule]()]
+from twill.problem import Problem, Wishes, build_problem
 
 
 def enumerated_length(problem: Problem, interval: int, most: int) -> int | None:
@@ -292,6 +251,14 @@ def concurrency_case() -> Case:
     return build_problem(loop, small_machine(UNITS)), 3, two_groups()[:1]
 
 
+def wishes_case() -> Case:
+    # a and b are wanted on two groups, where a transfer makes the iteration too long.
+    loop = small_loop([op("a", "TC", registers=1, transfer=3), op("b", "ALU")], [edge("a", "b")])
+    problem = build_problem(loop, small_machine(registers=3))
+    wishes = Wishes(pins=((0, "one"), (1, "two")))
+    return replace(problem, wishes=wishes), 4, two_groups(3)
+
+
 CASES: dict[str, Callable[[], Case]] = {
     "dependence": dependence_case,
     "capacity": capacity_case,
@@ -300,6 +267,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "registers": registers_case,
     "transfers": transfers_case,
     "concurrency": concurrency_case,
+    "wishes": wishes_case,
 }
 
 

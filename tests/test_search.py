@@ -8,7 +8,6 @@ import twill
 from tests.small import edge, op, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Tile
 from twill.scheduler import EngineName, TimeMode
-from twill.search import Options
 
 
 @pytest.mark.parametrize("engine", ["difference", "cpsat"])

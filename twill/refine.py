@@ -60,10 +60,7 @@ def refine(
         reason="not proved",
         most_stages=refined.proof.bound.most_stages,
     )
-    levels = tuple(
-        level.model_copy(update={"proved": False}) for level in refined.proof.levels
-    )
+    levels = tuple(level.model_copy(update={"proved": False}) for level in refined.proof.levels)
     proof = refined.proof.model_copy(update={"bound": bound, "levels": levels})
     seconds = {key: value + refined.seconds.get(key, 0.0) for key, value in found.seconds.items()}
     return replace(refined, proof=proof, seconds=seconds)
-

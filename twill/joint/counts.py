@@ -325,14 +325,10 @@ class Counts:
         return found
 
 
-def _peak(
-    problem: Problem, interval: int, entry: Sum, assignment: Assignment, group: int
-) -> int:
+def _peak(problem: Problem, interval: int, entry: Sum, assignment: Assignment, group: int) -> int:
     """Return the occupant at whose start most registers of a group are live."""
     mine = [i for i, o in enumerate(entry.occupants) if assignment.group[o.start] == group]
-    return max(
-        mine, key=lambda i: demand(problem, interval, entry, entry.occupants[i], assignment)
-    )
+    return max(mine, key=lambda i: demand(problem, interval, entry, entry.occupants[i], assignment))
 
 
 def _key(entry: Sum) -> str:

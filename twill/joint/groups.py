@@ -40,9 +40,7 @@ class WarpGroup:
         operation : ProblemOperation
             The operation.
         """
-        return (
-            self.warps >= operation.warps and self.variable_latency == operation.variable_latency
-        )
+        return self.warps >= operation.warps and self.variable_latency == operation.variable_latency
 
 
 def available_groups(problem: Problem) -> tuple[WarpGroup, ...]:

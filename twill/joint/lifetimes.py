@@ -163,9 +163,7 @@ def memory_occupants(problem: Problem, memory: str) -> list[Occupant]:
                 for edge in problem.consumers[v]
             )
             name = f"transfer of {operation.name}"
-            occupants.append(
-                Occupant(name, operation.transfer_bytes, v, staged, None, hop=hop)
-            )
+            occupants.append(Occupant(name, operation.transfer_bytes, v, staged, None, hop=hop))
     return occupants
 
 
