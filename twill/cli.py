@@ -48,6 +48,13 @@ class EngineName(StrEnum):
     VERBATIM = "verbatim"
 
 
+class SearchName(StrEnum):
+    """How the interval is searched for."""
+
+    COMPLETE = "complete"
+    PAPER = "paper"
+
+
 def _version(show: bool) -> None:  # noqa: FBT001 - typer's callback
     if show:
         import twill
@@ -86,6 +93,10 @@ def schedule(
         EngineName,
         typer.Option(help="Yices differences, CP-SAT, or the paper's figures as printed."),
     ] = EngineName.DIFFERENCE,
+    search: Annotated[
+        SearchName,
+        typer.Option(help="Every interval and number of stages, or the paper's Algorithm 1."),
+    ] = SearchName.COMPLETE,
     budget: Annotated[
         int, typer.Option(min=1, help="Normalized time: bound on the sum of costs.")
     ] = 300,
@@ -127,6 +138,7 @@ def schedule(
             rules=rules.value,
             time=time.value,
             engine=engine.value,
+            search=search.value,
             budget=budget,
             report=report,
             options=Options(most_stages=most_stages, seed=seed, timeout=timeout),

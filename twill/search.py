@@ -30,6 +30,8 @@ QUICK_STAGES = 2
 COARSE_SLOTS = 400
 MOST_PROBES = 60
 MOST_SEED = (1 << 31) - 1
+LEAST = "least I = "
+"""What a search reports, with the interval, once it turns to the levels below."""
 
 
 @dataclass(frozen=True)
@@ -156,20 +158,11 @@ class _Search:
         try:
             best, bound = self._least_interval(self._first_interval())
             interval_done = time.monotonic()
+            self.report(f"{LEAST}{best.interval}")
             assignment, levels = self._levels(best)
         finally:
             self._close()
-        proved = bound.reason != "not proved"
-        first = LevelProof(level="interval", value=best.interval, proved=proved)
-        wishes = self.problem.wishes
-        names = [o.name for o in self.problem.operations]
-        proof = Proof(
-            bound=bound,
-            levels=(first, *levels),
-            limits=dict(wishes.limits),
-            pins={names[v]: group for v, group in wishes.pins},
-            orders=tuple((names[u], names[v]) for u, v in wishes.orders),
-        )
+        proof = proof_within(self.problem, best.interval, bound, levels)
         ended = time.monotonic()
         seconds = {
             "interval": interval_done - self._began,
@@ -400,25 +393,12 @@ class _Search:
     def _bound_before(self, first: int) -> LowerBound:
         """Say why nothing below the first interval tried can be feasible."""
         most = self._most_stages(first)
-        lower = self.lower
-        if first > lower.interval:
-            if lacks_registers(self.problem, first - 1, self.groups):
-                refutation = _Refutation(refuted=True, families=RELAXED, solver="relaxation")
-                return self._refuted_below(first, refutation)
-            return LowerBound(
-                value=first, reason="no modulo schedule", solver="CBC", most_stages=most
-            )
-        if lower.issue > max(lower.resource, lower.recurrence):
-            return LowerBound(
-                value=first, reason="issue", cycle=(lower.issue_operation,), most_stages=most
-            )
-        if lower.resource >= lower.recurrence:
-            return LowerBound(
-                value=first, reason="ResMII", unit=lower.resource_unit, most_stages=most
-            )
-        return LowerBound(
-            value=first, reason="RecMII", cycle=lower.recurrence_cycle, most_stages=most
-        )
+        if first == self.lower.interval:
+            return bound_reached(self.lower, most)
+        if lacks_registers(self.problem, first - 1, self.groups):
+            refutation = _Refutation(refuted=True, families=RELAXED, solver="relaxation")
+            return self._refuted_below(first, refutation)
+        return LowerBound(value=first, reason="no modulo schedule", solver="CBC", most_stages=most)
 
     def _refuted_below(self, interval: int, refutation: _Refutation) -> LowerBound:
         most = self._most_stages(interval - 1)
@@ -507,6 +487,57 @@ class _Search:
         answer = engine.solve(limits, timeout=self._remaining())
         engine.dispose()
         return answer.assignment or assignment
+
+
+def bound_reached(lower: Bounds, most_stages: int) -> LowerBound:
+    """Return the bound of a schedule at the least interval that needs no solver.
+
+    Parameters
+    ----------
+    lower : Bounds
+        ResMII, RecMII and the longest issue.
+    most_stages : int
+        Most stages of the schedules that were looked for.
+    """
+    value = lower.interval
+    if lower.issue > max(lower.resource, lower.recurrence):
+        return LowerBound(
+            value=value, reason="issue", cycle=(lower.issue_operation,), most_stages=most_stages
+        )
+    if lower.resource >= lower.recurrence:
+        return LowerBound(
+            value=value, reason="ResMII", unit=lower.resource_unit, most_stages=most_stages
+        )
+    return LowerBound(
+        value=value, reason="RecMII", cycle=lower.recurrence_cycle, most_stages=most_stages
+    )
+
+
+def proof_within(
+    problem: Problem, interval: int, bound: LowerBound, levels: Iterable[LevelProof]
+) -> Proof:
+    """Return what was proved, with what the user had decided beforehand.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        The interval that was found.
+    bound : LowerBound
+        Why there is no smaller one, if that was proved.
+    levels : iterable of LevelProof
+        The levels after the interval.
+    """
+    wishes, names = problem.wishes, [o.name for o in problem.operations]
+    proved = bound.reason != "not proved"
+    return Proof(
+        bound=bound,
+        levels=(LevelProof(level="interval", value=interval, proved=proved), *levels),
+        limits=dict(wishes.limits),
+        pins={names[v]: group for v, group in wishes.pins},
+        orders=tuple((names[u], names[v]) for u, v in wishes.orders),
+    )
 
 
 def _smallest(

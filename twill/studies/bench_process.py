@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
 
 STARTUP_SECONDS = 120.0
-INTERVAL_KNOWN = re.compile(r"I = (\d+)\b")
-"""What a search reports once the interval is fixed and it turns to the further levels."""
+INTERVAL_KNOWN = re.compile(r"least I = (\d+)")
+"""What `twill.search.LEAST` says."""
 Event = dict[str, Any]
 
 
