@@ -12,7 +12,7 @@ from twill.errors import RefusedError
 from twill.joint.answer import EngineFactory
 from twill.joint.cpsat import CpSatEngine
 from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import UNLIMITED, WarpGroup, configurations
+from twill.joint.groups import UNLIMITED, WarpGroup, available_groups
 from twill.joint.verbatim import VerbatimEngine
 from twill.modulo import shortest_modulo_schedule
 from twill.normalize import normalize
@@ -29,13 +29,10 @@ def feasible(
     interval: int,
     length: int,
 ) -> bool:
-    for groups in configurations(problem):
-        engine = factory(problem, interval, length, groups)
-        status = engine.solve().status
-        engine.dispose()
-        if status == "sat":
-            return True
-    return False
+    engine = factory(problem, interval, length, available_groups(problem))
+    status = engine.solve().status
+    engine.dispose()
+    return status == "sat"
 
 
 def modulo_length(problem: Problem, interval: int) -> int | None:

@@ -156,7 +156,7 @@ class _Search:
     def run(self) -> Found:
         refuse_hopeless(self.problem, self.groups)
         try:
-            best, bound = self._least_interval(self._first_interval())
+            best, bound = self._at_the_bounds() or self._least_interval(self._first_interval())
             interval_done = time.monotonic()
             self.report(f"{LEAST}{best.interval}")
             assignment, levels = self._levels(best)
@@ -172,6 +172,16 @@ class _Search:
         return Found(best.interval, assignment, proof, self._solver, seconds)
 
     # -- the interval -----------------------------------------------------------------------
+
+    def _at_the_bounds(self) -> tuple[_Best, LowerBound] | None:
+        """Look at the least interval that the bounds allow before CBC does, which takes longer."""
+        interval = self.lower.interval
+        if self.problem.scale.mode != "normalized" or lacks_registers(
+            self.problem, interval, self.groups
+        ):
+            return None
+        best = self._quickly(interval)
+        return None if best is None else (best, self._bound_before(interval))
 
     def _first_interval(self) -> int:
         """Return the least interval that no relaxation refutes."""
@@ -199,7 +209,8 @@ class _Search:
         return status
 
     def _least_interval(self, first: int) -> tuple[_Best, LowerBound]:
-        best = self._quickly(first) or self._thoroughly(first)
+        tried = self.problem.scale.mode == "normalized" and first == self.lower.interval
+        best = (None if tried else self._quickly(first)) or self._thoroughly(first)
         if best is not None:
             return best, self._bound_before(first)
         best = self._upper_bound(first)
