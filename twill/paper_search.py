@@ -120,7 +120,7 @@ class _PaperSearch:
                 bound = _bound(lower, interval, stages, "" if missed else shortest.solver)
                 return self._found(interval, stages, assignment, bound)
             missed = True
-            if self._remaining() == 0:
+            if self._is_over():
                 raise RefusedError(
                     f"{self.problem.loop.name}: Algorithm 1 has found no schedule in "
                     f"{self.options.timeout:g} s; it had come to an interval of {interval}"
@@ -247,7 +247,11 @@ class _PaperSearch:
     def _remaining(self) -> float | None:
         if self.options.timeout is None:
             return None
-        return max(0.0, self._began + self.options.timeout - time.monotonic())
+        return max(0.01, self._began + self.options.timeout - time.monotonic())
+
+    def _is_over(self) -> bool:
+        limit = self.options.timeout
+        return limit is not None and time.monotonic() >= self._began + limit
 
 
 def _least(lower: Bounds) -> int:

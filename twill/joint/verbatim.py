@@ -89,6 +89,8 @@ class VerbatimEngine:
         wanted = self.length if limits.length is None else min(limits.length, self.length)
         system = self._at(wanted)
         answer = system.answer(system.within(limits), timeout)
+        if answer.status == "unknown":
+            self.dispose()  # an interrupted context takes no more assertions
         found = answer.assignment
         return answer if found is None else replace(answer, assignment=self._allocated(found))
 

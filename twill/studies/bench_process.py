@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
-    from twill.artifacts.machine import Machine
     from twill.artifacts.schedule import Schedule
 
 STARTUP_SECONDS = 120.0
@@ -39,7 +38,7 @@ def solve_apart(case: Event, timeout: float) -> Event:
     ----------
     case : dict
         ``loop`` (a packaged name) or ``operations`` and ``seed`` (of a synthetic loop),
-        ``machine``, ``engine``, ``time`` and ``limits``.
+        ``machine``, ``engine``, ``time``, ``rules`` and ``limits``.
     timeout : float
         Seconds of solving after which the process is stopped.
 
@@ -183,16 +182,25 @@ def _child() -> None:
 
 
 def _solve(case: Event, out: TextIO) -> None:
+    from twill.artifacts.machine import Machine
     from twill.errors import RefusedError, TwillError
     from twill.scheduler import engine_factory, schedule
 
     clock = _Clock(out)
     try:
-        loop, machine = _loop(case), _machine(case)
+        loop, machine = _loop(case), Machine.named(case["machine"])
         engine_factory(case["engine"])
         clock.tell(started=True, operations=len(loop.operations))
         clock.begin = time.perf_counter()
-        found = schedule(loop, machine, time=case["time"], engine=case["engine"], report=clock)
+        found = schedule(
+            loop,
+            machine,
+            rules=case["rules"],
+            time=case["time"],
+            engine=case["engine"],
+            limits=case["limits"],
+            report=clock,
+        )
         clock.tell(seconds=clock.seconds(), peak_bytes=peak_bytes())
         clock.tell(status="found", message="", **_facts(found))
     except RefusedError as error:
@@ -211,24 +219,6 @@ def _loop(case: Event) -> Loop:
     from twill.studies.synthetic import synthetic_loop
 
     return synthetic_loop(case["operations"], case["seed"], case["machine"])
-
-
-def _machine(case: Event) -> Machine:
-    """Return the machine under the case's limits.
-
-    The one place for limits that `twill.schedule` should take itself, as ``--limit registers=168``:
-    until it does, the machine's own limit is lowered.
-    """
-    from twill.artifacts.machine import Machine
-
-    machine = Machine.named(case["machine"])
-    most = case["limits"].get("registers")
-    if most is None or machine.registers is None:
-        return machine
-    limit = machine.registers.limit.model_copy(update={"value": most})
-    registers = machine.registers.model_copy(update={"limit": limit})
-    limited = machine.model_copy(update={"registers": registers})
-    return Machine.from_json(limited.to_json())  # with a digest of its own
 
 
 def _facts(schedule: Schedule) -> Event:
