@@ -19,7 +19,9 @@ from twill.joint.verbatim import VerbatimEngine
 from twill.modulo import shortest_modulo_schedule
 from twill.normalize import normalize
 from twill.paper_search import paper_search
+from twill.pipeline import pipeline
 from twill.problem import Problem, Wishes, build_problem
+from twill.scheduler import realize
 from twill.search import Options, search
 
 ENGINES: list[EngineFactory] = [DifferenceEngine, CpSatEngine, VerbatimEngine]
@@ -180,8 +182,8 @@ def test_the_issue_time_of_an_operation_proves_an_interval() -> None:
     found = paper_search(problem, DifferenceEngine)
     assert found.interval == bounds(problem).issue == 3
     assert found.proof.bound.reason == "issue"
-    # The modulo schedule knows nothing of it, so that 1 and 2 were asked about as well.
-    assert bounds(problem).resource == 1
+    assert found.proof.levels[0].proved
+    assert twill.verify(realize(pipeline(problem, 3, found.assignment))).valid
 
 
 def test_the_users_limits_are_kept_and_recorded() -> None:

@@ -55,8 +55,10 @@ def paper_search(
     The lengths with one number of stages are not tried one by one: a schedule of length L solves
     the system for L + 1 as well (the printed one too, where only what is live at its end lives one
     slot longer), so that the last of them decides and the first feasible one is bisected for.
-    Intervals below ResMII or RecMII are skipped, no modulo schedule exists there. Limits, pins and
-    orders of the user bind the joint system; the modulo schedule knows nothing of them.
+    Intervals below ResMII or RecMII, where no modulo schedule exists, are skipped, and so are those
+    below the issue time of an operation, where the joint system leaves it to the bounds to refuse.
+    Limits, pins and orders of the user bind the joint system; the modulo schedule knows nothing of
+    them.
 
     Parameters
     ----------
@@ -109,7 +111,7 @@ class _PaperSearch:
         refuse_hopeless(self.problem, self.groups)
         lower = bounds(self.problem)
         missed = False
-        for interval in range(_least(lower), self._last_interval() + 1):
+        for interval in range(lower.interval, self._last_interval() + 1):
             self.report(f"modulo schedule at I = {interval}")
             shortest = self._modulo(interval)
             if shortest.length is None and shortest.proved:
@@ -254,14 +256,9 @@ class _PaperSearch:
         return limit is not None and time.monotonic() >= self._began + limit
 
 
-def _least(lower: Bounds) -> int:
-    """Return the least interval that can have a modulo schedule."""
-    return max(lower.resource, lower.recurrence, 1)
-
-
 def _bound(lower: Bounds, interval: int, stages: int, solver: str) -> LowerBound:
     """Say why nothing smaller exists; `solver`, if any, refuted all smaller modulo schedules."""
-    if interval <= lower.interval:
+    if interval == lower.interval:
         return bound_reached(lower, stages)
     if solver:
         return LowerBound(

@@ -79,9 +79,7 @@ def _proved(o: Outcome) -> str:
 
 
 def _print_speedups(speedups: list[SpeedUp]) -> None:
-    say(
-        "the default engine against the paper's formulation, both in normalized time under its rules"
-    )
+    say("the default engine against the paper's formulation, in normalized time, paper rules")
     rows = [
         [
             s.name,
