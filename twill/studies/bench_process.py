@@ -149,7 +149,6 @@ class _Clock:
 
     def __init__(self, out: TextIO) -> None:
         self.out = out
-        self.interval: int | None = None
         self.levels_known = False
         self.begin = time.perf_counter()
 
@@ -157,9 +156,8 @@ class _Clock:
         from twill.scheduler import REALIZING
 
         known = INTERVAL_KNOWN.match(message)
-        if known and self.interval is None:
-            self.interval = int(known[1])
-            self.tell(interval_units=self.interval, seconds_to_interval=self.seconds())
+        if known:  # in refined time first of the normalized search, then of the refined one
+            self.tell(interval_units=int(known[1]), seconds_to_interval=self.seconds())
         if message == REALIZING and not self.levels_known:
             self.levels_known = True
             self.tell(seconds_to_all_levels=self.seconds())
