@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from twill.commands import Json, number, pairs, print_json
+from twill.commands import Json, number, pairs, print_json, refusals
 from twill.commands import bench as bench_commands
 from twill.commands import loop as loop_commands
 from twill.commands import machine as machine_commands
@@ -120,7 +120,7 @@ def schedule(
     from twill.search import Options
     from twill.text import print_schedule, summary
 
-    with progress(f"scheduling {loop}") as report:
+    with refusals(as_json=as_json), progress(f"scheduling {loop}") as report:
         solved = solve(
             load_loop(loop),
             Machine.named(machine),
