@@ -9,6 +9,7 @@ import typer
 
 from twill.commands import Json, number, pairs, print_json, refusals
 from twill.commands import bench as bench_commands
+from twill.commands import explain as explain_command
 from twill.commands import loop as loop_commands
 from twill.commands import machine as machine_commands
 from twill.console import command, progress, run_app, say
@@ -23,6 +24,7 @@ app = typer.Typer(
 app.add_typer(machine_commands.app, name="machine")
 app.add_typer(loop_commands.app, name="loop")
 app.add_typer(bench_commands.app, name="bench")
+app.command()(explain_command.explain)
 
 
 class TimeMode(StrEnum):

@@ -145,7 +145,7 @@ def solve(
 ) -> Solved:
     """Find an optimal schedule, and say how long that took; see `schedule`."""
     _check_arguments(rules, time, budget)
-    wished = partial(_with_wishes, limits=limits or {}, pins=pins or {}, orders=tuple(orders))
+    wished = partial(with_wishes, limits=limits or {}, pins=pins or {}, orders=tuple(orders))
     options = options or Options()
     factory = engine_factory(engine)
     scale = TimeScale() if time == "exact" else normalize(loop, machine, budget)
@@ -178,14 +178,27 @@ def replace_mode(scale: TimeScale, mode: str) -> TimeScale:
     return TimeScale.model_validate({**scale.model_dump(), "mode": mode, "cycles_per_unit": 1.0})
 
 
-def _with_wishes(
+def with_wishes(
     problem: Problem,
     *,
     limits: Mapping[str, int],
     pins: Mapping[str, str],
     orders: tuple[tuple[str, str], ...],
 ) -> Problem:
-    """Add what the user decided beforehand to a problem."""
+    """Add what the user decided beforehand to a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    limits, pins, orders
+        As for `schedule`.
+
+    Raises
+    ------
+    InputError
+        If a limit or an operation is not known.
+    """
     for name, value in limits.items():
         if name not in LIMITS:
             raise InputError(f"one of {', '.join(LIMITS)} (got {short(name)})", path="limit")
