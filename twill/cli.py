@@ -112,11 +112,15 @@ def schedule(
         float | None,
         typer.Option(min=0.001, help="Seconds; the best schedule by then, with honest bounds."),
     ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Solve it even if the answer is known.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the solver.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Find an optimal schedule and prove it."""
     from twill.artifacts.machine import Machine
+    from twill.cache import Cache
     from twill.frontends.loops import load_loop
     from twill.scheduler import solve
     from twill.search import Options
@@ -135,12 +139,13 @@ def schedule(
             limits={name: number(value, "limit") for name, value in pairs(limit, "=", "limit")},
             pins=dict(pairs(pin, "=", "pin")),
             orders=pairs(order, ",", "order"),
+            cache=None if no_cache else Cache(),
         )
     found = solved.schedule
     if output is not None:
         found.save(output)
     if as_json:
-        print_json({**summary(found), "seconds": solved.seconds})
+        print_json({**summary(found), "cached": solved.cached, "seconds": solved.seconds})
     else:
         print_schedule(found)
         if output is not None:

