@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import twill
+from twill.cache import FOLDER_VARIABLE
+
+
+@pytest.fixture(autouse=True)
+def no_users_cache(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Every test, and every command that it calls, has a cache of its own."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from twill.commands import Json, number, pairs, print_json
+from twill.commands import Json, number, pairs, print_json, refusals
 from twill.commands import bench as bench_commands
+from twill.commands import explain as explain_command
 from twill.commands import loop as loop_commands
 from twill.commands import machine as machine_commands
 from twill.console import command, progress, run_app, say
@@ -23,6 +24,7 @@ app = typer.Typer(
 app.add_typer(machine_commands.app, name="machine")
 app.add_typer(loop_commands.app, name="loop")
 app.add_typer(bench_commands.app, name="bench")
+app.command()(explain_command.explain)
 
 
 class TimeMode(StrEnum):
@@ -127,17 +129,21 @@ def schedule(
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", min=1, help="Processes that run at a time.")
     ] = 2,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Solve it even if the answer is known.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the solver.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Find an optimal schedule and prove it."""
     from twill.artifacts.machine import Machine
+    from twill.cache import Cache
     from twill.frontends.loops import load_loop
     from twill.scheduler import solve
     from twill.search import Options
     from twill.text import print_schedule, summary
 
-    with progress(f"scheduling {loop}") as report:
+    with refusals(as_json=as_json), progress(f"scheduling {loop}") as report:
         solved = solve(
             load_loop(loop),
             Machine.named(machine),
@@ -151,12 +157,13 @@ def schedule(
             limits={name: number(value, "limit") for name, value in pairs(limit, "=", "limit")},
             pins=dict(pairs(pin, "=", "pin")),
             orders=pairs(order, ",", "order"),
+            cache=None if no_cache else Cache(),
         )
     found = solved.schedule
     if output is not None:
         found.save(output)
     if as_json:
-        print_json({**summary(found), "seconds": solved.seconds})
+        print_json({**summary(found), "cached": solved.cached, "seconds": solved.seconds})
     else:
         print_schedule(found)
         if output is not None:

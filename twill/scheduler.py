@@ -8,6 +8,7 @@ import importlib.util
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from time import monotonic
 from typing import Literal, get_args
 
 from pydantic import ValidationError
@@ -16,6 +17,7 @@ from twill.artifacts.base import first_problem
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
+from twill.cache import Cache, request_key
 from twill.console import Report, silent
 from twill.errors import InputError, short
 from twill.joint.answer import EngineFactory, RangeProver
@@ -44,6 +46,7 @@ PACKAGES = {
     "cpsat": ("ortools",),
     "verbatim": YICES,
 }
+EVERY_PACKAGE = ("twill-gpu", *YICES, "ortools", "pulp", "pyscipopt")
 
 
 def schedule(
@@ -138,11 +141,14 @@ class Solved:
     schedule : Schedule
         The artifact.
     seconds : dict
-        Wall-clock time of ``interval``, ``levels`` and ``total``.
+        Wall-clock time of ``interval``, ``levels`` and ``total`` in this run.
+    cached : bool
+        Whether an earlier run had solved it.
     """
 
     schedule: Schedule
     seconds: dict[str, float]
+    cached: bool = False
 
 
 def solve(
@@ -159,13 +165,83 @@ def solve(
     pins: Mapping[str, str] | None = None,
     orders: Iterable[tuple[str, str]] = (),
     report: Report = silent,
+    cache: Cache | None = None,
 ) -> Solved:
-    """Find an optimal schedule, and say how long that took; see `schedule`."""
+    """Find an optimal schedule, and say how long that took; see `schedule`.
+
+    Parameters
+    ----------
+    loop, machine, rules, time, engine, search, budget, options, limits, pins, orders, report
+        As for `schedule`.
+    cache : Cache, optional
+        Where answers are looked up, and kept if every level was proved.
+    """
     _check_arguments(rules, time, budget, search)
-    wished = partial(_with_wishes, limits=limits or {}, pins=pins or {}, orders=tuple(orders))
-    options = options or Options()
+    options, orders = options or Options(), tuple(orders)
+    ask = partial(
+        _solve,
+        loop,
+        machine,
+        rules=rules,
+        time=time,
+        engine=engine,
+        search=search,
+        budget=budget,
+        options=options,
+        limits=limits,
+        pins=pins,
+        orders=orders,
+        report=report,
+    )
+    if cache is None:
+        return ask()
+    began = monotonic()
+    key = request_key(
+        {
+            "loop": loop.to_json(),
+            "machine": machine.to_json(),
+            "rules": rules,
+            "time": time,
+            "engine": engine,
+            "search": search,
+            "budget": budget,
+            "most_stages": options.most_stages,
+            "seed": options.seed,
+            "limits": dict(limits or {}),
+            "pins": dict(pins or {}),
+            "orders": orders,
+            "versions": {name: _installed(name) for name in EVERY_PACKAGE},
+        }
+    )
+    known = cache.get(key)
+    if known is not None:
+        spent = monotonic() - began
+        return Solved(known, {"interval": 0.0, "levels": 0.0, "total": spent}, cached=True)
+    solved = ask()
+    # At the limit of time the schedule depends on how fast the machine is, though it be optimal.
+    if options.timeout is None or solved.seconds["total"] < options.timeout:
+        cache.put(key, solved.schedule)
+    return solved
+
+
+def _solve(
+    loop: Loop,
+    machine: Machine,
+    *,
+    rules: Rules,
+    time: TimeMode,
+    engine: EngineName,
+    search: SearchName,
+    budget: int,
+    options: Options,
+    limits: Mapping[str, int] | None,
+    pins: Mapping[str, str] | None,
+    orders: tuple[tuple[str, str], ...],
+    report: Report,
+) -> Solved:
+    wished = partial(with_wishes, limits=limits or {}, pins=pins or {}, orders=orders)
     factory = engine_factory("difference" if engine == "both" else engine)
-    rival, prover = _helpers() if engine == "both" else (None, None)
+    rival, prover = helpers() if engine == "both" else (None, None)
     scale = TimeScale() if time == "exact" else normalize(loop, machine, budget)
     problem = wished(build_problem(loop, machine, rules=rules, scale=scale))
     if search == "paper":
@@ -187,8 +263,14 @@ def solve(
     return Solved(artifact, dict(found.seconds))
 
 
-def _helpers() -> tuple[EngineFactory, RangeProver] | tuple[None, None]:
-    """Return who helps the finder, and who refutes; nobody without OR-Tools."""
+def helpers() -> tuple[EngineFactory, RangeProver] | tuple[None, None]:
+    """Return who helps the finder, and who refutes; nobody without OR-Tools.
+
+    Returns
+    -------
+    tuple of (EngineFactory, RangeProver) or of None
+        For `twill.search.search`.
+    """
     if importlib.util.find_spec("ortools") is None:
         return None, None
     from twill.joint.cpsat import CpSatEngine, CpSatProver
@@ -209,14 +291,27 @@ def replace_mode(scale: TimeScale, mode: str) -> TimeScale:
     return TimeScale.model_validate({**scale.model_dump(), "mode": mode, "cycles_per_unit": 1.0})
 
 
-def _with_wishes(
+def with_wishes(
     problem: Problem,
     *,
     limits: Mapping[str, int],
     pins: Mapping[str, str],
     orders: tuple[tuple[str, str], ...],
 ) -> Problem:
-    """Add what the user decided beforehand to a problem."""
+    """Add what the user decided beforehand to a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    limits, pins, orders
+        As for `schedule`.
+
+    Raises
+    ------
+    InputError
+        If a limit or an operation is not known.
+    """
     for name, value in limits.items():
         if name not in LIMITS:
             raise InputError(f"one of {', '.join(LIMITS)} (got {short(name)})", path="limit")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from twill.artifacts.schedule import Level, LevelProof, LowerBound, Proof
 from twill.bounds import Bounds, bounds, longest_paths
 from twill.console import Report, silent
-from twill.errors import InputError, RefusedError, short
+from twill.errors import InputError, Refusal, RefusedError, short
 from twill.hopeless import refuse_hopeless
 from twill.joint.answer import (
     Answer,
@@ -156,6 +156,34 @@ def search(
     return _Search(problem, engine, rival, prover, options or Options(), report).run()
 
 
+def least_interval(
+    problem: Problem,
+    engine: EngineFactory,
+    options: Options | None = None,
+    report: Report = silent,
+    rival: EngineFactory | None = None,
+    prover: RangeProver | None = None,
+) -> tuple[int, bool]:
+    """Find the least interval only, and whether it was proved to be that.
+
+    Parameters
+    ----------
+    problem, engine, options, report, rival, prover
+        As for `search`.
+
+    Returns
+    -------
+    tuple of (int, bool)
+        An interval that has a schedule; whether every smaller one was refuted.
+
+    Raises
+    ------
+    RefusedError
+        If no schedule exists within the limits, or none was found in time.
+    """
+    return _Search(problem, engine, rival, prover, options or Options(), report).least()
+
+
 class _Search:
     def __init__(
         self,
@@ -176,15 +204,25 @@ class _Search:
         )
         self._hints: dict[tuple[str, int], None] = {}
         self._engine: tuple[tuple[int, int], Engine] | None = None
+        self._solver = ""
         self._began = time.monotonic()
+
+    def least(self) -> tuple[int, bool]:
+        refuse_hopeless(self.problem, self.groups)
+        try:
+            best, bound = self._at_the_bounds() or self._least_interval(self._first_interval())
+        finally:
+            self._close()
+        return best.interval, bound.reason != "not proved"
 
     def run(self) -> Found:
         refuse_hopeless(self.problem, self.groups)
         try:
             best, bound = self._at_the_bounds() or self._least_interval(self._first_interval())
             interval_done = time.monotonic()
+            proved = bound.reason != "not proved"
             self.report(f"{LEAST}{best.interval}")
-            assignment, levels = self._levels(best)
+            assignment, levels = self._levels(best, proved=proved)
         finally:
             self._close()
         proof = proof_within(self.problem, best.interval, bound, levels)
@@ -216,7 +254,7 @@ class _Search:
                 interval += 1
         while lacks_registers(self.problem, interval, self.groups):
             if interval > self._hopeless_interval():
-                raise RefusedError(self._hopeless(interval, RELAXED))
+                raise self._hopeless(interval, RELAXED)
             interval += max(1, interval // 256) if self.problem.starts_at_issue else 1
         if interval > self.lower.interval and self.problem.starts_at_issue:
             while not lacks_registers(self.problem, interval - 1, self.groups) and (
@@ -247,7 +285,7 @@ class _Search:
             best = self._bisect(first, best)
             refutation, better = self._refute(best.interval - 1)
             if better is None:
-                return best, self._refuted_below(best.interval, refutation)
+                return best, self._bound_below(best.interval, refutation, first)
             best = better
 
     def _prove_ranges(self, first: int) -> tuple[_Best, LowerBound]:
@@ -269,7 +307,7 @@ class _Search:
         if proved and low == first:
             return best, self._bound_before(first)
         refutation = _Refutation(refuted=proved, solver=self.prover.name if self.prover else "")
-        return best, self._refuted_below(best.interval, refutation, low)
+        return best, self._bound_below(best.interval, refutation, low)
 
     def _middle(self, low: int, high: int) -> int:
         """Return the end of the part of a range that is asked about next."""
@@ -317,7 +355,7 @@ class _Search:
     def _bisect(self, low: int, best: _Best) -> _Best:
         """Narrow the least interval down, asking only about few stages and few groups."""
         low += 1
-        while low < best.interval:
+        while low < best.interval and not self._late():
             middle = (low + best.interval) // 2
             better = self._quickly(middle, stages=best.stages, groups=best.groups)
             if better is None:
@@ -328,17 +366,18 @@ class _Search:
 
     def _linear(self, first: int, best: _Best) -> tuple[_Best, LowerBound]:
         """Ask about every interval: with delayed reservations a larger one may be infeasible."""
-        refutation = _Refutation(refuted=True)
+        refutation: _Refutation | None = None
         for interval in range(first, best.interval):
-            refutation, better = self._refute(interval)
+            asked, better = self._refute(interval)
             if better is not None:
                 best = better
                 break
-            if not refutation.refuted:
-                break
-        if best.interval == first:
+            refutation = asked
+            if not asked.refuted:
+                return best, self._bound_below(best.interval, asked, interval)
+        if refutation is None:
             return best, self._bound_before(first)
-        return best, self._refuted_below(best.interval, refutation)
+        return best, self._bound_below(best.interval, refutation, first)
 
     def _upper_bound(self, first: int) -> _Best:
         """Return a schedule at some interval above `first`, in growing steps."""
@@ -352,26 +391,56 @@ class _Search:
                     break
             if best is not None:
                 return best
+            if self._late():
+                raise self._undecided(first)
             step *= 2
-        refutation, _ = self._refute(interval)
-        raise RefusedError(self._hopeless(interval, refutation.families))
-
-    def _hopeless(self, interval: int, families: Iterable[str]) -> str:
-        return (
-            f"{self.problem.loop.name}: no schedule of at most {self._most_stages(interval)} "
-            f"stages even at an interval of {interval}, whatever the order; in the way are "
-            f"{', '.join(families) or 'limits of time'}"
-            f"{self._widest_values() if 'registers' in families else ''}"
+        refutation, best = self._refute(interval)
+        if best is not None:
+            return best
+        raise (
+            self._hopeless(interval, refutation.families)
+            if refutation.refuted
+            else self._undecided(first)
         )
 
-    def _widest_values(self) -> str:
-        """Name the values that take most registers, what there is, and what would help."""
+    def _hopeless(self, interval: int, families: tuple[str, ...]) -> RefusedError:
+        """Refuse because no interval helps."""
+        stages = self._most_stages(interval)
+        lack = self._widest_values() if "registers" in families else None
+        return RefusedError(
+            f"{self.problem.loop.name}: no schedule of at most {stages} "
+            f"stages even at an interval of {interval}, whatever the order; in the way are "
+            f"{', '.join(families) or 'constraints that the engine does not name'}"
+            f"{self._too_wide(lack) if lack else ''}",
+            replace(lack or Refusal(), families=families, interval=interval, stages=stages),
+        )
+
+    def _undecided(self, least: int) -> RefusedError:
+        """Refuse because nothing was found in time, which is no proof that there is nothing."""
+        seconds = self.options.timeout
+        time_over = f" within {seconds:g} s" if seconds is not None and self._late() else ""
+        unit = "units" if self.problem.scale.mode == "normalized" else "cycles"
+        return RefusedError(
+            f"{self.problem.loop.name}: no schedule was found{time_over}, which does not mean that "
+            f"there is none; its interval would be {least} {unit} or more",
+            Refusal(least_interval=least, seconds=seconds if time_over else None),
+        )
+
+    def _widest_values(self) -> Refusal:
+        """Return what the values that take most registers need, and what there is."""
         widest = sorted(self.problem.operations, key=lambda o: -o.registers)[:2]
-        values = " and ".join(f"{o.name} ({o.registers})" for o in widest if o.registers)
-        most = max(group.live_limit for group in self.groups)
+        return Refusal(
+            value=" and ".join(f"{o.name} ({o.registers})" for o in widest if o.registers),
+            needed=sum(o.registers for o in widest),
+            limit=max(group.live_limit for group in self.groups),
+            unit="registers per thread",
+        )
+
+    @staticmethod
+    def _too_wide(lack: Refusal) -> str:
         return (
-            f"; the widest values are {values} registers per thread, a group has at most {most} "
-            "for values: smaller tiles need fewer (twill loop subtile)"
+            f"; the widest values are {lack.value} {lack.unit}, a group has at most "
+            f"{lack.limit:g} for values: smaller tiles need fewer (twill loop subtile)"
         )
 
     def _hopeless_interval(self) -> int:
@@ -412,6 +481,8 @@ class _Search:
         self.report(f"refuting I = {interval}, up to {most} stages, any warp groups")
         if lacks_registers(self.problem, interval, self.groups):
             return _Refutation(refuted=True, families=RELAXED, solver="relaxation"), None
+        if self._late():
+            return _Refutation(refuted=False), None
         engine = self.factory(
             self.problem,
             interval,
@@ -433,6 +504,8 @@ class _Search:
 
     def _ask(self, interval: int, stages: int, limits: Limits) -> Answer:
         """Ask the finder, with the engine of the last question if it is the same one."""
+        if self._late():
+            return Answer("unknown")
         key = (interval, stages)
         if self._engine is None or self._engine[0] != key:
             self._close()
@@ -455,9 +528,7 @@ class _Search:
                 return self._ask_both(interval, stages, limits, self.rival)
         return answer
 
-    def _ask_both(
-        self, interval: int, stages: int, limits: Limits, rival: EngineFactory
-    ) -> Answer:
+    def _ask_both(self, interval: int, stages: int, limits: Limits, rival: EngineFactory) -> Answer:
         """Let both engines work on a question, each in a process; the first answer counts."""
         timeout, hints = self._remaining(), tuple(self._hints)
 
@@ -495,6 +566,11 @@ class _Search:
         if self.options.timeout is None:
             return None
         return max(0.01, self._began + self.options.timeout - time.monotonic())
+
+    def _late(self) -> bool:
+        """Return whether the time is over."""
+        timeout = self.options.timeout
+        return timeout is not None and time.monotonic() >= self._began + timeout
 
     def _most_groups(self, groups: int | None = None) -> int:
         most = len(self.groups) if self.limits.groups is None else self.limits.groups
@@ -536,16 +612,14 @@ class _Search:
             return bound_reached(self.lower, most)
         if lacks_registers(self.problem, first - 1, self.groups):
             refutation = _Refutation(refuted=True, families=RELAXED, solver="relaxation")
-            return self._refuted_below(first, refutation)
+            return self._bound_below(first, refutation, first)
         return LowerBound(value=first, reason="no modulo schedule", solver="CBC", most_stages=most)
 
-    def _refuted_below(
-        self, interval: int, refutation: _Refutation, low: int | None = None
-    ) -> LowerBound:
+    def _bound_below(self, interval: int, refutation: _Refutation, known: int) -> LowerBound:
+        """Say why nothing below `interval` is feasible, or that nothing below `known` is."""
         most = self._most_stages(interval - 1)
         if not refutation.refuted:
-            value = low or self.lower.interval
-            return LowerBound(value=value, reason="not proved", most_stages=most)
+            return LowerBound(value=known, reason="not proved", most_stages=most)
         return LowerBound(
             value=interval,
             reason="no joint schedule",
@@ -556,11 +630,15 @@ class _Search:
 
     # -- the other levels -------------------------------------------------------------------
 
-    def _levels(self, best: _Best) -> tuple[Assignment, list[LevelProof]]:
-        """Improve level by level; the assignment is solved for once more at the end."""
+    def _levels(self, best: _Best, *, proved: bool) -> tuple[Assignment, list[LevelProof]]:
+        """Improve level by level; the assignment is solved for once more at the end.
+
+        A level is proved only if all above it are: it is best among schedules that are no worse
+        in those.
+        """
         problem, interval = self.problem, best.interval
-        assignment, stages, levels = self._fewest_stages(best)
-        limits, proved = self.limits, True
+        assignment, stages, levels = self._fewest_stages(best, proved=proved)
+        limits, proved = self.limits, levels[0].proved
 
         def step(
             level: Level,
@@ -568,13 +646,13 @@ class _Search:
             low: int,
             within: Callable[[int], Limits],
         ) -> None:
-            nonlocal assignment, limits
+            nonlocal assignment, limits, proved
             self.report(f"I = {interval}, {stages} stages, fewest {level}")
             value, assignment, done = _smallest(
                 lambda most: self._ask(interval, stages, within(most)), measure, assignment, low
             )
-            limits = within(value)
-            levels.append(LevelProof(level=level, value=value, proved=done and proved))
+            limits, proved = within(value), proved and done
+            levels.append(LevelProof(level=level, value=value, proved=proved))
 
         step("groups", Assignment.used, self._fewest_groups(), lambda n: replace(limits, groups=n))
         step(
@@ -602,10 +680,12 @@ class _Search:
             levels.append(LevelProof(level="slack", value=slack, proved=done and proved))
         return self._settled(interval, limits, assignment), levels
 
-    def _fewest_stages(self, best: _Best) -> tuple[Assignment, int, list[LevelProof]]:
+    def _fewest_stages(
+        self, best: _Best, *, proved: bool
+    ) -> tuple[Assignment, int, list[LevelProof]]:
         """Return an assignment of the fewest stages and the level's proof."""
         interval, assignment = best.interval, best.assignment
-        stages, proved = -(-assignment.length(self.problem) // interval), True
+        stages = -(-assignment.length(self.problem) // interval)
         for count in range(self._least_stages(interval), stages):
             self.report(f"I = {interval}, {count} stages")
             answer = self._ask(interval, count, self.limits)
@@ -618,6 +698,8 @@ class _Search:
     def _settled(self, interval: int, limits: Limits, assignment: Assignment) -> Assignment:
         """Solve once more within all levels, so that the way there leaves no trace."""
         self._close()
+        if self._late():
+            return assignment
         engine = self.factory(
             self.problem,
             interval,

@@ -134,8 +134,8 @@ class Counts:
             most = max(group.live_limit for group in self._system.placing.groups)
         items: list[tuple[int, Literal]] = []
         for position, occupant in enumerate(entry.occupants):
-            for literal in self._instances(name, position, occupant, event, starting, most):
-                items.append((occupant.weight, literal))
+            alive = self._instances(name, position, occupant, event, starting, most)
+            items.extend((occupant.weight, literal) for literal in alive)
         if entry.capacity is None:
             for pinned in self._system.problem.pinned:
                 users = [self._system.placing.same(u, starting.start) for u in pinned.used_by]
@@ -286,7 +286,8 @@ class Counts:
                 for v, average in enumerate(averages)
                 if average and g in system.placing.on[v]
             ]
-            self._link_levels(g, True, Diagram(self._clauses, items))
+            here: Literal = True
+            self._link_levels(g, here, Diagram(self._clauses, items))
 
     def _link(self, event: int) -> None:
         """State that what is alive at a start fits what is allocated to its group."""

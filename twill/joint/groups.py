@@ -63,12 +63,13 @@ def available_groups(problem: Problem) -> tuple[WarpGroup, ...]:
         width = min((w for w in count if w >= max(o.warps for o in loading)), default=0)
         waiting = [o for o in loading if any(e.consumer == o.index for e in problem.edges)]
         loaders = min(count.get(width, 0), 1 + len(waiting), len(loading))
-        found += [WarpGroup(width, True, 0, limit)] * loaders
+        found += [WarpGroup(width, variable_latency=True, allocation=0, live_limit=limit)] * loaders
         count[width] = count.get(width, 0) - loaders
     others = [o for o in problem.operations if not o.variable_latency]
     for width in sorted(count):
         fitting = sum(o.warps <= width for o in others)
-        found += [WarpGroup(width, False, 0, limit)] * min(max(count[width], 0), fitting)
+        group = WarpGroup(width, variable_latency=False, allocation=0, live_limit=limit)
+        found += [group] * min(max(count[width], 0), fitting)
     return tuple(found)
 
 

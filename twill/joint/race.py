@@ -83,7 +83,7 @@ def _running(ways: Sequence[Callable[[], Definite]]) -> Iterator[list[_Runner]]:
             runner.end()
 
 
-def _first(runners: list[_Runner], jobs: int, ends: float | None) -> T | None:  # type: ignore[type-var]
+def _first(runners: list[_Runner], jobs: int, ends: float | None) -> T | None:
     waiting = list(runners)
     while waiting and (ends is None or time.monotonic() < ends):
         crowded = len(waiting) > jobs
@@ -119,7 +119,7 @@ def _work(way: Callable[[], Definite], sending: Connection) -> None:
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
     try:
         sending.send(way())
-    except Exception as error:  # noqa: BLE001 - raised again by who waits
+    except Exception as error:
         sending.send(error)
     finally:
         sending.close()

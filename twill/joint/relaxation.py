@@ -40,9 +40,7 @@ def lacks_registers(problem: Problem, interval: int, groups: Sequence[WarpGroup]
         default=0,
     )
     least = least_lifetimes(problem, interval)
-    taken = sum(
-        o.registers * least[o.index] for o in problem.operations if o.warps >= file.warps
-    )
+    taken = sum(o.registers * least[o.index] for o in problem.operations if o.warps >= file.warps)
     return taken > offered * interval
 
 

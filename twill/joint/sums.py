@@ -187,8 +187,8 @@ def lifetime(
             time = assignment.start[end.operation] + end.offset + end.iterations * interval
             far = seen_from is not None and group[seen_from] != group[end.operation]
             ends.append(time + (occupant.hop if far else 0))
-    end = max(ends, default=start)
-    return (start, end) if end > start else None
+    last = max(ends, default=start)
+    return (start, last) if last > start else None
 
 
 def alive(span: tuple[int, int], time: int, interval: int) -> int:
