@@ -728,9 +728,10 @@ class _Case:
             if r.unit == unit and r.count <= capacity
         ]
         least = max((-(-length // (capacity // count)) for length, count in mine), default=0)
-        for t in range(capacity // 2 + 1):
-            alone = sum(length for length, count in mine if count + t > capacity)
-            shared = sum(length * count for length, count in mine if t <= count <= capacity - t)
+        for twice in range(capacity + 1):
+            rest = 2 * capacity - twice
+            alone = sum(length for length, count in mine if 2 * count > rest)
+            shared = sum(length * count for length, count in mine if twice <= 2 * count <= rest)
             least = max(least, alone + -(-shared // capacity))
         return least
 
