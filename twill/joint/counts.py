@@ -12,8 +12,12 @@ from twill.joint.addresses import Conflict, allocate
 from twill.joint.answer import Assignment
 from twill.joint.diagram import Diagram
 from twill.joint.groups import allocated, least_allocation, shares
+<<<<<<< HEAD
 from twill.joint.lifetimes import Moment, Occupant
 from twill.joint.relaxation import average_registers
+=======
+from twill.joint.lifetimes import Moment, Occupant, memory_occupants
+>>>>>>> 103d529eae4a215833c8d51b0681c6289c874d97
 from twill.joint.sums import Sum, demand, excess, peaks, sums_of
 from twill.joint.system import System
 from twill.joint.terms import Literal
@@ -78,9 +82,8 @@ class Counts:
         conflict = allocate(system.problem, system.interval, assignment)
         if not isinstance(conflict, Conflict):
             return False
-        name = f"memory {conflict.memory}"
         with self._clauses.under(system.guards.get("memory")):
-            alive = [self._counted_at_least(name, *fact) for fact in conflict.facts]
+            alive = [self._counted_at_least(conflict.memory, *fact) for fact in conflict.facts]
             self._clauses.clause(*(self._clauses.negated(x) for x in alive))
         self.conflicts += 1
         return True
@@ -165,12 +168,13 @@ class Counts:
                 return
             yield self._counted[key]
 
-    def _counted_at_least(self, name: str, position: int, event: int, count: int) -> Literal:
-        """Return a literal that is true if at least `count` instances are alive at a start."""
-        key = (name, position, event, count - 1)
+    def _counted_at_least(self, memory: str, position: int, event: int, count: int) -> Literal:
+        """Return a literal that is true if a start sees at least `count` instances alive."""
+        occupants = memory_occupants(self._system.problem, memory)
+        occupant = occupants[position]
+        key = (f"{'seen' if occupant.hop else 'memory'} {memory}", position, event, count - 1)
         if key not in self._counted:
-            occupants = self._sums[name].occupants
-            self._counted[key] = self._alive(occupants[position], occupants[event], count - 1)
+            self._counted[key] = self._alive(occupant, occupants[event], count - 1)
         return self._counted[key]
 
     def _alive(self, occupant: Occupant, starting: Occupant, back: int) -> Literal:

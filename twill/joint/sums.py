@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from twill.joint.answer import Assignment
 from twill.joint.lifetimes import (
@@ -54,12 +54,21 @@ def sums_of(problem: Problem, families: Sequence[str]) -> list[Sum]:
     if "memory" in families:
         for memory, capacity in problem.memories.items():
             room = capacity - problem.fixed[memory]
-            found.append(Sum("memory", memory, memory_occupants(problem, memory), room))
+            found.append(Sum("memory", memory, _without_hops(problem, memory), room))
     if "capacity" in families:
         for unit, capacity in problem.capacities.items():
             if capacity > 1:
                 found.append(Sum("capacity", unit, unit_occupants(problem, unit), capacity))
     return [entry for entry in found if entry.occupants]
+
+
+def _without_hops(problem: Problem, memory: str) -> list[Occupant]:
+    """Return what takes a memory at any one time.
+
+    A slot whose release somebody has yet to see may be filled again by somebody else: hops keep
+    two values at different addresses, they do not make an instance take more than its slot.
+    """
+    return [replace(occupant, hop=0) for occupant in memory_occupants(problem, memory)]
 
 
 def excess(problem: Problem, interval: int, entry: Sum, assignment: Assignment) -> list[int]:
@@ -157,13 +166,11 @@ def in_the_way(
         A solution.
     """
     time = assignment.start[starting.start] + starting.delay
-    span = lifetime(occupant, interval, assignment, seen_from=starting.start)
+    span = lifetime(occupant, interval, assignment)
     return 0 if span is None else alive(span, time, interval)
 
 
-def lifetime(
-    occupant: Occupant, interval: int, assignment: Assignment, seen_from: int | None = None
-) -> tuple[int, int] | None:
+def lifetime(occupant: Occupant, interval: int, assignment: Assignment) -> tuple[int, int] | None:
     """Return the half-open time for which `occupant` of iteration 0 exists, or None.
 
     Parameters
@@ -174,13 +181,12 @@ def lifetime(
         I.
     assignment : Assignment
         The solution.
-    seen_from : int, optional
-        The operation that asks; on another group than a reader it sees the end a hop later.
     """
     group = assignment.group
     if occupant.apart is not None and group[occupant.apart[0]] == group[occupant.apart[1]]:
         return None
     start = assignment.start[occupant.start] + occupant.delay
+<<<<<<< HEAD
     ends = []
     for end in occupant.ends:
         if _counts(end, assignment):
@@ -189,6 +195,15 @@ def lifetime(
             ends.append(time + (occupant.hop if far else 0))
     last = max(ends, default=start)
     return (start, last) if last > start else None
+=======
+    ends = [
+        assignment.start[end.operation] + end.offset + end.iterations * interval
+        for end in occupant.ends
+        if _counts(end, assignment)
+    ]
+    end = max(ends, default=start)
+    return (start, end) if end > start else None
+>>>>>>> 103d529eae4a215833c8d51b0681c6289c874d97
 
 
 def alive(span: tuple[int, int], time: int, interval: int) -> int:
