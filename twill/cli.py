@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -112,6 +113,10 @@ def schedule(
         float | None,
         typer.Option(min=0.001, help="Seconds; the best schedule by then, with honest bounds."),
     ] = None,
+    memory: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="MB", help="Most memory of the solving process (10^6 bytes)."),
+    ] = None,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Solve it even if the answer is known.")
     ] = False,
@@ -122,12 +127,14 @@ def schedule(
     from twill.artifacts.machine import Machine
     from twill.cache import Cache
     from twill.frontends.loops import load_loop
+    from twill.limited import solve_within
     from twill.scheduler import solve
     from twill.search import Options
     from twill.text import print_schedule, summary
 
+    within = solve if memory is None else partial(solve_within, memory)
     with refusals(as_json=as_json), progress(f"scheduling {loop}") as report:
-        solved = solve(
+        solved = within(
             load_loop(loop),
             Machine.named(machine),
             rules=rules.value,

@@ -30,6 +30,8 @@ QUICK_STAGES = 2
 COARSE_SLOTS = 400
 MOST_PROBES = 60
 MOST_SEED = (1 << 31) - 1
+FOUND = "found a schedule at I = {interval}"
+"""What is reported once an interval has a schedule."""
 
 
 @dataclass(frozen=True)
@@ -244,8 +246,10 @@ class _Search:
     def _least_interval(self, first: int) -> tuple[_Best, LowerBound]:
         best = self._quickly(first) or self._thoroughly(first)
         if best is not None:
+            self._tell(best)
             return best, self._bound_before(first)
         best = self._upper_bound(first)
+        self._tell(best)
         if not self.problem.starts_at_issue:
             return self._linear(first, best)
         while True:
@@ -265,7 +269,11 @@ class _Search:
                 low = middle + 1
             else:
                 best = better
+                self._tell(best)
         return best
+
+    def _tell(self, best: _Best) -> None:
+        self.report(FOUND.format(interval=best.interval))
 
     def _linear(self, first: int, best: _Best) -> tuple[_Best, LowerBound]:
         """Ask about every interval: with delayed reservations a larger one may be infeasible."""
