@@ -65,6 +65,15 @@ def test_the_commands_of_the_bench(tmp_path: Path) -> None:
     assert files == {"bench.json", "growth.png", "growth.svg"}
 
 
+def test_the_commands_of_the_solver(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "solver.md"
+    assert run_commands(page, "sh", tmp_path) == 2
+    words = [sys.executable, "-m", "twill", "explain", "norm.json"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    (shown,) = blocks(page, "text")
+    assert [x.rstrip() for x in done.stdout.strip().splitlines()] == shown.strip().splitlines()
+
+
 @pytest.mark.triton
 def test_the_command_that_dumps_a_kernel(tmp_path: Path) -> None:
     pytest.importorskip("triton")
