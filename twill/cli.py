@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -126,9 +127,16 @@ def schedule(
         float | None,
         typer.Option(min=0.001, help="Seconds; the best schedule by then, with honest bounds."),
     ] = None,
+<<<<<<< HEAD
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", min=1, help="Processes that run at a time.")
     ] = 2,
+=======
+    memory: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="MB", help="Most memory of the solving process (10^6 bytes)."),
+    ] = None,
+>>>>>>> 875a14d216144f9115ed2e9289664ea604e48976
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Solve it even if the answer is known.")
     ] = False,
@@ -139,12 +147,14 @@ def schedule(
     from twill.artifacts.machine import Machine
     from twill.cache import Cache
     from twill.frontends.loops import load_loop
+    from twill.limited import solve_within
     from twill.scheduler import solve
     from twill.search import Options
     from twill.text import print_schedule, summary
 
+    within = solve if memory is None else partial(solve_within, memory)
     with refusals(as_json=as_json), progress(f"scheduling {loop}") as report:
-        solved = solve(
+        solved = within(
             load_loop(loop),
             Machine.named(machine),
             rules=rules.value,

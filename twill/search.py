@@ -45,8 +45,13 @@ FEW_OPERATIONS = 16
 ALONE = 1.0
 """Seconds for which the finder is asked alone."""
 MOST_SEED = (1 << 31) - 1
+<<<<<<< HEAD
 LEAST = "least I = "
 """What a search reports, with the interval, once it turns to the levels below."""
+=======
+FOUND = "found a schedule at I = {interval}"
+"""What is reported once an interval has a schedule."""
+>>>>>>> 875a14d216144f9115ed2e9289664ea604e48976
 
 
 @dataclass(frozen=True)
@@ -275,10 +280,12 @@ class _Search:
         tried = self.problem.scale.mode == "normalized" and first == self.lower.interval
         best = (None if tried else self._quickly(first)) or self._thoroughly(first)
         if best is not None:
+            self._tell(best)
             return best, self._bound_before(first)
         if self.prover is not None:
             return self._prove_ranges(first)
         best = self._upper_bound(first)
+        self._tell(best)
         if not self.problem.starts_at_issue:
             return self._linear(first, best)
         while True:
@@ -362,7 +369,11 @@ class _Search:
                 low = middle + 1
             else:
                 best = better
+                self._tell(best)
         return best
+
+    def _tell(self, best: _Best) -> None:
+        self.report(FOUND.format(interval=best.interval))
 
     def _linear(self, first: int, best: _Best) -> tuple[_Best, LowerBound]:
         """Ask about every interval: with delayed reservations a larger one may be infeasible."""
