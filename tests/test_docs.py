@@ -65,7 +65,6 @@ def test_the_commands_of_the_bench(tmp_path: Path) -> None:
     assert files == {"bench.json", "growth.png", "growth.svg"}
 
 
-<<<<<<< HEAD
 def test_the_paper_search_finds_what_its_page_says() -> None:
     page = ROOT / "docs" / "paper_search.md"
     table = re.findall(
@@ -85,7 +84,8 @@ def test_the_paper_search_finds_what_its_page_says() -> None:
         found = [data["interval_units"], data["length"], data["stages"]]
         proved = "no" if reason == "not proved" else reason
         assert rows[words[2], words[-1]] == [*map(str, found), proved]
-=======
+
+
 def test_the_commands_of_the_solver(tmp_path: Path) -> None:
     page = ROOT / "docs" / "solver.md"
     assert run_commands(page, "sh", tmp_path) == 2
@@ -93,7 +93,6 @@ def test_the_commands_of_the_solver(tmp_path: Path) -> None:
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     (shown,) = blocks(page, "text")
     assert [x.rstrip() for x in done.stdout.strip().splitlines()] == shown.strip().splitlines()
->>>>>>> 875a14d216144f9115ed2e9289664ea604e48976
 
 
 @pytest.mark.triton

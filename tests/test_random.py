@@ -9,7 +9,7 @@ import pytest
 
 import twill
 from tests.exhaustive import Exhausted, optimum
-from tests.small import edge, op, small_loop, small_machine, tight_loop
+from tests.small import tight_loop
 from twill.bounds import bounds
 from twill.errors import RefusedError
 from twill.joint.answer import EngineFactory

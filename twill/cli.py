@@ -127,16 +127,13 @@ def schedule(
         float | None,
         typer.Option(min=0.001, help="Seconds; the best schedule by then, with honest bounds."),
     ] = None,
-<<<<<<< HEAD
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", min=1, help="Processes that run at a time.")
     ] = 2,
-=======
     memory: Annotated[
         int | None,
         typer.Option(min=1, metavar="MB", help="Most memory of the solving process (10^6 bytes)."),
     ] = None,
->>>>>>> 875a14d216144f9115ed2e9289664ea604e48976
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Solve it even if the answer is known.")
     ] = False,

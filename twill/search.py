@@ -45,13 +45,10 @@ FEW_OPERATIONS = 16
 ALONE = 1.0
 """Seconds for which the finder is asked alone."""
 MOST_SEED = (1 << 31) - 1
-<<<<<<< HEAD
 LEAST = "least I = "
 """What a search reports, with the interval, once it turns to the levels below."""
-=======
 FOUND = "found a schedule at I = {interval}"
 """What is reported once an interval has a schedule."""
->>>>>>> 875a14d216144f9115ed2e9289664ea604e48976
 
 
 @dataclass(frozen=True)

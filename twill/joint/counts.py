@@ -12,12 +12,8 @@ from twill.joint.addresses import Conflict, allocate
 from twill.joint.answer import Assignment
 from twill.joint.diagram import Diagram
 from twill.joint.groups import allocated, least_allocation, shares
-<<<<<<< HEAD
-from twill.joint.lifetimes import Moment, Occupant
-from twill.joint.relaxation import average_registers
-=======
 from twill.joint.lifetimes import Moment, Occupant, memory_occupants
->>>>>>> 103d529eae4a215833c8d51b0681c6289c874d97
+from twill.joint.relaxation import average_registers
 from twill.joint.sums import Sum, demand, excess, peaks, sums_of
 from twill.joint.system import System
 from twill.joint.terms import Literal

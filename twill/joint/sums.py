@@ -186,24 +186,13 @@ def lifetime(occupant: Occupant, interval: int, assignment: Assignment) -> tuple
     if occupant.apart is not None and group[occupant.apart[0]] == group[occupant.apart[1]]:
         return None
     start = assignment.start[occupant.start] + occupant.delay
-<<<<<<< HEAD
-    ends = []
-    for end in occupant.ends:
-        if _counts(end, assignment):
-            time = assignment.start[end.operation] + end.offset + end.iterations * interval
-            far = seen_from is not None and group[seen_from] != group[end.operation]
-            ends.append(time + (occupant.hop if far else 0))
-    last = max(ends, default=start)
-    return (start, last) if last > start else None
-=======
     ends = [
         assignment.start[end.operation] + end.offset + end.iterations * interval
         for end in occupant.ends
         if _counts(end, assignment)
     ]
-    end = max(ends, default=start)
-    return (start, end) if end > start else None
->>>>>>> 103d529eae4a215833c8d51b0681c6289c874d97
+    last = max(ends, default=start)
+    return (start, last) if last > start else None
 
 
 def alive(span: tuple[int, int], time: int, interval: int) -> int:
