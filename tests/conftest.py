@@ -47,4 +47,4 @@ def paper_schedule(paper_loop: twill.Loop, paper_machine: twill.Machine) -> twil
 
 @pytest.fixture(scope="session")
 def attention_schedule(attention: twill.Loop, hopper: twill.Machine) -> twill.Schedule:
-    return twill.schedule(attention, hopper)
+    return twill.schedule(attention, hopper, orders=[("s0", "s1")])
