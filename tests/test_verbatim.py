@@ -156,6 +156,7 @@ def test_the_registers_of_what_is_found_are_allocated() -> None:
     assert len(set(allocations)) == 1
     assert allocations[0] == 256
     # Two groups of 256 are one more than a file of 384 times 128 threads holds: it is left open.
+    assert problem.registers is not None
     small = replace(problem, registers=replace(problem.registers, file=384 * 128, least=200))
     wish = replace(small, wishes=Wishes(pins=((0, "x"), (1, "y"))))
     found = VerbatimEngine(wish, 4, 8, available_groups(problem)).solve().assignment
