@@ -1,4 +1,4 @@
-"""What a user decides beforehand: limits, pins and orders, refined time, and the same bytes again."""
+"""What a user decides beforehand: limits, pins, orders; refined time; the same bytes again."""
 
 from __future__ import annotations
 
