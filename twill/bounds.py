@@ -89,14 +89,15 @@ def resource_bound(problem: Problem, unit: str) -> int:
     capacity = problem.capacities[unit]
     mine = [r for operation in problem.operations for r in operation.reservations if r.unit == unit]
     own = max((-(-r.length // (capacity // r.count)) for r in mine), default=0)
-    thresholds = {0, capacity // 2, *(r.count for r in mine if 2 * r.count <= capacity)}
-    return max(own, *(_work(mine, capacity, threshold) for threshold in thresholds))
+    doubled = {0, capacity, *(2 * r.count for r in mine if 2 * r.count <= capacity)}
+    return max(own, *(_work(mine, capacity, threshold) for threshold in doubled))
 
 
-def _work(mine: Sequence[Reservation], capacity: int, threshold: int) -> int:
-    """Return the time that reservations of at least `threshold` take together."""
-    whole = sum(r.length for r in mine if r.count > capacity - threshold)
-    part = sum(r.length * r.count for r in mine if threshold <= r.count <= capacity - threshold)
+def _work(mine: Sequence[Reservation], capacity: int, doubled: int) -> int:
+    """Return the time that reservations of at least half of `doubled` take together."""
+    most = 2 * capacity - doubled
+    whole = sum(r.length for r in mine if 2 * r.count > most)
+    part = sum(r.length * r.count for r in mine if doubled <= 2 * r.count <= most)
     return whole + -(-part // capacity)
 
 

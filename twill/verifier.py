@@ -699,29 +699,7 @@ class _Case:
         if bound.value > self.interval:
             yield f"the proof says at least {bound.value}, the interval is {self.interval}"
         if bound.reason == "ResMII":
-            work = sum(
-                r.length * r.count
-                for o in self.problem.operations
-                for r in o.reservations
-                if r.unit == bound.unit
-            )
-            capacity = self.problem.capacities.get(bound.unit or "", 0)
-            exclusive = sum(
-                r.length
-                for o in self.problem.operations
-                for r in o.reservations
-                if r.unit == bound.unit and 2 * r.count > capacity
-            )
-            alone = max(
-                (
-                    -(-r.length // (capacity // r.count))
-                    for o in self.problem.operations
-                    for r in o.reservations
-                    if r.unit == bound.unit and r.count <= capacity
-                ),
-                default=0,
-            )
-            busy = max(-(-work // capacity) if capacity else 0, exclusive, alone)
+            busy = self._busy(bound.unit or "")
             if busy != bound.value:
                 yield f"the proof says unit {bound.unit} is busy {bound.value}, it is busy {busy}"
         if bound.reason == "issue":
@@ -735,6 +713,26 @@ class _Case:
             actual = self._level(level.level)
             if actual is not None and actual != level.value:
                 yield f"the proof says {level.level} {level.value}, the schedule has {actual}"
+
+    def _busy(self, unit: str) -> int:
+        """Return how long a unit is busy at least with one iteration's work.
+
+        For every share s of at most half of the unit: what takes so much that s does not fit beside
+        it has the unit for itself, and among the rest what takes s or more needs its own share.
+        """
+        capacity = self.problem.capacities.get(unit, 0)
+        takes = [
+            (r.length, r.count)
+            for o in self.problem.operations
+            for r in o.reservations
+            if r.unit == unit and r.count <= capacity
+        ]
+        found = [-(-length // (capacity // count)) for length, count in takes]
+        for share in {0, capacity, *(2 * count for _, count in takes if 2 * count <= capacity)}:
+            alone = [(a, n) for a, n in takes if 2 * (capacity - n) < share]
+            beside = [(a, n) for a, n in takes if (a, n) not in alone and 2 * n >= share]
+            found.append(sum(a for a, _ in alone) + -(-sum(a * n for a, n in beside) // capacity))
+        return max(found, default=0)
 
     def _recurrence(self, cycle: tuple[str, ...], claimed: int) -> Iterator[str]:
         delay = distance = 0
