@@ -228,10 +228,16 @@ class _Enumeration:
         for pinned in self.problem.pinned:
             for group in {self.place[u] for u in pinned.used_by if u in self.place}:
                 live[group] = [x + pinned.registers for x in live[group]]
+        return self._fits_file({group: max(used) for group, used in live.items()})
+
+    def _fits_file(self, most: dict[int, int]) -> bool:
+        """Whether every group can be allocated what is live on it at most."""
+        file = self.problem.registers
+        assert file is not None
         blocks, narrow, shared = 0, 0, 0
-        for group, used in live.items():
-            needed = max(file.least, -(-(max(used) + file.reserve) // file.step) * file.step)
-            if max(used) + file.reserve > min(file.limit, file.most) or needed > file.most:
+        for group, live in most.items():
+            needed = max(file.least, -(-(live + file.reserve) // file.step) * file.step)
+            if live + file.reserve > min(file.limit, file.most) or needed > file.most:
                 return False
             if self.widths[group] < file.warps:
                 narrow, shared = narrow + self.widths[group], max(shared, needed)

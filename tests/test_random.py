@@ -9,7 +9,7 @@ import pytest
 
 import twill
 from tests.exhaustive import Exhausted, optimum
-from tests.small import tight_loop
+from tests.small import edge, op, small_loop, small_machine, tight_loop
 from twill.bounds import bounds
 from twill.errors import RefusedError
 from twill.joint.answer import EngineFactory
@@ -136,3 +136,35 @@ def test_five_hundred_tight_loops_by_enumeration(capsys: pytest.CaptureFixture[s
         print(len(small), counts)
     assert counts.enumerated > 0.9 * len(small)
     assert counts.refuted > 40
+
+
+def test_a_slot_is_not_taken_twice_because_others_see_its_release_late() -> None:
+    # `a` lives for the whole interval and is updated in place by its own group; the loads, on
+    # another one, learn of each release a hop later. One slot for `a` and one for `load` do.
+    operations = [
+        op("a", "ALU", 4, memory="smem"),
+        op("b", "BUS"),
+        op("load", "TC", memory="smem", asynchronous=True, variable_latency=True),
+        op("next", "TC", asynchronous=True, variable_latency=True),
+    ]
+    loop = small_loop(operations, [edge("a", "b", in_place=True), edge("load", "next")])
+    machine = small_machine({"ALU": 1, "BUS": 1, "TC": 1}, hop=4, groups=((4, 2),), smem=2048)
+    schedule = twill.schedule(loop, machine)
+    assert schedule.initiation_interval == 4
+    assert twill.verify(schedule).violations == ()
+
+
+def test_slack_counts_where_an_operation_waits_for_itself() -> None:
+    operations = [op("a", "TC", 2, latency=5, asynchronous=True), op("b", "ALU", 9)]
+    schedule = twill.schedule(small_loop(operations, [edge("a", "a", 1)]), small_machine())
+    assert schedule.initiation_interval == 9
+    assert schedule.proof is not None
+    assert {level.level: level.value for level in schedule.proof.levels}["slack"] == 9 - 5
+
+
+def test_a_limit_on_registers_below_the_least_allocation_is_kept() -> None:
+    loop = small_loop([op("a", "TC", 2, registers=4), op("b", "ALU")], [edge("a", "b")])
+    schedule = twill.schedule(loop, small_machine(registers=64), limits={"registers": 4})
+    assert {group.registers for group in schedule.groups if group.registers_live} == {24}
+    assert max(group.registers_live or 0 for group in schedule.groups) == 4
+    assert twill.verify(schedule).violations == ()

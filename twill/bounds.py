@@ -134,14 +134,13 @@ def resource_argument(problem: Problem, unit: str) -> ResourceArgument:
     """
     capacity, bound = problem.capacities[unit], resource_bound(problem, unit)
     mine = [(o.name, r) for o in problem.operations for r in o.reservations if r.unit == unit]
-    counts = sorted({r.count for _, r in mine if 2 * r.count <= capacity})
-    for threshold in (0, *counts, capacity // 2):
+    doubled = sorted({2 * r.count for _, r in mine if 2 * r.count <= capacity})
+    for threshold in (0, *doubled, capacity):
         if _work([r for _, r in mine], capacity, threshold) == bound:
-            whole = tuple((n, r.length, r.count) for n, r in mine if r.count > capacity - threshold)
+            most = 2 * capacity - threshold
+            whole = tuple((n, r.length, r.count) for n, r in mine if 2 * r.count > most)
             parts = tuple(
-                (n, r.length, r.count)
-                for n, r in mine
-                if threshold <= r.count <= capacity - threshold
+                (n, r.length, r.count) for n, r in mine if threshold <= 2 * r.count <= most
             )
             return ResourceArgument(unit, capacity, bound, whole, parts)
     longest = max(mine, key=lambda entry: -(-entry[1].length // (capacity // entry[1].count)))

@@ -320,7 +320,8 @@ def with_wishes(
     file = problem.registers
     if "registers" in limits and file is not None:
         most = min(limits["registers"], file.limit)
-        file = replace(file, limit=most, most=min(file.most, -(-most // file.step) * file.step))
+        allocated = max(file.least, -(-most // file.step) * file.step)
+        file = replace(file, limit=most, most=min(file.most, allocated))
     wishes = Wishes(
         limits=tuple(sorted(limits.items())),
         pins=tuple(sorted((_position(problem, o, "pin"), group) for o, group in pins.items())),

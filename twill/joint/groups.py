@@ -59,18 +59,25 @@ def available_groups(problem: Problem) -> tuple[WarpGroup, ...]:
     limit = _most_live(problem.registers)
     found = []
     loading = [o for o in problem.operations if o.variable_latency]
+    others = [o for o in problem.operations if not o.variable_latency]
     if loading:
         width = min((w for w in count if w >= max(o.warps for o in loading)), default=0)
         waiting = [o for o in loading if any(e.consumer == o.index for e in problem.edges)]
-        loaders = min(count.get(width, 0), 1 + len(waiting), len(loading))
+        most = count.get(width, 0)
+        if others and not any(count[w] for w in count if w != width and w >= _widest(others)):
+            most = max(1, most - 1)
+        loaders = min(count.get(width, 0), most, 1 + len(waiting), len(loading))
         found += [WarpGroup(width, variable_latency=True, allocation=0, live_limit=limit)] * loaders
         count[width] = count.get(width, 0) - loaders
-    others = [o for o in problem.operations if not o.variable_latency]
     for width in sorted(count):
         fitting = sum(o.warps <= width for o in others)
         group = WarpGroup(width, variable_latency=False, allocation=0, live_limit=limit)
         found += [group] * min(max(count[width], 0), fitting)
     return tuple(found)
+
+
+def _widest(operations: Sequence[ProblemOperation]) -> int:
+    return max(operation.warps for operation in operations)
 
 
 def opened_before(groups: Sequence[WarpGroup], problem: Problem) -> list[tuple[int, int]]:
