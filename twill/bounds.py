@@ -134,8 +134,10 @@ def resource_argument(problem: Problem, unit: str) -> ResourceArgument:
     """
     capacity, bound = problem.capacities[unit], resource_bound(problem, unit)
     mine = [(o.name, r) for o in problem.operations for r in o.reservations if r.unit == unit]
+    longest = max(mine, key=lambda entry: -(-entry[1].length // (capacity // entry[1].count)))
+    alone = -(-longest[1].length // (capacity // longest[1].count)) == bound
     doubled = sorted({2 * r.count for _, r in mine if 2 * r.count <= capacity})
-    for threshold in (0, *doubled, capacity):
+    for threshold in (0, *(() if alone else (*doubled, capacity))):
         if _work([r for _, r in mine], capacity, threshold) == bound:
             most = 2 * capacity - threshold
             whole = tuple((n, r.length, r.count) for n, r in mine if 2 * r.count > most)
@@ -143,9 +145,8 @@ def resource_argument(problem: Problem, unit: str) -> ResourceArgument:
                 (n, r.length, r.count) for n, r in mine if threshold <= 2 * r.count <= most
             )
             return ResourceArgument(unit, capacity, bound, whole, parts)
-    longest = max(mine, key=lambda entry: -(-entry[1].length // (capacity // entry[1].count)))
-    alone = ((longest[0], longest[1].length, longest[1].count),)
-    return ResourceArgument(unit, capacity, bound, (), alone, alone=True)
+    itself = ((longest[0], longest[1].length, longest[1].count),)
+    return ResourceArgument(unit, capacity, bound, (), itself, alone=True)
 
 
 def _work(mine: Sequence[Reservation], capacity: int, threshold: int) -> int:
