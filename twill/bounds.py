@@ -134,8 +134,8 @@ def resource_argument(problem: Problem, unit: str) -> ResourceArgument:
     """
     capacity, bound = problem.capacities[unit], resource_bound(problem, unit)
     mine = [(o.name, r) for o in problem.operations for r in o.reservations if r.unit == unit]
-    longest = max(mine, key=lambda entry: -(-entry[1].length // (capacity // entry[1].count)))
-    alone = -(-longest[1].length // (capacity // longest[1].count)) == bound
+    own = [-(-r.length // (capacity // r.count)) for _, r in mine]
+    alone = bound in own
     doubled = sorted({2 * r.count for _, r in mine if 2 * r.count <= capacity})
     for threshold in (0, *(() if alone else (*doubled, capacity))):
         if _work([r for _, r in mine], capacity, threshold) == bound:
@@ -145,7 +145,8 @@ def resource_argument(problem: Problem, unit: str) -> ResourceArgument:
                 (n, r.length, r.count) for n, r in mine if threshold <= 2 * r.count <= most
             )
             return ResourceArgument(unit, capacity, bound, whole, parts)
-    itself = ((longest[0], longest[1].length, longest[1].count),)
+    name, longest = mine[own.index(bound)]
+    itself = ((name, longest.length, longest.count),)
     return ResourceArgument(unit, capacity, bound, (), itself, alone=True)
 
 
