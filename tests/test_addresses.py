@@ -27,7 +27,7 @@ from twill.artifacts.schedule import Await, Wait
 from twill.bounds import bounds
 from twill.errors import RefusedError
 from twill.joint.addresses import Allocation, Conflict, allocate
-from twill.joint.answer import Assignment
+from twill.joint.answer import Assignment, Limits
 from twill.joint.difference import DifferenceEngine
 from twill.joint.groups import WarpGroup
 from twill.joint.packing import Buffer, Range, heaviest_clique, pack
@@ -210,7 +210,7 @@ def forward() -> tuple[Problem, Assignment]:
     try:
         for slack in (0, 50, 20, 100, 80, 150):
             for transfers in (0, 1):
-                assignment = engine.solve(transfers=transfers, slack=slack).assignment
+                assignment = engine.solve(Limits(transfers=transfers, slack=slack)).assignment
                 if assignment and isinstance(allocate(problem, 3000, assignment), Allocation):
                     return problem, assignment
     finally:

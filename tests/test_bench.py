@@ -61,11 +61,12 @@ def test_every_outcome_has_its_times_memory_and_proof(
     measured: tuple[dict[str, Any], Path],
 ) -> None:
     outcomes = measured[0]["outcomes"]
-    assert [(o["name"], o["time"], o["interval_units"]) for o in outcomes[:2]] == [
+    assert [(o["name"], o["time"], o["interval_units"]) for o in outcomes[:3]] == [
         ("paper_example", "exact", 2),
         ("paper_example", "normalized", 2),
+        ("paper_example", "refined", 2),
     ]
-    assert [(o["machine"], o["operations"]) for o in outcomes[2:]] == [
+    assert [(o["machine"], o["operations"]) for o in outcomes[3:]] == [
         ("hopper_h100", 10),
         ("blackwell_b200", 10),
     ]
