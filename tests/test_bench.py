@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from twill.studies.bench import (
+    CASES,
     ENGINES,
     Bench,
     Case,
@@ -43,6 +44,7 @@ def outcome(name: str = "x", **changes: Any) -> Outcome:
         "seed": None,
         "limits": {},
         "timeout": 30.0,
+        "rules": "paper",
         "status": "found",
     }
     return Outcome(**{**facts, **changes})
@@ -156,6 +158,7 @@ def test_speedups_compare_the_same_grid_and_say_where_they_are_bounds() -> None:
             outcome("a", seconds=0.5),
             outcome("a", seconds=5.0, **verbatim),
             outcome("a", seconds=0.1, time="exact"),
+            outcome("a", seconds=0.2, rules="issue"),
             outcome("b", seconds=0.25),
             outcome("b", status="stopped", **verbatim),
             outcome("c", status="stopped"),
@@ -164,6 +167,45 @@ def test_speedups_compare_the_same_grid_and_say_where_they_are_bounds() -> None:
         )
     ).speedups
     assert [(s.name, s.times, s.at_least) for s in found] == [("a", 10, False), ("b", 120, True)]
+
+
+def test_verbatim_is_compared_under_its_own_rules() -> None:
+    cases = kernel_cases(["paper_example"], ["difference", "cpsat", "verbatim"])
+    kinds = [(case.time, case.engine, case.rules) for case in cases]
+    assert [kind for kind in kinds if kind[0] == "normalized"] == [
+        ("normalized", "difference", "issue"),
+        ("normalized", "cpsat", "issue"),
+        ("normalized", "difference", "paper"),
+        ("normalized", "verbatim", "paper"),
+    ]
+    assert {(e, r) for time, e, r in kinds if time != "normalized"} == {
+        ("difference", "issue"), ("cpsat", "issue"),
+    }  # fmt: skip
+
+
+def test_the_speedup_over_verbatim_is_measured() -> None:
+    done = call("--case", "paper_example", "--time", "normalized", "--engine", "difference",
+                "--engine", "verbatim", "--json")  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    data = json.loads(done.stdout)
+    assert {o["interval_units"] for o in data["outcomes"]} == {2}
+    assert [(s["name"], s["at_least"]) for s in data["speedups"]] == [("paper_example", False)]
+
+
+@pytest.mark.slow
+def test_the_default_is_a_hundred_times_faster_once_verbatim_takes_ten_seconds() -> None:
+    """Both drivers solve every level; verbatim is stopped when the ratio is reached (minutes)."""
+    engines, ratio = ("difference", "verbatim"), 0.0
+    for name in CASES:
+        short = bench(kernel_cases([name], engines, ["normalized"], stop=10))
+        if short.outcomes[-1].status != "stopped":
+            continue
+        ours = next(o for o in short.outcomes if o.rules == "paper")
+        assert ours.seconds is not None
+        (case,) = kernel_cases([name], ["verbatim"], ["normalized"], stop=101 * ours.seconds)
+        ratio = Bench((ours, *bench([case]).outcomes)).speedups[0].times
+        break
+    assert ratio >= 100
 
 
 @pytest.mark.parametrize("solved", range(6))

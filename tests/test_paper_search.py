@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import twill
@@ -12,12 +14,14 @@ from twill.errors import RefusedError
 from twill.joint.answer import EngineFactory
 from twill.joint.cpsat import CpSatEngine
 from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import UNLIMITED, WarpGroup, configurations
+from twill.joint.groups import UNLIMITED, WarpGroup, available_groups
 from twill.joint.verbatim import VerbatimEngine
 from twill.modulo import shortest_modulo_schedule
 from twill.normalize import normalize
 from twill.paper_search import paper_search
-from twill.problem import Problem, build_problem
+from twill.pipeline import pipeline
+from twill.problem import Problem, Wishes, build_problem
+from twill.scheduler import realize
 from twill.search import Options, search
 
 ENGINES: list[EngineFactory] = [DifferenceEngine, CpSatEngine, VerbatimEngine]
@@ -29,13 +33,10 @@ def feasible(
     interval: int,
     length: int,
 ) -> bool:
-    for groups in configurations(problem):
-        engine = factory(problem, interval, length, groups)
-        status = engine.solve().status
-        engine.dispose()
-        if status == "sat":
-            return True
-    return False
+    engine = factory(problem, interval, length, available_groups(problem))
+    status = engine.solve().status
+    engine.dispose()
+    return status == "sat"
 
 
 def modulo_length(problem: Problem, interval: int) -> int | None:
@@ -167,6 +168,38 @@ def test_a_loop_without_any_schedule_is_refused() -> None:
     loop = small_loop(operations, [edge("a", "c"), edge("b", "c")])
     with pytest.raises(RefusedError, match="Algorithm 1 finds no schedule up to an interval of 9"):
         paper_search(build_problem(loop, machine, rules="paper"), DifferenceEngine)
+
+
+def test_a_search_without_time_is_refused(attention: twill.Loop, hopper: twill.Machine) -> None:
+    problem = build_problem(attention, hopper)
+    with pytest.raises(RefusedError, match=r"no schedule in 0.01 s; it had come to .* 2048$"):
+        paper_search(problem, DifferenceEngine, Options(timeout=0.01))
+
+
+def test_the_issue_time_of_an_operation_proves_an_interval() -> None:
+    operations = [op("a", "TC", 1, asynchronous=True, issue=3), op("b", "ALU", 1)]
+    problem = build_problem(small_loop(operations, [edge("a", "b")]), small_machine())
+    found = paper_search(problem, DifferenceEngine)
+    assert found.interval == bounds(problem).issue == 3
+    assert found.proof.bound.reason == "issue"
+    assert found.proof.levels[0].proved
+    assert twill.verify(realize(pipeline(problem, 3, found.assignment))).valid
+
+
+def test_the_users_limits_are_kept_and_recorded() -> None:
+    operations = [op("a", "TC", 2, asynchronous=True), op("b", "ALU", 1), op("c", "ALU", 1)]
+    loop = small_loop(operations, [edge("a", "b"), edge("b", "c")])
+    problem = build_problem(loop, small_machine(), rules="paper")
+    wishes = Wishes(limits=(("groups", 1), ("stages", 1)), pins=((1, "x"),), orders=((2, 0),))
+    free = paper_search(problem, DifferenceEngine)
+    assert (free.interval, free.assignment.used()) == (2, 2)
+    one = paper_search(replace(problem, wishes=Wishes(limits=(("groups", 1),))), DifferenceEngine)
+    assert one.assignment.used() == 1
+    assert one.interval > free.interval
+    assert one.proof.limits == {"groups": 1}
+    # c comes after b, which comes after a: nothing has c no later than a.
+    with pytest.raises(RefusedError):
+        paper_search(replace(problem, wishes=wishes), DifferenceEngine)
 
 
 def test_attention_in_normalized_time(attention: twill.Loop, hopper: twill.Machine) -> None:

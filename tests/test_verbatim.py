@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -13,14 +14,15 @@ from tests.printed import Printed
 from tests.small import edge, op, random_loop, small_loop, small_machine
 from twill.bounds import bounds
 from twill.errors import InputError, RefusedError
-from twill.joint.answer import FAMILIES, Assignment
+from twill.joint.answer import FAMILIES, Assignment, Limits
 from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import UNLIMITED, WarpGroup, configurations
+from twill.joint.groups import UNLIMITED, WarpGroup, available_groups
+from twill.joint.system import anchor_of
 from twill.joint.verbatim import VerbatimEngine
 from twill.normalize import normalize
 from twill.paper_search import paper_search
 from twill.pipeline import pipeline
-from twill.problem import Problem, build_problem
+from twill.problem import Problem, Wishes, build_problem
 from twill.scheduler import realize
 
 Case = tuple[Problem, int, int, tuple[WarpGroup, ...]]
@@ -69,6 +71,11 @@ def concurrency_case() -> Case:
     return build_problem(loop, small_machine(UNITS), rules="paper"), 3, 9, groups(1)
 
 
+def wishes_case() -> Case:
+    problem, interval, _, available = dependence_case()
+    return replace(problem, wishes=Wishes(orders=((1, 0),))), interval, 6, available
+
+
 CASES: dict[str, Callable[[], Case]] = {
     "dependence": dependence_case,
     "capacity": capacity_case,
@@ -76,6 +83,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "registers": registers_case,
     "transfers": transfers_case,
     "concurrency": concurrency_case,
+    "wishes": wishes_case,
 }
 
 
@@ -103,7 +111,7 @@ def test_every_operation_completes_within_the_length() -> None:
     problem = build_problem(small_loop([op("a", "TC", 3)]), small_machine(), rules="paper")
     assert VerbatimEngine(problem, 4, 3, groups(1)).solve().status == "sat"
     assert VerbatimEngine(problem, 4, 2, groups(1)).solve().status == "unsat"
-    assert VerbatimEngine(problem, 4, 8, groups(1)).solve(length=2).status == "unsat"
+    assert VerbatimEngine(problem, 4, 8, groups(1)).solve(Limits(length=2)).status == "unsat"
 
 
 def test_operations_of_variable_latency_have_groups_of_their_own() -> None:
@@ -124,6 +132,39 @@ def test_an_operation_needs_a_group_as_wide_as_itself() -> None:
     assert VerbatimEngine(problem, 2, 4, wide).solve().status == "sat"
 
 
+def test_used_groups_have_no_more_warps_than_an_sm_holds() -> None:
+    machine = small_machine(UNITS, groups=((8, 3),))
+    data = machine.model_dump(by_alias=True)
+    machine = twill.Machine.model_validate({**data, "warps": {**data["warps"], "value": 16}})
+    operations = [op("a", "TC", registers=1), op("b", "ALU", registers=1), op("c", "BUS")]
+    problem = build_problem(small_loop(operations), machine, rules="paper")
+    wide = (WarpGroup(8, False, 0, 9),) * 3
+    apart = replace(problem, wishes=Wishes(pins=((0, "x"), (1, "y"), (2, "z"))))
+    assert VerbatimEngine(problem, 2, 2, wide).solve().status == "sat"
+    assert VerbatimEngine(apart, 2, 2, wide).solve().status == "unsat"
+    assert VerbatimEngine(apart, 2, 2, wide, families=()).solve().status == "sat"
+
+
+def test_the_registers_of_what_is_found_are_allocated() -> None:
+    operations = [op("a", "TC", registers=2), op("b", "ALU", registers=90)]
+    machine = small_machine(registers=100)
+    problem = build_problem(small_loop(operations, [edge("a", "b")]), machine, rules="paper")
+    engine = VerbatimEngine(problem, 4, 4, available_groups(problem))
+    found = engine.solve(Limits(groups=1)).assignment
+    assert found is not None
+    allocations = [found.groups[g].allocation for g in found.group]
+    assert len(set(allocations)) == 1
+    assert allocations[0] == 256
+    # Two groups of 256 are one more than a file of 384 times 128 threads holds: it is left open.
+    assert problem.registers is not None
+    file = replace(problem.registers, file=384 * 128, least=200)
+    small = replace(problem, registers=file)
+    wish = replace(small, wishes=Wishes(pins=((0, "x"), (1, "y"))))
+    found = VerbatimEngine(wish, 4, 8, available_groups(problem)).solve().assignment
+    assert found is not None
+    assert {group.allocation for group in found.groups} == {0}
+
+
 def test_the_running_example(paper_loop: twill.Loop, paper_machine: twill.Machine) -> None:
     found = twill.schedule(paper_loop, paper_machine, rules="paper", engine="verbatim")
     assert (found.initiation_interval, found.length, len(found.groups)) == (2, 4, 2)
@@ -139,11 +180,17 @@ def test_the_limits_of_the_objective_are_kept() -> None:
     problem = build_problem(loop, small_machine(UNITS), rules="paper")
     for engine in (VerbatimEngine, DifferenceEngine):
         made = engine(problem, 6, 6, groups(2))
-        assert made.solve(length=3, transfers=1).status == "sat"
-        assert made.solve(length=3, transfers=0).status == "unsat"
-        assert made.solve(length=4, transfers=0).status == "sat"
-        assert made.solve(length=4, transfers=0, slack=1).status == "unsat"
-        assert made.solve(length=5, transfers=0, slack=1).status == "sat"
+        for limits, status in (
+            (Limits(length=3, transfers=1), "sat"),
+            (Limits(length=3, transfers=0), "unsat"),
+            (Limits(length=3, groups=2), "sat"),
+            (Limits(length=3, groups=1), "unsat"),
+            (Limits(length=4, groups=1), "sat"),
+            (Limits(length=4, transfers=0), "sat"),
+            (Limits(length=4, transfers=0, slack=1), "unsat"),
+            (Limits(length=5, transfers=0, slack=1), "sat"),
+        ):
+            assert made.solve(limits).status == status, limits
         made.dispose()
 
 
@@ -164,7 +211,8 @@ def candidates(problem: Problem, length: int, count: int, seed: int) -> Iterator
             start[v] = min(max([*after, 0]) + generator.choice([0, 0, 1, 2]), length)
         if generator.random() < 0.3:
             start[generator.randrange(len(start))] = generator.randrange(length)
-        available = generator.choice(list(configurations(problem)))
+        every = available_groups(problem)
+        available = every[: generator.randint(1, len(every))]
         place = [generator.randrange(len(available)) for _ in start]
         yield Assignment(tuple(start), tuple(place), available)
 
@@ -189,18 +237,59 @@ def test_the_engine_reads_the_figures_as_an_evaluation_slot_by_slot_does() -> No
     assert 100 < sum(outcomes) < len(outcomes) - 100
 
 
+def shape_of(problem: Problem, interval: int, like: Assignment) -> tuple[tuple[int, int, int], ...]:
+    """Return group, stage and row of every operation, rows counted from the anchor's."""
+    row = like.start[anchor_of(problem)] % interval
+    places = [divmod(time - row, interval) for time in like.start]
+    return tuple((g, *place) for g, place in zip(like.group, places, strict=True))
+
+
+def test_wishes_are_read_as_the_evaluation_does() -> None:
+    outcomes = []
+    for seed in range(40):
+        problem = build_problem(*random_loop(seed), rules="paper")
+        problem = replace(problem, memories={}, registers=None)
+        generator, size = random.Random(seed), len(problem.operations)
+        interval = bounds(problem).interval + 1
+        length = 3 * interval
+        tried = list(candidates(problem, length, 12, seed))
+        two = generator.sample(range(size), 2)
+        for wishes in (
+            Wishes(pins=tuple((v, generator.choice("xy")) for v in two)),
+            Wishes(orders=((two[0], two[1]),)),
+            Wishes(shape=shape_of(problem, interval, tried[0])),
+        ):
+            wished = replace(problem, wishes=wishes)
+            engines: dict[tuple[WarpGroup, ...], VerbatimEngine] = {}
+            for candidate in tried:
+                groups = candidate.groups
+                if groups not in engines:
+                    engines[groups] = VerbatimEngine(
+                        wished, interval, length, groups, families=("wishes",)
+                    )
+                expected = Printed(
+                    wished, interval, length, candidate.start, candidate.group, groups
+                )
+                given = engines[groups].accepts(candidate).status
+                fine = expected.completion() and expected.wishes()
+                assert given == ("sat" if fine else "unsat"), (seed, wishes, candidate)
+                outcomes.append((bool(wishes.shape), fine))
+    for shaped in (True, False):
+        assert min(outcomes.count((shaped, fine)) for fine in (True, False)) > 20
+
+
 # -- against the model ----------------------------------------------------------------------------
 
 
 def questions(seeds: range) -> Iterator[tuple[int, Case]]:
     for seed in seeds:
         problem = build_problem(*random_loop(seed), rules="paper")
-        least = bounds(problem).interval
+        least, every = bounds(problem).interval, available_groups(problem)
         for interval in (least, least + 1):
-            for length, available in itertools.product(
-                (interval, 2 * interval + 1), configurations(problem)
+            for length, count in itertools.product(
+                (interval, 2 * interval + 1), range(1, len(every) + 1)
             ):
-                yield seed, (problem, interval, length, available)
+                yield seed, (problem, interval, length, every[:count])
 
 
 def valid(problem: Problem, interval: int, found: Assignment) -> bool:
@@ -310,7 +399,7 @@ def test_an_undecided_question_is_not_called_infeasible(
     scale = normalize(attention, hopper, 60)
     problem = build_problem(attention, hopper, rules="paper", scale=scale)
     interval = bounds(problem).interval
-    available = list(configurations(problem))[1]
-    engine = VerbatimEngine(problem, interval, 2 * interval, available)
-    assert engine.solve(timeout=0.01).status == "unknown"
+    engine = VerbatimEngine(problem, interval, 2 * interval, available_groups(problem))
+    for slack in (0, 1):  # and it may be asked again
+        assert engine.solve(Limits(slack=slack), timeout=0.01).status == "unknown"
     engine.dispose()

@@ -109,7 +109,7 @@ CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
     ),
     "completion": (
         lambda d: d.update(length=3000),
-        "completion: l0 ends at 3072, the length is 3000",
+        "completion: l1 ends at 3072, the length is 3000",
     ),
     "concurrency": (
         lambda d: place(d, "l0.reduce", start=1530),
@@ -146,7 +146,7 @@ CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
     ),
     "proof": (
         lambda d: d["proof"]["bound"].update(unit="mufu"),
-        "proof: the proof says unit mufu is busy 2048, it is busy 1056",
+        "proof: the proof says unit mufu needs 2048, it needs 1056",
     ),
 }
 

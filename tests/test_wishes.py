@@ -46,7 +46,7 @@ def test_a_limit_costs_time(limit: str, most: int, free: int, limited: int) -> N
     assert twill.verify(schedule).violations == ()
     assert schedule.proof is not None
     assert schedule.proof.limits == {limit: most}
-    levels = {level.level: level.value for level in schedule.proof.levels}
+    levels: dict[str, int] = {x.level: x.value for x in schedule.proof.levels}
     assert levels.get(limit, 0) <= most
     enough = twill.schedule(loop, machine, limits={limit: most + 1})
     assert enough.initiation_interval == free

@@ -89,15 +89,70 @@ def resource_bound(problem: Problem, unit: str) -> int:
     capacity = problem.capacities[unit]
     mine = [r for operation in problem.operations for r in operation.reservations if r.unit == unit]
     own = max((-(-r.length // (capacity // r.count)) for r in mine), default=0)
-    doubled = {0, capacity, *(2 * r.count for r in mine if 2 * r.count <= capacity)}
-    return max(own, *(_work(mine, capacity, threshold) for threshold in doubled))
+    thresholds = {0, capacity, *(2 * r.count for r in mine if 2 * r.count <= capacity)}
+    return max(own, *(_work(mine, capacity, threshold) for threshold in thresholds))
 
 
-def _work(mine: Sequence[Reservation], capacity: int, doubled: int) -> int:
-    """Return the time that reservations of at least half of `doubled` take together."""
-    most = 2 * capacity - doubled
+@dataclass(frozen=True)
+class ResourceArgument:
+    """Why a unit needs so much time: work that is summed up, whole units and parts apart.
+
+    Attributes
+    ----------
+    unit : str
+        The unit.
+    capacity : int
+        Instances of it.
+    value : int
+        The least interval that the argument allows.
+    whole : tuple of (str, int, int)
+        Operations with length and count whose reservations exclude every other one that is
+        counted, so that each takes the whole unit for its length.
+    parts : tuple of (str, int, int)
+        Operations whose reservations are summed as length times count, over the capacity.
+    alone : bool
+        Whether it is one reservation that has to fit beside its own next instances.
+    """
+
+    unit: str
+    capacity: int
+    value: int
+    whole: tuple[tuple[str, int, int], ...]
+    parts: tuple[tuple[str, int, int], ...]
+    alone: bool = False
+
+
+def resource_argument(problem: Problem, unit: str) -> ResourceArgument:
+    """Return the argument that gives `resource_bound`, the plain sum of all work if it does.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    unit : str
+        A functional unit.
+    """
+    capacity, bound = problem.capacities[unit], resource_bound(problem, unit)
+    mine = [(o.name, r) for o in problem.operations for r in o.reservations if r.unit == unit]
+    doubled = sorted({2 * r.count for _, r in mine if 2 * r.count <= capacity})
+    for threshold in (0, *doubled, capacity):
+        if _work([r for _, r in mine], capacity, threshold) == bound:
+            most = 2 * capacity - threshold
+            whole = tuple((n, r.length, r.count) for n, r in mine if 2 * r.count > most)
+            parts = tuple(
+                (n, r.length, r.count) for n, r in mine if threshold <= 2 * r.count <= most
+            )
+            return ResourceArgument(unit, capacity, bound, whole, parts)
+    longest = max(mine, key=lambda entry: -(-entry[1].length // (capacity // entry[1].count)))
+    alone = ((longest[0], longest[1].length, longest[1].count),)
+    return ResourceArgument(unit, capacity, bound, (), alone, alone=True)
+
+
+def _work(mine: Sequence[Reservation], capacity: int, threshold: int) -> int:
+    """Return the time that reservations of at least half of `threshold` take together."""
+    most = 2 * capacity - threshold
     whole = sum(r.length for r in mine if 2 * r.count > most)
-    part = sum(r.length * r.count for r in mine if doubled <= 2 * r.count <= most)
+    part = sum(r.length * r.count for r in mine if threshold <= 2 * r.count <= most)
     return whole + -(-part // capacity)
 
 

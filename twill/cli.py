@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 import typer
 
-from twill.commands import Json, number, pairs, print_json
+from twill.commands import Json, number, pairs, print_json, refusals
 from twill.commands import bench as bench_commands
+from twill.commands import explain as explain_command
 from twill.commands import loop as loop_commands
 from twill.commands import machine as machine_commands
 from twill.console import command, progress, run_app, say
@@ -23,6 +25,7 @@ app = typer.Typer(
 app.add_typer(machine_commands.app, name="machine")
 app.add_typer(loop_commands.app, name="loop")
 app.add_typer(bench_commands.app, name="bench")
+app.command()(explain_command.explain)
 
 
 class TimeMode(StrEnum):
@@ -43,9 +46,17 @@ class RulesName(StrEnum):
 class EngineName(StrEnum):
     """Who solves the joint system."""
 
+    BOTH = "both"
     DIFFERENCE = "difference"
     CPSAT = "cpsat"
     VERBATIM = "verbatim"
+
+
+class SearchName(StrEnum):
+    """How the interval is searched for."""
+
+    COMPLETE = "complete"
+    PAPER = "paper"
 
 
 def _version(show: bool) -> None:  # noqa: FBT001 - typer's callback
@@ -84,8 +95,14 @@ def schedule(
     rules: Annotated[RulesName, typer.Option(help="Reading of the constraints.")] = RulesName.ISSUE,
     engine: Annotated[
         EngineName,
-        typer.Option(help="Yices differences, CP-SAT, or the paper's figures as printed."),
-    ] = EngineName.DIFFERENCE,
+        typer.Option(
+            help="Yices finds and CP-SAT refutes; one of them; or the paper's figures as printed."
+        ),
+    ] = EngineName.BOTH,
+    search: Annotated[
+        SearchName,
+        typer.Option(help="Every interval and number of stages, or the paper's Algorithm 1."),
+    ] = SearchName.COMPLETE,
     budget: Annotated[
         int, typer.Option(min=1, help="Normalized time: bound on the sum of costs.")
     ] = 300,
@@ -110,35 +127,50 @@ def schedule(
         float | None,
         typer.Option(min=0.001, help="Seconds; the best schedule by then, with honest bounds."),
     ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, help="Processes that run at a time.")
+    ] = 2,
+    memory: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="MB", help="Most memory of the solving process (10^6 bytes)."),
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Solve it even if the answer is known.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the solver.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Find an optimal schedule and prove it."""
     from twill.artifacts.machine import Machine
+    from twill.cache import Cache
     from twill.frontends.loops import load_loop
+    from twill.limited import solve_within
     from twill.scheduler import solve
     from twill.search import Options
     from twill.text import print_schedule, summary
 
-    with progress(f"scheduling {loop}") as report:
-        solved = solve(
+    within = solve if memory is None else partial(solve_within, memory)
+    with refusals(as_json=as_json), progress(f"scheduling {loop}") as report:
+        solved = within(
             load_loop(loop),
             Machine.named(machine),
             rules=rules.value,
             time=time.value,
             engine=engine.value,
+            search=search.value,
             budget=budget,
             report=report,
-            options=Options(most_stages=most_stages, seed=seed, timeout=timeout),
+            options=Options(most_stages=most_stages, seed=seed, timeout=timeout, jobs=jobs),
             limits={name: number(value, "limit") for name, value in pairs(limit, "=", "limit")},
             pins=dict(pairs(pin, "=", "pin")),
             orders=pairs(order, ",", "order"),
+            cache=None if no_cache else Cache(),
         )
     found = solved.schedule
     if output is not None:
         found.save(output)
     if as_json:
-        print_json({**summary(found), "seconds": solved.seconds})
+        print_json({**summary(found), "cached": solved.cached, "seconds": solved.seconds})
     else:
         print_schedule(found)
         if output is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from twill.errors import RefusedError
+from twill.artifacts.loop import HALVES
+from twill.errors import Refusal, RefusedError
 from twill.joint.groups import WarpGroup
 from twill.problem import Problem
 
@@ -34,7 +35,8 @@ def _refuse_homeless(problem: Problem, groups: Sequence[WarpGroup]) -> None:
         if not any(group.takes(operation) for group in groups):
             raise RefusedError(
                 f"{problem.loop.name}: {operation.name} needs a warp group of {operation.warps} "
-                f"warps of its own kind; {problem.machine.name} has none left for it"
+                f"warps of its own kind; {problem.machine.name} has none left for it",
+                Refusal(value=operation.name, needed=operation.warps, limit=0, unit="warps"),
             )
 
 
@@ -49,7 +51,14 @@ def _refuse_registers(problem: Problem) -> None:
             raise RefusedError(
                 f"{problem.loop.name}: the result of {operation.name} needs {needed} "
                 f"registers per thread; {problem.machine.name} has {most} of which "
-                f"{file.reserve} are reserved"
+                f"{file.reserve} are reserved",
+                Refusal(
+                    families=("registers",),
+                    value=operation.name,
+                    needed=needed,
+                    limit=most - file.reserve,
+                    unit="registers per thread",
+                ),
             )
 
 
@@ -57,17 +66,40 @@ def _refuse_memory(problem: Problem) -> None:
     name = problem.machine.name
     for memory, capacity in problem.memories.items():
         room = capacity - problem.fixed[memory]
-        unit = problem.machine.memories[memory].unit  # type: ignore[index]
         if room < 0:
             raise RefusedError(
                 f"{problem.loop.name}: values that live through the whole loop "
-                f"need {problem.fixed[memory]} {unit} of {memory}; {name} has "
-                f"{capacity}"
+                f"need {problem.amount(memory, problem.fixed[memory])} of {memory}; {name} has "
+                f"{problem.amount(memory, capacity)}",
+                lack(memory, None, problem.fixed[memory], capacity),
             )
         for operation in problem.operations:
             if operation.memory == memory and operation.footprint > room:
                 raise RefusedError(
                     f"{problem.loop.name}: the result of {operation.name} needs "
-                    f"{operation.footprint} {unit} of {memory}; {name} has {room} left beside "
-                    "what lives through the whole loop"
+                    f"{problem.amount(memory, operation.footprint)} of {memory}; {name} has "
+                    f"{problem.amount(memory, room)} left beside what lives through the whole loop",
+                    lack(memory, operation.name, operation.footprint, room),
                 )
+
+
+def lack(memory: str, value: str | None, needed: int, limit: int) -> Refusal:
+    """Say in data what does not fit a memory, in the unit of the machine file.
+
+    Parameters
+    ----------
+    memory : str
+        ``smem`` or ``tmem``.
+    value : str or None
+        What asks for too much; None if it is several things together.
+    needed, limit : int
+        Bytes, or columns of 64 lanes.
+    """
+    columns = memory == "tmem"
+    return Refusal(
+        families=("memory",),
+        value=value,
+        needed=needed / HALVES if columns else needed,
+        limit=limit / HALVES if columns else limit,
+        unit=f"{'columns' if columns else 'bytes'} of {memory}",
+    )

@@ -1,23 +1,26 @@
 """The paper's search (Algorithm 1), with any engine, to be compared with `twill.search`.
 
 From I = 1 upwards: the shortest modulo schedule at I, without warps; then the joint system at the
-same I, for lengths L from that schedule's own up to the last with as many stages. It stops at the
-first answer. As it never tries more stages than the modulo schedule has, it can miss the least I.
+same I with all warp groups, for lengths L from that schedule's own up to the last with as many
+stages. It stops at the first answer. As it never tries more stages than the modulo schedule has,
+it can miss the least I.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
-from twill.artifacts.schedule import LevelProof, LowerBound, Proof
+from twill.artifacts.schedule import LevelProof, LowerBound
 from twill.bounds import Bounds, bounds, longest_paths
 from twill.console import Report, silent
 from twill.errors import RefusedError
-from twill.joint.answer import Assignment, Engine, EngineFactory
-from twill.joint.groups import UNLIMITED, WarpGroup, configurations
+from twill.hopeless import refuse_hopeless
+from twill.joint.answer import Assignment, Engine, EngineFactory, Limits
+from twill.joint.groups import UNLIMITED, WarpGroup, available_groups
 from twill.modulo import shortest_modulo_schedule
 from twill.problem import Problem
-from twill.search import Found, Options, refuse_hopeless
+from twill.search import LEAST, Found, Options, bound_reached, proof_within
 
 COARSE_SLOTS = 64
 MODULO_STAGES = 6
@@ -52,7 +55,10 @@ def paper_search(
     The lengths with one number of stages are not tried one by one: a schedule of length L solves
     the system for L + 1 as well (the printed one too, where only what is live at its end lives one
     slot longer), so that the last of them decides and the first feasible one is bisected for.
-    Intervals below ResMII or RecMII are skipped, no modulo schedule exists there.
+    Intervals below ResMII or RecMII, where no modulo schedule exists, are skipped, and so are those
+    below the issue time of an operation, where the joint system leaves it to the bounds to refuse.
+    Limits, pins and orders of the user bind the joint system; the modulo schedule knows nothing of
+    them.
 
     Parameters
     ----------
@@ -62,6 +68,7 @@ def paper_search(
         Answers questions at one interval.
     options : Options, optional
         Limits; an interval whose modulo schedule has more than `most_stages` is passed over.
+        Without an answer within `timeout` the search is refused.
     report : Report, optional
         Told what is being tried.
     modulo : EngineFactory, optional
@@ -70,12 +77,14 @@ def paper_search(
     Returns
     -------
     Found
-        The interval counts as proved only where no smaller one has a modulo schedule.
+        The interval counts as proved only where it equals ResMII, RecMII or the issue time of an
+        operation, or where no smaller one has a modulo schedule; no other level is.
 
     Raises
     ------
     RefusedError
-        If the search fails although an iteration ends before the next one begins.
+        If the search fails although an iteration ends before the next one begins, or if its time is
+        over.
     """
     return _PaperSearch(problem, engine, options or Options(), report, modulo or engine).run()
 
@@ -91,14 +100,18 @@ class _PaperSearch:
     ) -> None:
         self.problem, self.factory, self.modulo_factory = problem, engine, modulo
         self.options, self.report = options, report
-        self.configurations = list(configurations(problem, options.most_groups))
+        self.groups = available_groups(problem)
+        wishes = problem.wishes
+        self.limits = Limits(groups=wishes.limit("groups"), transfers=wishes.limit("transfers"))
+        self.most_stages = wishes.limit("stages") or options.most_stages
         self.engine_name = ""
+        self._began = self._accepted = time.monotonic()
 
     def run(self) -> Found:
-        refuse_hopeless(self.problem)
+        refuse_hopeless(self.problem, self.groups)
         lower = bounds(self.problem)
-        missed: LowerBound | None = None
-        for interval in range(_least(lower), self._last_interval() + 1):
+        missed = False
+        for interval in range(lower.interval, self._last_interval() + 1):
             self.report(f"modulo schedule at I = {interval}")
             shortest = self._modulo(interval)
             if shortest.length is None and shortest.proved:
@@ -106,17 +119,21 @@ class _PaperSearch:
             stages = -(-(shortest.length or interval) // interval)
             assignment = self._same_stages(interval, stages, shortest.length)
             if assignment is not None:
-                bound = missed or _modulo_bound(lower, interval, stages, shortest.solver)
+                bound = _bound(lower, interval, stages, "" if missed else shortest.solver)
                 return self._found(interval, stages, assignment, bound)
-            missed = LowerBound(value=_least(lower), reason="not proved", most_stages=stages)
+            missed = True
+            if self._is_over():
+                raise RefusedError(
+                    f"{self.problem.loop.name}: Algorithm 1 has found no schedule in "
+                    f"{self.options.timeout:g} s; it had come to an interval of {interval}"
+                )
         raise RefusedError(
             f"{self.problem.loop.name}: Algorithm 1 finds no schedule up to an interval of "
             f"{self._last_interval()}, at which an iteration ends before the next one begins"
         )
 
     def _same_stages(self, interval: int, stages: int, shortest: int | None) -> Assignment | None:
-        most = self.options.most_stages
-        if shortest is None or (most is not None and stages > most):
+        if shortest is None or (self.most_stages is not None and stages > self.most_stages):
             return None
         self.report(f"joint schedule at I = {interval}, {stages} stages")
         return self._first_length(interval, shortest, stages * interval)
@@ -126,7 +143,7 @@ class _PaperSearch:
     def _modulo(self, interval: int) -> _Shortest:
         if interval <= COARSE_SLOTS:
             status, schedule = shortest_modulo_schedule(
-                self.problem, interval, timeout=self.options.timeout
+                self.problem, interval, timeout=self._remaining()
             )
             length = None if schedule is None else schedule.length
             return _Shortest(length, status != "unknown", "CBC")
@@ -150,7 +167,7 @@ class _PaperSearch:
                 families=MODULO_FAMILIES,
                 seed=self.options.seed,
             )
-            answer, name = engine.solve(timeout=self.options.timeout), engine.name
+            answer, name = engine.solve(timeout=self._remaining()), engine.name
             length = None
             if answer.assignment is not None:
                 length = self._shortened(engine, low, answer.assignment.length(self.problem))
@@ -164,7 +181,7 @@ class _PaperSearch:
         """Bisect for the least length; the bound itself is tried first."""
         probe = low
         while low < high:
-            answer = engine.solve(length=probe, timeout=self.options.timeout)
+            answer = engine.solve(Limits(length=probe), timeout=self._remaining())
             if answer.assignment is not None:
                 high = min(probe, answer.assignment.length(self.problem))
             else:
@@ -184,6 +201,8 @@ class _PaperSearch:
         best = self._joint(interval, high)
         if best is None:
             return None
+        self._accepted = time.monotonic()
+        self.report(f"{LEAST}{interval}")
         high, probe = max(low, best.length(self.problem)), low
         while low < high:
             answer = self._joint(interval, probe)
@@ -195,15 +214,12 @@ class _PaperSearch:
         return best
 
     def _joint(self, interval: int, length: int) -> Assignment | None:
-        """Ask for a schedule of at most this length, with few warp groups first."""
-        for groups in self.configurations:
-            engine = self.factory(self.problem, interval, length, groups, seed=self.options.seed)
-            answer = engine.solve(timeout=self.options.timeout)
-            self.engine_name = engine.name
-            engine.dispose()
-            if answer.assignment is not None:
-                return answer.assignment
-        return None
+        """Ask for a schedule of at most this length."""
+        engine = self.factory(self.problem, interval, length, self.groups, seed=self.options.seed)
+        answer = engine.solve(self.limits, timeout=self._remaining())
+        self.engine_name = engine.name
+        engine.dispose()
+        return answer.assignment
 
     def _last_interval(self) -> int:
         """Return an interval at which a whole iteration fits before the next one starts."""
@@ -215,41 +231,37 @@ class _PaperSearch:
     def _found(
         self, interval: int, stages: int, assignment: Assignment, bound: LowerBound
     ) -> Found:
-        values = {
-            "interval": interval,
-            "stages": stages,
-            "groups": len(assignment.groups),
-            "transfers": assignment.transfers(self.problem),
-            "length": assignment.length(self.problem),
-        }
-        levels = tuple(
-            LevelProof.model_validate(
-                {
-                    "level": level,
-                    "value": value,
-                    "proved": level == "interval" and bound.reason != "not proved",
-                }
-            )
-            for level, value in values.items()
+        levels = (
+            LevelProof(level="stages", value=stages, proved=False),
+            LevelProof(level="groups", value=assignment.used(), proved=False),
+            LevelProof(level="transfers", value=assignment.transfers(self.problem), proved=False),
+            LevelProof(level="length", value=assignment.length(self.problem), proved=False),
         )
-        return Found(interval, assignment, Proof(bound=bound, levels=levels), self.engine_name)
+        ended = time.monotonic()
+        seconds = {
+            "interval": self._accepted - self._began,
+            "levels": ended - self._accepted,
+            "total": ended - self._began,
+        }
+        proof = proof_within(self.problem, interval, bound, levels)
+        return Found(interval, assignment, proof, self.engine_name, seconds)
+
+    def _remaining(self) -> float | None:
+        if self.options.timeout is None:
+            return None
+        return max(0.01, self._began + self.options.timeout - time.monotonic())
+
+    def _is_over(self) -> bool:
+        limit = self.options.timeout
+        return limit is not None and time.monotonic() >= self._began + limit
 
 
-def _least(lower: Bounds) -> int:
-    """Return the least interval that can have a modulo schedule."""
-    return max(lower.resource, lower.recurrence, 1)
-
-
-def _modulo_bound(lower: Bounds, interval: int, stages: int, solver: str) -> LowerBound:
-    """Say why there is no modulo schedule below the first interval that has one."""
-    if interval > _least(lower):
+def _bound(lower: Bounds, interval: int, stages: int, solver: str) -> LowerBound:
+    """Say why nothing smaller exists; `solver`, if any, refuted all smaller modulo schedules."""
+    if interval == lower.interval:
+        return bound_reached(lower, stages)
+    if solver:
         return LowerBound(
             value=interval, reason="no modulo schedule", solver=solver, most_stages=stages
         )
-    if lower.resource >= lower.recurrence:
-        return LowerBound(
-            value=interval, reason="ResMII", unit=lower.resource_unit, most_stages=stages
-        )
-    return LowerBound(
-        value=interval, reason="RecMII", cycle=lower.recurrence_cycle, most_stages=stages
-    )
+    return LowerBound(value=lower.interval, reason="not proved", most_stages=stages)

@@ -53,7 +53,8 @@ def refine(
     except RefusedError as error:
         raise RefusedError(
             f"{problem.loop.name}: the order found in normalized time has no schedule in clock "
-            f"cycles ({error}); a larger --budget rounds costs less"
+            f"cycles ({error}); a larger --budget rounds costs less",
+            error.about,
         ) from None
     bound = LowerBound(
         value=bounds(problem).interval,

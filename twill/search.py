@@ -16,10 +16,19 @@ from dataclasses import dataclass, field, replace
 from twill.artifacts.schedule import Level, LevelProof, LowerBound, Proof
 from twill.bounds import Bounds, bounds, longest_paths
 from twill.console import Report, silent
-from twill.errors import InputError, RefusedError, short
+from twill.errors import InputError, Refusal, RefusedError, short
 from twill.hopeless import refuse_hopeless
-from twill.joint.answer import Answer, Assignment, Engine, EngineFactory, Limits
+from twill.joint.answer import (
+    Answer,
+    Assignment,
+    Engine,
+    EngineFactory,
+    Limits,
+    RangeProver,
+    Refutation,
+)
 from twill.joint.groups import available_groups
+from twill.joint.race import race
 from twill.joint.relaxation import FAMILIES as RELAXED
 from twill.joint.relaxation import lacks_registers
 from twill.modulo import modulo_schedule
@@ -29,7 +38,17 @@ LEAST_STAGES_BOUND = 6
 QUICK_STAGES = 2
 COARSE_SLOTS = 400
 MOST_PROBES = 60
+NARROW = 32
+"""Intervals that are asked about as a whole instead of being halved."""
+FEW_OPERATIONS = 16
+"""Up to so many operations the finder refutes by itself, and names the constraints it takes."""
+ALONE = 1.0
+"""Seconds for which the finder is asked alone."""
 MOST_SEED = (1 << 31) - 1
+LEAST = "least I = "
+"""What a search reports, with the interval, once it turns to the levels below."""
+FOUND = "found a schedule at I = {interval}"
+"""What is reported once an interval has a schedule."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +63,14 @@ class Options:
         Seed of the engines.
     timeout : float, optional
         Seconds for the whole search; what is not proved by then is said not to be.
+    jobs : int
+        Processes that run at a time where two engines work on one question.
     """
 
     most_stages: int | None = None
     seed: int = 0
     timeout: float | None = None
+    jobs: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what no engine can use."""
@@ -61,6 +83,8 @@ class Options:
             raise InputError(
                 f"a whole number up to {MOST_SEED} (got {short(self.seed)})", path="seed"
             )
+        if not isinstance(self.jobs, int) or self.jobs < 1:
+            raise InputError(f"a whole number of at least 1 (got {short(self.jobs)})", path="jobs")
         if self.timeout is not None and not self.timeout > 0:
             raise InputError(f"seconds above 0 (got {short(self.timeout)})", path="timeout")
 
@@ -106,7 +130,8 @@ def search(
     engine: EngineFactory,
     options: Options | None = None,
     report: Report = silent,
-    prover: EngineFactory | None = None,
+    rival: EngineFactory | None = None,
+    prover: RangeProver | None = None,
 ) -> Found:
     """Find a schedule that is optimal level by level.
 
@@ -120,15 +145,45 @@ def search(
         Limits of the search.
     report : Report, optional
         Told what is being tried.
-    prover : EngineFactory, optional
-        Who is asked to refute the interval below the best one; the finder without it.
+    rival : EngineFactory, optional
+        Who is asked beside the finder where the finder has no answer within a second.
+    prover : RangeProver, optional
+        Who refutes intervals of large problems; the finder without it.
 
     Raises
     ------
     RefusedError
         If no schedule exists within the limits, with the reason.
     """
-    return _Search(problem, engine, prover or engine, options or Options(), report).run()
+    return _Search(problem, engine, rival, prover, options or Options(), report).run()
+
+
+def least_interval(
+    problem: Problem,
+    engine: EngineFactory,
+    options: Options | None = None,
+    report: Report = silent,
+    rival: EngineFactory | None = None,
+    prover: RangeProver | None = None,
+) -> tuple[int, bool]:
+    """Find the least interval only, and whether it was proved to be that.
+
+    Parameters
+    ----------
+    problem, engine, options, report, rival, prover
+        As for `search`.
+
+    Returns
+    -------
+    tuple of (int, bool)
+        An interval that has a schedule; whether every smaller one was refuted.
+
+    Raises
+    ------
+    RefusedError
+        If no schedule exists within the limits, or none was found in time.
+    """
+    return _Search(problem, engine, rival, prover, options or Options(), report).least()
 
 
 class _Search:
@@ -136,11 +191,13 @@ class _Search:
         self,
         problem: Problem,
         engine: EngineFactory,
-        prover: EngineFactory,
+        rival: EngineFactory | None,
+        prover: RangeProver | None,
         options: Options,
         report: Report,
     ) -> None:
-        self.problem, self.factory, self.prover = problem, engine, prover
+        self.problem, self.factory, self.rival = problem, engine, rival
+        self.prover = prover if len(problem.operations) > FEW_OPERATIONS else None
         self.options, self.report = options, report
         self.groups = available_groups(problem)
         self.lower: Bounds = bounds(problem)
@@ -149,27 +206,28 @@ class _Search:
         )
         self._hints: dict[tuple[str, int], None] = {}
         self._engine: tuple[tuple[int, int], Engine] | None = None
+        self._solver = ""
         self._began = time.monotonic()
+
+    def least(self) -> tuple[int, bool]:
+        refuse_hopeless(self.problem, self.groups)
+        try:
+            best, bound = self._at_the_bounds() or self._least_interval(self._first_interval())
+        finally:
+            self._close()
+        return best.interval, bound.reason != "not proved"
 
     def run(self) -> Found:
         refuse_hopeless(self.problem, self.groups)
         try:
-            best, bound = self._least_interval(self._first_interval())
+            best, bound = self._at_the_bounds() or self._least_interval(self._first_interval())
             interval_done = time.monotonic()
-            assignment, levels = self._levels(best)
+            proved = bound.reason != "not proved"
+            self.report(f"{LEAST}{best.interval}")
+            assignment, levels = self._levels(best, proved=proved)
         finally:
             self._close()
-        proved = bound.reason != "not proved"
-        first = LevelProof(level="interval", value=best.interval, proved=proved)
-        wishes = self.problem.wishes
-        names = [o.name for o in self.problem.operations]
-        proof = Proof(
-            bound=bound,
-            levels=(first, *levels),
-            limits=dict(wishes.limits),
-            pins={names[v]: group for v, group in wishes.pins},
-            orders=tuple((names[u], names[v]) for u, v in wishes.orders),
-        )
+        proof = proof_within(self.problem, best.interval, bound, levels)
         ended = time.monotonic()
         seconds = {
             "interval": interval_done - self._began,
@@ -180,6 +238,16 @@ class _Search:
 
     # -- the interval -----------------------------------------------------------------------
 
+    def _at_the_bounds(self) -> tuple[_Best, LowerBound] | None:
+        """Look at the least interval that the bounds allow before CBC does, which takes longer."""
+        interval = self.lower.interval
+        if self.problem.scale.mode != "normalized" or lacks_registers(
+            self.problem, interval, self.groups
+        ):
+            return None
+        best = self._quickly(interval)
+        return None if best is None else (best, self._bound_before(interval))
+
     def _first_interval(self) -> int:
         """Return the least interval that no relaxation refutes."""
         interval = self.lower.interval
@@ -188,7 +256,7 @@ class _Search:
                 interval += 1
         while lacks_registers(self.problem, interval, self.groups):
             if interval > self._hopeless_interval():
-                raise RefusedError(self._hopeless(interval, RELAXED))
+                raise self._hopeless(interval, RELAXED)
             interval += max(1, interval // 256) if self.problem.starts_at_issue else 1
         if interval > self.lower.interval and self.problem.starts_at_issue:
             while not lacks_registers(self.problem, interval - 1, self.groups) and (
@@ -206,48 +274,122 @@ class _Search:
         return status
 
     def _least_interval(self, first: int) -> tuple[_Best, LowerBound]:
-        best = self._quickly(first) or self._thoroughly(first)
+        tried = self.problem.scale.mode == "normalized" and first == self.lower.interval
+        best = (None if tried else self._quickly(first)) or self._thoroughly(first)
         if best is not None:
+            self._tell(best)
             return best, self._bound_before(first)
+        if self.prover is not None:
+            return self._prove_ranges(first)
         best = self._upper_bound(first)
+        self._tell(best)
         if not self.problem.starts_at_issue:
             return self._linear(first, best)
         while True:
             best = self._bisect(first, best)
             refutation, better = self._refute(best.interval - 1)
             if better is None:
-                return best, self._refuted_below(best.interval, refutation)
+                return best, self._bound_below(best.interval, refutation, first)
             best = better
+
+    def _prove_ranges(self, first: int) -> tuple[_Best, LowerBound]:
+        """Ask about ranges of intervals: ever wider ones up to a schedule, then halves."""
+        low, best, step = first, None, max(1, first // 8)
+        while best is None or low < best.interval:
+            high = low + step - 1 if best is None else self._middle(low, best.interval - 1)
+            answer = self._ask_range(low, high)
+            if answer.status == "unknown" or (answer.status == "unsat" and self._is_hopeless(high)):
+                break
+            if answer.assignment is None or answer.interval is None:
+                low, step = high + 1, 2 * step
+                continue
+            most, found = self._most_stages(answer.interval), answer.assignment
+            best = _Best(answer.interval, found, most, found.used())
+        if best is None:
+            best = self._upper_bound(low)
+        proved = low == best.interval
+        if proved and low == first:
+            return best, self._bound_before(first)
+        refutation = _Refutation(refuted=proved, solver=self.prover.name if self.prover else "")
+        return best, self._bound_below(best.interval, refutation, low)
+
+    def _middle(self, low: int, high: int) -> int:
+        """Return the end of the part of a range that is asked about next."""
+        return high if high - low < NARROW else (low + high) // 2
+
+    def _is_hopeless(self, interval: int) -> bool:
+        return interval > self._hopeless_interval()
+
+    def _ask_range(self, low: int, high: int) -> Refutation:
+        """Ask the prover about a range, and the finder about its end; the first answer counts."""
+        assert self.prover is not None
+        prover, most, timeout = self.prover, self._most_stages(low), self._remaining()
+        self.report(f"any I from {low} to {high}, up to {most} stages, any warp groups")
+
+        def by_range() -> Refutation:
+            return prover(
+                self.problem,
+                low,
+                high,
+                most,
+                self.groups,
+                limits=self.limits,
+                seed=self.options.seed,
+                timeout=timeout,
+            )
+
+        hints = tuple(self._hints)
+
+        def at_its_end() -> Refutation:
+            stages = self._least_stages(high) + 1
+            engine = self.factory(
+                self.problem,
+                high,
+                stages * high,
+                self.groups,
+                seed=self.options.seed,
+                hints=hints,
+            )
+            found = engine.solve(self.limits, timeout=timeout).assignment
+            return Refutation("unknown" if found is None else "sat", low, high, found)
+
+        found = race([by_range, at_its_end], self.options.jobs, timeout)
+        return found or Refutation("unknown", low)
 
     def _bisect(self, low: int, best: _Best) -> _Best:
         """Narrow the least interval down, asking only about few stages and few groups."""
         low += 1
-        while low < best.interval:
+        while low < best.interval and not self._late():
             middle = (low + best.interval) // 2
             better = self._quickly(middle, stages=best.stages, groups=best.groups)
             if better is None:
                 low = middle + 1
             else:
                 best = better
+                self._tell(best)
         return best
+
+    def _tell(self, best: _Best) -> None:
+        self.report(FOUND.format(interval=best.interval))
 
     def _linear(self, first: int, best: _Best) -> tuple[_Best, LowerBound]:
         """Ask about every interval: with delayed reservations a larger one may be infeasible."""
-        refutation = _Refutation(refuted=True)
+        refutation: _Refutation | None = None
         for interval in range(first, best.interval):
-            refutation, better = self._refute(interval)
+            asked, better = self._refute(interval)
             if better is not None:
                 best = better
                 break
-            if not refutation.refuted:
-                break
-        if best.interval == first:
+            refutation = asked
+            if not asked.refuted:
+                return best, self._bound_below(best.interval, asked, interval)
+        if refutation is None:
             return best, self._bound_before(first)
-        return best, self._refuted_below(best.interval, refutation)
+        return best, self._bound_below(best.interval, refutation, first)
 
     def _upper_bound(self, first: int) -> _Best:
         """Return a schedule at some interval above `first`, in growing steps."""
-        step, interval = max(1, first // 16), first
+        step, interval = max(1, first // 8), first
         for _ in range(MOST_PROBES):
             interval += step
             best = self._quickly(interval)
@@ -257,26 +399,56 @@ class _Search:
                     break
             if best is not None:
                 return best
+            if self._late():
+                raise self._undecided(first)
             step *= 2
-        refutation, _ = self._refute(interval)
-        raise RefusedError(self._hopeless(interval, refutation.families))
-
-    def _hopeless(self, interval: int, families: Iterable[str]) -> str:
-        return (
-            f"{self.problem.loop.name}: no schedule of at most {self._most_stages(interval)} "
-            f"stages even at an interval of {interval}, whatever the order; in the way are "
-            f"{', '.join(families) or 'limits of time'}"
-            f"{self._widest_values() if 'registers' in families else ''}"
+        refutation, best = self._refute(interval)
+        if best is not None:
+            return best
+        raise (
+            self._hopeless(interval, refutation.families)
+            if refutation.refuted
+            else self._undecided(first)
         )
 
-    def _widest_values(self) -> str:
-        """Name the values that take most registers, what there is, and what would help."""
+    def _hopeless(self, interval: int, families: tuple[str, ...]) -> RefusedError:
+        """Refuse because no interval helps."""
+        stages = self._most_stages(interval)
+        lack = self._widest_values() if "registers" in families else None
+        return RefusedError(
+            f"{self.problem.loop.name}: no schedule of at most {stages} "
+            f"stages even at an interval of {interval}, whatever the order; in the way are "
+            f"{', '.join(families) or 'constraints that the engine does not name'}"
+            f"{self._too_wide(lack) if lack else ''}",
+            replace(lack or Refusal(), families=families, interval=interval, stages=stages),
+        )
+
+    def _undecided(self, least: int) -> RefusedError:
+        """Refuse because nothing was found in time, which is no proof that there is nothing."""
+        seconds = self.options.timeout
+        time_over = f" within {seconds:g} s" if seconds is not None and self._late() else ""
+        unit = "units" if self.problem.scale.mode == "normalized" else "cycles"
+        return RefusedError(
+            f"{self.problem.loop.name}: no schedule was found{time_over}, which does not mean that "
+            f"there is none; its interval would be {least} {unit} or more",
+            Refusal(least_interval=least, seconds=seconds if time_over else None),
+        )
+
+    def _widest_values(self) -> Refusal:
+        """Return what the values that take most registers need, and what there is."""
         widest = sorted(self.problem.operations, key=lambda o: -o.registers)[:2]
-        values = " and ".join(f"{o.name} ({o.registers})" for o in widest if o.registers)
-        most = max(group.live_limit for group in self.groups)
+        return Refusal(
+            value=" and ".join(f"{o.name} ({o.registers})" for o in widest if o.registers),
+            needed=sum(o.registers for o in widest),
+            limit=max(group.live_limit for group in self.groups),
+            unit="registers per thread",
+        )
+
+    @staticmethod
+    def _too_wide(lack: Refusal) -> str:
         return (
-            f"; the widest values are {values} registers per thread, a group has at most {most} "
-            "for values: smaller tiles need fewer (twill loop subtile)"
+            f"; the widest values are {lack.value} {lack.unit}, a group has at most "
+            f"{lack.limit:g} for values: smaller tiles need fewer (twill loop subtile)"
         )
 
     def _hopeless_interval(self) -> int:
@@ -317,7 +489,9 @@ class _Search:
         self.report(f"refuting I = {interval}, up to {most} stages, any warp groups")
         if lacks_registers(self.problem, interval, self.groups):
             return _Refutation(refuted=True, families=RELAXED, solver="relaxation"), None
-        engine = self.prover(
+        if self._late():
+            return _Refutation(refuted=False), None
+        engine = self.factory(
             self.problem,
             interval,
             most * interval,
@@ -338,6 +512,8 @@ class _Search:
 
     def _ask(self, interval: int, stages: int, limits: Limits) -> Answer:
         """Ask the finder, with the engine of the last question if it is the same one."""
+        if self._late():
+            return Answer("unknown")
         key = (interval, stages)
         if self._engine is None or self._engine[0] != key:
             self._close()
@@ -351,9 +527,43 @@ class _Search:
             )
             self._engine = (key, engine)
             self._solver = engine.name
-        answer = self._engine[1].solve(limits, timeout=self._remaining())
+        alone = self._remaining() if self.rival is None else self._at_most(ALONE)
+        answer = self._engine[1].solve(limits, timeout=alone)
         self._hints.update(dict.fromkeys(answer.hints))
+        if answer.status == "unknown":
+            self._close()
+            if self.rival is not None:
+                return self._ask_both(interval, stages, limits, self.rival)
         return answer
+
+    def _ask_both(self, interval: int, stages: int, limits: Limits, rival: EngineFactory) -> Answer:
+        """Let both engines work on a question, each in a process; the first answer counts."""
+        timeout, hints = self._remaining(), tuple(self._hints)
+
+        def way(factory: EngineFactory) -> Callable[[], Answer]:
+            def answer() -> Answer:
+                engine = factory(
+                    self.problem,
+                    interval,
+                    stages * interval,
+                    self.groups,
+                    seed=self.options.seed,
+                    hints=hints,
+                )
+                return engine.solve(limits, timeout=timeout)
+
+            return answer
+
+        ways = [way(factory) for factory in (rival, self.factory)]
+        found = race(ways, self.options.jobs, timeout)
+        if found is None:
+            return Answer("unknown")
+        self._hints.update(dict.fromkeys(found.hints))
+        return found
+
+    def _at_most(self, seconds: float) -> float:
+        remaining = self._remaining()
+        return seconds if remaining is None else min(seconds, remaining)
 
     def _close(self) -> None:
         if self._engine is not None:
@@ -365,14 +575,20 @@ class _Search:
             return None
         return max(0.01, self._began + self.options.timeout - time.monotonic())
 
+    def _late(self) -> bool:
+        """Return whether the time is over."""
+        timeout = self.options.timeout
+        return timeout is not None and time.monotonic() >= self._began + timeout
+
     def _most_groups(self, groups: int | None = None) -> int:
         most = len(self.groups) if self.limits.groups is None else self.limits.groups
         return min(most, len(self.groups), groups or len(self.groups))
 
     def _likely_groups(self, groups: int | None) -> list[int]:
-        """Return numbers of groups to look for schedules with: few, but seldom as few as can be."""
-        most, fewest = self._most_groups(groups), self._fewest_groups()
-        return sorted({min(most, fewest + 1), min(most, fewest + 2), most})
+        """Return numbers of groups to look for schedules with: two more than there are kinds."""
+        most = self._most_groups(groups)
+        kinds = {(o.variable_latency, o.warps) for o in self.problem.operations}
+        return sorted({min(most, len(kinds) + 2), most})
 
     def _fewest_groups(self) -> int:
         """Return how many groups every schedule needs."""
@@ -400,30 +616,18 @@ class _Search:
     def _bound_before(self, first: int) -> LowerBound:
         """Say why nothing below the first interval tried can be feasible."""
         most = self._most_stages(first)
-        lower = self.lower
-        if first > lower.interval:
-            if lacks_registers(self.problem, first - 1, self.groups):
-                refutation = _Refutation(refuted=True, families=RELAXED, solver="relaxation")
-                return self._refuted_below(first, refutation)
-            return LowerBound(
-                value=first, reason="no modulo schedule", solver="CBC", most_stages=most
-            )
-        if lower.issue > max(lower.resource, lower.recurrence):
-            return LowerBound(
-                value=first, reason="issue", cycle=(lower.issue_operation,), most_stages=most
-            )
-        if lower.resource >= lower.recurrence:
-            return LowerBound(
-                value=first, reason="ResMII", unit=lower.resource_unit, most_stages=most
-            )
-        return LowerBound(
-            value=first, reason="RecMII", cycle=lower.recurrence_cycle, most_stages=most
-        )
+        if first == self.lower.interval:
+            return bound_reached(self.lower, most)
+        if lacks_registers(self.problem, first - 1, self.groups):
+            refutation = _Refutation(refuted=True, families=RELAXED, solver="relaxation")
+            return self._bound_below(first, refutation, first)
+        return LowerBound(value=first, reason="no modulo schedule", solver="CBC", most_stages=most)
 
-    def _refuted_below(self, interval: int, refutation: _Refutation) -> LowerBound:
+    def _bound_below(self, interval: int, refutation: _Refutation, known: int) -> LowerBound:
+        """Say why nothing below `interval` is feasible, or that nothing below `known` is."""
         most = self._most_stages(interval - 1)
         if not refutation.refuted:
-            return LowerBound(value=self.lower.interval, reason="not proved", most_stages=most)
+            return LowerBound(value=known, reason="not proved", most_stages=most)
         return LowerBound(
             value=interval,
             reason="no joint schedule",
@@ -434,11 +638,15 @@ class _Search:
 
     # -- the other levels -------------------------------------------------------------------
 
-    def _levels(self, best: _Best) -> tuple[Assignment, list[LevelProof]]:
-        """Improve level by level; the assignment is solved for once more at the end."""
+    def _levels(self, best: _Best, *, proved: bool) -> tuple[Assignment, list[LevelProof]]:
+        """Improve level by level; the assignment is solved for once more at the end.
+
+        A level is proved only if all above it are: it is best among schedules that are no worse
+        in those.
+        """
         problem, interval = self.problem, best.interval
-        assignment, stages, levels = self._fewest_stages(best)
-        limits, proved = self.limits, True
+        assignment, stages, levels = self._fewest_stages(best, proved=proved)
+        limits, proved = self.limits, levels[0].proved
 
         def step(
             level: Level,
@@ -446,13 +654,13 @@ class _Search:
             low: int,
             within: Callable[[int], Limits],
         ) -> None:
-            nonlocal assignment, limits
+            nonlocal assignment, limits, proved
             self.report(f"I = {interval}, {stages} stages, fewest {level}")
             value, assignment, done = _smallest(
                 lambda most: self._ask(interval, stages, within(most)), measure, assignment, low
             )
-            limits = within(value)
-            levels.append(LevelProof(level=level, value=value, proved=done and proved))
+            limits, proved = within(value), proved and done
+            levels.append(LevelProof(level=level, value=value, proved=proved))
 
         step("groups", Assignment.used, self._fewest_groups(), lambda n: replace(limits, groups=n))
         step(
@@ -480,10 +688,12 @@ class _Search:
             levels.append(LevelProof(level="slack", value=slack, proved=done and proved))
         return self._settled(interval, limits, assignment), levels
 
-    def _fewest_stages(self, best: _Best) -> tuple[Assignment, int, list[LevelProof]]:
+    def _fewest_stages(
+        self, best: _Best, *, proved: bool
+    ) -> tuple[Assignment, int, list[LevelProof]]:
         """Return an assignment of the fewest stages and the level's proof."""
         interval, assignment = best.interval, best.assignment
-        stages, proved = -(-assignment.length(self.problem) // interval), True
+        stages = -(-assignment.length(self.problem) // interval)
         for count in range(self._least_stages(interval), stages):
             self.report(f"I = {interval}, {count} stages")
             answer = self._ask(interval, count, self.limits)
@@ -496,6 +706,8 @@ class _Search:
     def _settled(self, interval: int, limits: Limits, assignment: Assignment) -> Assignment:
         """Solve once more within all levels, so that the way there leaves no trace."""
         self._close()
+        if self._late():
+            return assignment
         engine = self.factory(
             self.problem,
             interval,
@@ -507,6 +719,57 @@ class _Search:
         answer = engine.solve(limits, timeout=self._remaining())
         engine.dispose()
         return answer.assignment or assignment
+
+
+def bound_reached(lower: Bounds, most_stages: int) -> LowerBound:
+    """Return the bound of a schedule at the least interval that needs no solver.
+
+    Parameters
+    ----------
+    lower : Bounds
+        ResMII, RecMII and the longest issue.
+    most_stages : int
+        Most stages of the schedules that were looked for.
+    """
+    value = lower.interval
+    if lower.issue > max(lower.resource, lower.recurrence):
+        return LowerBound(
+            value=value, reason="issue", cycle=(lower.issue_operation,), most_stages=most_stages
+        )
+    if lower.resource >= lower.recurrence:
+        return LowerBound(
+            value=value, reason="ResMII", unit=lower.resource_unit, most_stages=most_stages
+        )
+    return LowerBound(
+        value=value, reason="RecMII", cycle=lower.recurrence_cycle, most_stages=most_stages
+    )
+
+
+def proof_within(
+    problem: Problem, interval: int, bound: LowerBound, levels: Iterable[LevelProof]
+) -> Proof:
+    """Return what was proved, with what the user had decided beforehand.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        The interval that was found.
+    bound : LowerBound
+        Why there is no smaller one, if that was proved.
+    levels : iterable of LevelProof
+        The levels after the interval.
+    """
+    wishes, names = problem.wishes, [o.name for o in problem.operations]
+    proved = bound.reason != "not proved"
+    return Proof(
+        bound=bound,
+        levels=(LevelProof(level="interval", value=interval, proved=proved), *levels),
+        limits=dict(wishes.limits),
+        pins={names[v]: group for v, group in wishes.pins},
+        orders=tuple((names[u], names[v]) for u, v in wishes.orders),
+    )
 
 
 def _smallest(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from twill.artifacts.schedule import Fixed, Storage
 from twill.errors import RefusedError
+from twill.hopeless import lack
 from twill.joint.addresses import Allocation, Conflict, Ring, allocate
 from twill.joint.answer import Assignment
 from twill.joint.lifetimes import memory_occupants, register_occupants
@@ -75,7 +76,9 @@ def _allocated(named: Pipeline, wanted: tuple[int, ...]) -> Allocation:
     assignment = _assignment(named, list(named.groups))
     least = allocate(problem, interval, assignment, until_read=True)
     if isinstance(least, Conflict):
-        raise RefusedError(_refusal(problem, least))
+        room = problem.memories[least.memory]
+        about = lack(least.memory, None, least.needed, room) if least.needed else None
+        raise RefusedError(_refusal(problem, least), about)
     given = {v: ring.count for v, ring in least.values.items()}
     slots = {v: max(wanted[v], given[v]) for v in given if problem.operations[v].streaming}
     while slots:

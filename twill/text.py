@@ -24,6 +24,7 @@ def summary(schedule: Schedule) -> dict[str, Any]:
         "rules": schedule.rules,
         "time": schedule.time.mode,
         "interval_units": interval,
+        "interval_bounds": None if proof is None else [proof.bound.value, interval],
         "interval_cycles": None if interval is None else interval * schedule.time.cycles_per_unit,
         "length": schedule.length,
         "stages": schedule.stages,
@@ -105,7 +106,12 @@ def print_schedule(schedule: Schedule) -> None:
         )
     if schedule.proof is not None:
         proved = schedule.proof.bound.reason != "not proved"
-        say(f"{'optimal' if proved else 'not proved optimal'}: {why(schedule.proof.bound)}")
+        low = schedule.proof.bound.value
+        say(
+            f"optimal: {why(schedule.proof.bound)}"
+            if proved
+            else f"not proved optimal: the least interval is between {low} and {interval}"
+        )
         decided = [f"{name} at most {most}" for name, most in schedule.proof.limits.items()]
         decided += [f"{o} on {group}" for o, group in schedule.proof.pins.items()]
         decided += [f"{a} before {b}" for a, b in schedule.proof.orders]

@@ -699,9 +699,9 @@ class _Case:
         if bound.value > self.interval:
             yield f"the proof says at least {bound.value}, the interval is {self.interval}"
         if bound.reason == "ResMII":
-            busy = self._busy(bound.unit or "")
+            busy = self._needed(bound.unit or "")
             if busy != bound.value:
-                yield f"the proof says unit {bound.unit} is busy {bound.value}, it is busy {busy}"
+                yield f"the proof says unit {bound.unit} needs {bound.value}, it needs {busy}"
         if bound.reason == "issue":
             issues = {o.name: o.issue for o in self.problem.operations if o.asynchronous}
             longest = max((issues.get(name, 0) for name in bound.cycle), default=0)
@@ -714,25 +714,26 @@ class _Case:
             if actual is not None and actual != level.value:
                 yield f"the proof says {level.level} {level.value}, the schedule has {actual}"
 
-    def _busy(self, unit: str) -> int:
-        """Return how long a unit is busy at least with one iteration's work.
+    def _needed(self, unit: str) -> int:
+        """The least time in which a unit can do one iteration's work.
 
-        For every share s of at most half of the unit: what takes so much that s does not fit beside
-        it has the unit for itself, and among the rest what takes s or more needs its own share.
+        For every t up to half of the capacity: what takes more than all but t of the unit can share
+        it with nothing that takes t or more.
         """
         capacity = self.problem.capacities.get(unit, 0)
-        takes = [
+        mine = [
             (r.length, r.count)
             for o in self.problem.operations
             for r in o.reservations
             if r.unit == unit and r.count <= capacity
         ]
-        found = [-(-length // (capacity // count)) for length, count in takes]
-        for share in {0, capacity, *(2 * count for _, count in takes if 2 * count <= capacity)}:
-            alone = [(a, n) for a, n in takes if 2 * (capacity - n) < share]
-            beside = [(a, n) for a, n in takes if (a, n) not in alone and 2 * n >= share]
-            found.append(sum(a for a, _ in alone) + -(-sum(a * n for a, n in beside) // capacity))
-        return max(found, default=0)
+        least = max((-(-length // (capacity // count)) for length, count in mine), default=0)
+        for twice in range(capacity + 1):
+            rest = 2 * capacity - twice
+            alone = sum(length for length, count in mine if 2 * count > rest)
+            shared = sum(length * count for length, count in mine if twice <= 2 * count <= rest)
+            least = max(least, alone + -(-shared // capacity))
+        return least
 
     def _recurrence(self, cycle: tuple[str, ...], claimed: int) -> Iterator[str]:
         delay = distance = 0

@@ -307,7 +307,8 @@ class LowerBound(Part):
     Attributes
     ----------
     value : int
-        The least interval, in units of the schedule's time.
+        The least interval, in units of the schedule's time; where it is ``not proved``, one that
+        it is not below.
     reason : str
         ``ResMII``, ``RecMII``, ``issue`` (of one operation), ``no modulo schedule``, ``no joint
         schedule`` or ``not proved``.

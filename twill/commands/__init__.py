@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
 
 from twill.console import say
-from twill.errors import InputError, short
+from twill.errors import InputError, RefusedError, short
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -23,6 +24,24 @@ def print_json(data: Any) -> None:
         Plain data.
     """
     say(json.dumps(data, indent=1, ensure_ascii=False))
+
+
+@contextlib.contextmanager
+def refusals(*, as_json: bool) -> Iterator[None]:
+    """Print a refusal as data and end in its exit status, if JSON was asked for.
+
+    Parameters
+    ----------
+    as_json : bool
+        Whether it was; otherwise refusals pass.
+    """
+    try:
+        yield
+    except RefusedError as error:
+        if not as_json:
+            raise
+        print_json({"refused": error.data})
+        raise typer.Exit(error.exit_status) from None
 
 
 def pairs(texts: Iterable[str] | None, between: str, option: str) -> list[tuple[str, str]]:

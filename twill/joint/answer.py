@@ -199,3 +199,68 @@ class EngineFactory(Protocol):
         hints : iterable of (str, int)
             What an engine for a similar question reported as `Answer.hints`; may save time.
         """
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """Outcome of a question about a range of intervals.
+
+    Attributes
+    ----------
+    status : str
+        ``unsat`` (no interval of the range has a schedule), ``sat`` or ``unknown``.
+    bound : int
+        Every smaller interval of the range is refuted.
+    interval : int or None
+        The interval found.
+    assignment : Assignment or None
+        Its schedule.
+    statistics : dict
+        Counts for people.
+    """
+
+    status: Status
+    bound: int
+    interval: int | None = None
+    assignment: Assignment | None = None
+    statistics: dict[str, int] = field(default_factory=dict)
+
+
+class RangeProver(Protocol):
+    """Refutes a range of intervals at once, or finds one that has a schedule."""
+
+    @property
+    def name(self) -> str:
+        """Solver and version, for the proof."""
+
+    def __call__(
+        self,
+        problem: Problem,
+        low: int,
+        high: int,
+        most_stages: int,
+        groups: Sequence[WarpGroup],
+        *,
+        limits: Limits = NO_LIMITS,
+        seed: int = 0,
+        timeout: float | None = None,
+    ) -> Refutation:
+        """Ask whether any interval from `low` to `high` has a schedule.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+        low, high : int
+            The range, both ends included.
+        most_stages : int
+            The length of an iteration is at most so many intervals.
+        groups : sequence of WarpGroup
+            Groups that may be used.
+        limits : Limits, optional
+            What the schedule may have.
+        seed : int
+            The solver's random seed.
+        timeout : float, optional
+            Seconds.
+        """

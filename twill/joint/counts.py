@@ -13,6 +13,7 @@ from twill.joint.answer import Assignment
 from twill.joint.diagram import Diagram
 from twill.joint.groups import allocated, least_allocation, shares
 from twill.joint.lifetimes import Moment, Occupant, memory_occupants
+from twill.joint.relaxation import average_registers
 from twill.joint.sums import Sum, demand, excess, peaks, sums_of
 from twill.joint.system import System
 from twill.joint.terms import Literal
@@ -132,8 +133,8 @@ class Counts:
             most = max(group.live_limit for group in self._system.placing.groups)
         items: list[tuple[int, Literal]] = []
         for position, occupant in enumerate(entry.occupants):
-            for literal in self._instances(name, position, occupant, event, starting, most):
-                items.append((occupant.weight, literal))
+            alive = self._instances(name, position, occupant, event, starting, most)
+            items.extend((occupant.weight, literal) for literal in alive)
         if entry.capacity is None:
             for pinned in self._system.problem.pinned:
                 users = [self._system.placing.same(u, starting.start) for u in pinned.used_by]
@@ -225,16 +226,28 @@ class Counts:
     def _any_of(self, cases: Sequence[Sequence[Literal]]) -> Literal:
         """Return a literal that is true if all literals of one case are."""
         clauses = self._clauses
-        cases = [case for case in cases if not any(x is False for x in case)]
-        if not cases:
+        kept = self._merged([case for case in cases if not any(x is False for x in case)])
+        if not kept:
             return False
-        if any(all(x is True for x in case) for case in cases):
+        if frozenset[int]() in kept:
             return True
+        if len(kept) == 1 and len(kept[0]) == 1:
+            return next(iter(kept[0]))
         alive = clauses.fresh()
         with clauses.under(None):
-            for case in cases:
-                clauses.clause(alive, *(clauses.negated(x) for x in case))
+            for case in kept:
+                clauses.clause(alive, *(clauses.negated(x) for x in sorted(case)))
         return alive
+
+    def _merged(self, cases: Sequence[Sequence[Literal]]) -> list[frozenset[int]]:
+        """Leave out the literal in which two cases differ: what holds in both phases holds."""
+        found = dict.fromkeys(frozenset(int(x) for x in case if x is not True) for case in cases)
+        for case in list(found):
+            for x in case:
+                rest = case - {x}
+                if rest | {int(self._clauses.negated(x))} in found:
+                    found[rest] = None
+        return [case for case in found if not any(other < case for other in found)]
 
     # -- the register file ------------------------------------------------------------------------
 
@@ -261,23 +274,41 @@ class Counts:
             clauses.clause(Diagram(clauses, items).at_most(file.blocks_hold))
         for event in list(self._diagrams):
             self._link(event)
+        self._link_averages()
+
+    def _link_averages(self) -> None:
+        """State that what values take of a group on average fits what is allocated to it."""
+        system = self._system
+        averages = average_registers(system.problem, system.interval)
+        for g in range(len(system.placing.groups)):
+            items = [
+                (average, system.placing.on[v][g])
+                for v, average in enumerate(averages)
+                if average and g in system.placing.on[v]
+            ]
+            here: Literal = True
+            self._link_levels(g, here, Diagram(self._clauses, items))
 
     def _link(self, event: int) -> None:
         """State that what is alive at a start fits what is allocated to its group."""
+        starting = self._sums["registers"].occupants[event].start
+        for g, here in self._system.placing.on[starting].items():
+            self._link_levels(g, here, self._diagrams[event])
+
+    def _link_levels(self, g: int, here: Literal, diagram: Diagram) -> None:
+        """State that the items of a diagram fit each level of a group's allocation."""
         file = self._system.problem.registers
         assert file is not None
         assert self._levels is not None
-        clauses, diagram = self._clauses, self._diagrams[event]
-        starting = self._sums["registers"].occupants[event].start
+        clauses = self._clauses
+        known: Literal | None = None
         with clauses.under(self._system.guards.get("registers")):
-            for g, here in self._system.placing.on[starting].items():
-                known: Literal | None = None
-                for level, more in reversed(self._levels[g]):
-                    below = min(level - file.step, file.limit) - file.reserve
-                    fits = diagram.at_most(below)
-                    if known is None or fits != known:
-                        clauses.clause(clauses.negated(here), more, fits)
-                    known = fits
+            for level, more in reversed(self._levels[g]):
+                below = min(level - file.step, file.limit) - file.reserve
+                fits = diagram.at_most(below)
+                if known is None or fits != known:
+                    clauses.clause(clauses.negated(here), more, fits)
+                known = fits
 
     def _state_peaks(self, assignment: Assignment, needed: Sequence[int | None]) -> bool:
         """State the starts at which groups need more than the least allocation, if any are new."""

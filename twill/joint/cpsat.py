@@ -3,8 +3,6 @@
 It answers the same questions as the first engine from formulas of its own, so that each checks the
 other, and works without Yices. With I a variable one question refutes a whole range of intervals,
 whether or not feasibility is monotone in I.
-
-What has no addresses together is learned from solutions, as counts that never meet.
 """
 
 from __future__ import annotations
@@ -12,12 +10,19 @@ from __future__ import annotations
 import importlib.metadata
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from twill.console import interruptible
 from twill.errors import MissingLibraryError
-from twill.joint.answer import FAMILIES, NO_LIMITS, Answer, Assignment, Limits, Status
+from twill.joint.answer import (
+    FAMILIES,
+    NO_LIMITS,
+    Answer,
+    Assignment,
+    Limits,
+    Refutation,
+    Status,
+)
 from twill.joint.cpsat_system import CpSatSystem
 from twill.joint.groups import WarpGroup, allocated
 from twill.joint.sums import peaks
@@ -66,43 +71,58 @@ class CpSatEngine:
             self.groups,
             self.families,
         )
-        for amount, state in (
-            (limits.groups, system.limit_groups),
-            (limits.transfers, system.limit_transfers),
-            (limits.slack, system.limit_slack),
-        ):
-            if amount is not None:
-                state(amount)
+        _limit(system, limits)
         run = _Run(self._cp, system, self.seed)
         status = run.solve(timeout)
         assignment = run.assignment() if status == "sat" else None
         return Answer(status, assignment, statistics=run.statistics)
 
 
-@dataclass(frozen=True)
-class Refutation:
-    """What is known of a range of intervals.
+def _limit(system: CpSatSystem, limits: Limits) -> None:
+    for amount, state in (
+        (limits.groups, system.limit_groups),
+        (limits.transfers, system.limit_transfers),
+        (limits.slack, system.limit_slack),
+    ):
+        if amount is not None:
+            state(amount)
 
-    Attributes
-    ----------
-    status : str
-        ``unsat``: no interval of the range has a schedule; ``sat``: one has; ``unknown``: the time
-        was over.
-    bound : int
-        Every smaller interval of the range is refuted.
-    interval : int or None
-        The least interval for which a schedule was found.
-    assignment : Assignment or None
-        That schedule.
-    statistics : dict
-        Counts for people.
-    """
 
-    status: Status
-    bound: int
-    interval: int | None = None
-    assignment: Assignment | None = None
-    statistics: dict[str, int] = field(default_factory=dict)
+class CpSatProver:
+    """Refutes ranges of intervals (see `twill.joint.answer.RangeProver`)."""
+
+    def __init__(self) -> None:
+        _import_ortools()
+
+    @property
+    def name(self) -> str:
+        """Solver and version."""
+        return solver_name()
+
+    def __call__(
+        self,
+        problem: Problem,
+        low: int,
+        high: int,
+        most_stages: int,
+        groups: Sequence[WarpGroup],
+        *,
+        limits: Limits = NO_LIMITS,
+        seed: int = 0,
+        timeout: float | None = None,
+    ) -> Refutation:
+        """Ask whether any interval of the range has a schedule; it need not be the least."""
+        return prove(
+            problem,
+            low,
+            high,
+            most_stages,
+            groups,
+            limits=limits,
+            seed=seed,
+            timeout=timeout,
+            least=False,
+        )
 
 
 def prove(
@@ -113,8 +133,10 @@ def prove(
     groups: Sequence[WarpGroup],
     *,
     families: Sequence[str] = FAMILIES,
+    limits: Limits = NO_LIMITS,
     seed: int = 0,
     timeout: float | None = None,
+    least: bool = True,
 ) -> Refutation:
     """Find the least interval of a range that has a schedule, or refute the whole range.
 
@@ -135,20 +157,25 @@ def prove(
         Constraint families that are switched on.
     seed : int
         The solver's random seed.
+    limits : Limits, optional
+        What the schedule may have, its length aside.
     timeout : float, optional
         Seconds.
+    least : bool
+        Whether the least interval of the range is wanted, or any.
     """
     cp = _import_ortools()
     if low > high:
         return Refutation("unsat", low)
     system = CpSatSystem(cp, problem, low, high, (0, most_stages), groups, families)
     run = _Run(cp, system, seed)
-    if low < high:
+    _limit(system, limits)
+    if least and low < high:
         system.times.model.minimize(system.times.interval)
     status = run.solve(timeout)
     if status == "unsat":
         return Refutation(status, high + 1, statistics=run.statistics)
-    bound = max(low, run.bound()) if low < high else low
+    bound = max(low, run.bound()) if least and low < high else low
     if status == "unknown":
         return Refutation(status, bound, statistics=run.statistics)
     found = run.value(system.times.interval)
@@ -177,21 +204,31 @@ class _Run:
         parameters.max_presolve_iterations = 1
         parameters.linearization_level = 0
         self.statistics: dict[str, int] = {}
+        self._least = 0
 
     def solve(self, timeout: float | None) -> Status:
-        """Search until a solution fits the memories, stating where one does not."""
+        """Search until a solution exceeds no memory, stating what it exceeds."""
         ends = None if timeout is None else time.monotonic() + timeout
         while True:
             status = self._solve(None if ends is None else max(0.0, ends - time.monotonic()))
             if status != "sat" or "memory" not in self._system.families:
                 return status
             interval = self.value(self._system.times.interval)
-            found = self._schedule(interval)
-            if not (
-                self._system.sums.memory(found, interval)
-                or self._system.sums.addresses(found, interval)
-            ):
+            if not self._system.sums.memory(self._schedule(interval), interval):
                 return status
+            self._start_from_here()
+
+    def _start_from_here(self) -> None:
+        """Keep what the last search proved of I, and look near its solution first."""
+        times, places = self._system.times, self._system.places
+        if times.model.has_objective():
+            self._least = max(self._least, self.bound())
+            times.model.add(times.interval >= self._least)
+        times.model.clear_hints()
+        for variable in (*times.rows, *times.stages):
+            times.model.add_hint(variable, self.value(variable))
+        for literal in (x for here in places.on for x in here.values() if x is not True):
+            times.model.add_hint(literal, self.value(literal))
 
     def _solve(self, timeout: float | None) -> Status:
         cp, solver, times = self._cp, self._solver, self._system.times
@@ -212,7 +249,7 @@ class _Run:
 
     def bound(self) -> int:
         bound: float = self._solver.best_objective_bound
-        return round(bound)
+        return max(self._least, round(bound))
 
     def value(self, expression: Any) -> int:
         return int(self._solver.value(expression))
@@ -221,7 +258,11 @@ class _Run:
         """Return issue times from the base on, groups, and registers allocated to them."""
         problem, interval = self._system.problem, self.value(self._system.times.interval)
         found = self._schedule(interval)
-        if "registers" not in self._system.families or problem.registers is None:
+        if (
+            "registers" not in self._system.families
+            or problem.registers is None
+            or all(group.allocation for group in found.groups)
+        ):
             return found
         groups = allocated(problem, found.groups, peaks(problem, interval, found))
         if groups is None:

@@ -26,6 +26,7 @@ from twill.joint.sums import excess, sums_of
 from twill.problem import Problem
 
 STATED_PER_ROUND = 4
+FEW_OCCUPANTS = 12
 
 
 class Sums:
@@ -68,10 +69,19 @@ class Sums:
                     self._model.add(limit <= live_limit).only_enforce_if(condition)
                 self._model.add(limit <= room[g]).only_enforce_if(condition)
 
+    def few_in_memory(self) -> None:
+        """State the sums of memories that few operations use, at all starts from the outset."""
+        for entry in sums_of(self._problem, ["memory"]):
+            assert entry.capacity is not None
+            if len(entry.occupants) <= FEW_OCCUPANTS:
+                for starting in entry.occupants:
+                    terms = self._alive_at(entry.occupants, starting, entry.capacity)
+                    self._model.add(sum(terms) <= entry.capacity)
+
     def memory(self, found: Assignment, interval: int) -> bool:
         """State that memories hold what is alive where `found` exceeds them most, if anywhere.
 
-        Most of the many starts never matter.
+        Most of the many starts never matter. Addresses are looked for once sizes fit.
 
         Parameters
         ----------
@@ -83,7 +93,7 @@ class Sums:
         Returns
         -------
         bool
-            Whether anything is exceeded.
+            Whether anything is exceeded, or has no addresses.
         """
         exceeded = False
         for entry in sums_of(self._problem, ["memory"]):
@@ -93,40 +103,22 @@ class Sums:
                 terms = self._alive_at(entry.occupants, starting, entry.capacity)
                 self._model.add(sum(terms) <= entry.capacity)
                 exceeded = True
-        return exceeded
+        return exceeded or self._lacks_addresses(found, interval)
 
-    def addresses(self, found: Assignment, interval: int) -> bool:
-        """State that what has no addresses together in `found` is never alive so again.
-
-        Parameters
-        ----------
-        found : Assignment
-            A solution that exceeds no memory.
-        interval : int
-            Its I.
-
-        Returns
-        -------
-        bool
-            Whether addresses are missing.
-        """
+    def _lacks_addresses(self, found: Assignment, interval: int) -> bool:
+        """State that what has no addresses together is never alive so again, if there is any."""
         conflict = allocate(self._problem, interval, found)
         if not isinstance(conflict, Conflict):
             return False
         occupants = memory_occupants(self._problem, conflict.memory)
-        alive = [
-            self._at_least(occupants[position], occupants[event], count)
-            for position, event, count in conflict.facts
-        ]
-        self._times.clause(*(~literal for literal in alive))
+        alive = []
+        for position, event, count in conflict.facts:
+            fact = self._model.new_bool_var("")
+            for condition, amount in self._lower_bounds(occupants[position], occupants[event]):
+                self._model.add(amount <= count - 1).only_enforce_if([*condition, ~fact])
+            alive.append(fact)
+        self._model.add_bool_or([~fact for fact in alive])
         return True
-
-    def _at_least(self, occupant: Occupant, starting: Occupant, count: int) -> Literal:
-        """Return a literal that is true if `count` instances or more are alive at a start."""
-        enough = self._model.new_bool_var("")
-        for condition, amount in self._lower_bounds(occupant, starting):
-            self._model.add(amount <= count - 1).only_enforce_if([*condition, ~enough])
-        return enough
 
     def capacity(self) -> None:
         """Reservations fit units of several instances."""

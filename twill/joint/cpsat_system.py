@@ -61,6 +61,7 @@ class CpSatSystem:
             ("concurrency", [self._concurrency]),
             ("capacity", [sums.capacity]),
             ("registers", [self._big_registers, sums.registers]),
+            ("memory", [sums.few_in_memory]),
             ("wishes", [self._wishes]),
         ):
             if family in families:
@@ -168,24 +169,10 @@ class CpSatSystem:
         """What the user has pinned and ordered."""
         wishes = self.problem.wishes
         for (u, here), (v, there) in itertools.combinations(wishes.pins, 2):
-            self._together(u, v, here == there)
+            together = self.places.same(u, v)
+            self.times.clause(together if here == there else negated(together))
         for first, second in wishes.orders:
             self.times.require(second, first, 0, 0)
-        for u, v in itertools.combinations(range(len(wishes.shape)), 2):
-            (group_u, stage_u, rank_u), (group_v, stage_v, rank_v) = (
-                wishes.shape[u],
-                wishes.shape[v],
-            )
-            self._together(u, v, group_u == group_v)
-            stages, rows = self.times.stages, self.times.rows
-            self.times.model.add(stages[v] - stages[u] == stage_v - stage_u)
-            if rank_u != rank_v:
-                first, second = (u, v) if rank_u < rank_v else (v, u)
-                self.times.model.add(rows[second] >= rows[first])
-
-    def _together(self, u: int, v: int, wanted: bool) -> None:  # noqa: FBT001 - on one group
-        same = self.places.same(u, v)
-        self.times.clause(same if wanted else negated(same))
 
     # -- limits -----------------------------------------------------------------------------------
 
@@ -234,12 +221,9 @@ class CpSatSystem:
 
 
 def _anchor(problem: Problem) -> int:
-    """Return the operation that is longest on the busiest unit, from which shapes count rows."""
+    """Return the operation that is longest on the busiest unit."""
     unit = bounds(problem).resource_unit
     return max(
         problem.operations,
-        key=lambda o: (
-            max((r.length for r in o.reservations if r.unit == unit), default=0),
-            -o.index,
-        ),
+        key=lambda o: (sum(r.length for r in o.reservations if r.unit == unit), -o.index),
     ).index

@@ -138,11 +138,12 @@ class DifferenceEngine:
         for edge in self.problem.edges:
             if edge.streaming:
                 continue
-            shift = edge.distance * self.interval
             if edge.producer == edge.consumer:
-                clauses.clause(not edge.blocking or shift - edge.delay >= least)
+                if edge.blocking and edge.delay + least > edge.distance * self.interval:
+                    clauses.clause()
                 continue
             together = placing.same(edge.producer, edge.consumer)
+            shift = edge.distance * self.interval
             if edge.blocking:
                 amount = edge.delay + least - shift
                 clock.require(edge.consumer, edge.producer, amount, clauses.negated(together))

@@ -71,9 +71,8 @@ def available_groups(problem: Problem) -> tuple[WarpGroup, ...]:
         count[width] = count.get(width, 0) - loaders
     for width in sorted(count):
         fitting = sum(o.warps <= width for o in others)
-        found += [WarpGroup(width, variable_latency=False, allocation=0, live_limit=limit)] * min(
-            max(count[width], 0), fitting
-        )
+        group = WarpGroup(width, variable_latency=False, allocation=0, live_limit=limit)
+        found += [group] * min(max(count[width], 0), fitting)
     return tuple(found)
 
 

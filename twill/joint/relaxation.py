@@ -28,8 +28,8 @@ def lacks_registers(problem: Problem, interval: int, groups: Sequence[WarpGroup]
     groups : sequence of WarpGroup
         All groups that may be used.
     """
-    file, paths = problem.registers, longest_paths(problem, interval)
-    if file is None or paths is None:
+    file = problem.registers
+    if file is None:
         return False
     wide = [group for group in groups if group.warps >= file.warps]
     offered = max(
@@ -39,14 +39,46 @@ def lacks_registers(problem: Problem, interval: int, groups: Sequence[WarpGroup]
         ),
         default=0,
     )
-    taken = 0
-    for operation in problem.operations:
-        if operation.warps >= file.warps and operation.registers:
-            v = operation.index
-            after = [int(d) for d in paths[v]]
-            after[v] = 0
-            taken += operation.registers * _least_lifetime(problem, interval, v, after)
+    least = least_lifetimes(problem, interval)
+    taken = sum(o.registers * least[o.index] for o in problem.operations if o.warps >= file.warps)
     return taken > offered * interval
+
+
+def average_registers(problem: Problem, interval: int) -> list[int]:
+    """Return how many registers per thread each result takes on average, at least.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        I.
+    """
+    least = least_lifetimes(problem, interval)
+    return [o.registers * least[o.index] // interval for o in problem.operations]
+
+
+def least_lifetimes(problem: Problem, interval: int) -> list[int]:
+    """Return for how long each result is in registers at least, wherever its readers are.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        I; at least the recurrence bound.
+    """
+    paths = longest_paths(problem, interval)
+    found = []
+    for operation in problem.operations:
+        v = operation.index
+        if paths is None or not operation.registers:
+            found.append(0)
+            continue
+        after = [int(d) for d in paths[v]]
+        after[v] = 0
+        found.append(_least_lifetime(problem, interval, v, after))
+    return found
 
 
 def _least_lifetime(problem: Problem, interval: int, v: int, after: Sequence[int]) -> int:

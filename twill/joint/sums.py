@@ -191,8 +191,8 @@ def lifetime(occupant: Occupant, interval: int, assignment: Assignment) -> tuple
         for end in occupant.ends
         if _counts(end, assignment)
     ]
-    end = max(ends, default=start)
-    return (start, end) if end > start else None
+    last = max(ends, default=start)
+    return (start, last) if last > start else None
 
 
 def alive(span: tuple[int, int], time: int, interval: int) -> int:

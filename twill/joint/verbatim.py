@@ -15,22 +15,29 @@ As printed it decides something else than the model (docs/model.md):
   of Q. So it refuses schedules which the verifier accepts.
 - The figures know no working sets, no invariants in registers, no staging of transfers in SMEM and
   no value that nothing reads.
+- Every group may hold as many registers as one group can be allocated at most; that all groups
+  share one register file is not stated. What is found is allocated registers where the file holds
+  them, and is returned without an allocation where it does not.
 
 Beyond the figures are only: the invariants' share of SMEM and TMEM, which is taken off the
 capacity; the signal hop, which is part of a spill's cost; groups that are too narrow for an
-operation; and the constraint for cross-warp spills that the paper elides for brevity.
+operation; the warps that an SM holds; what the user asked for; and the constraint for cross-warp
+spills that the paper elides for brevity.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from twill.errors import InputError
-from twill.joint.answer import FAMILIES, Answer, Assignment
+from twill.joint.answer import FAMILIES, NO_LIMITS, Answer, Assignment, Limits
 from twill.joint.formulas import Formulas
-from twill.joint.groups import WarpGroup
+from twill.joint.groups import WarpGroup, allocated
 from twill.joint.library import import_yices
+from twill.joint.sums import peaks
+from twill.joint.system import anchor_of
 from twill.problem import Edge, Problem
 
 MOST_ENTRIES = 60_000  # about a gigabyte of memory
@@ -55,6 +62,7 @@ class VerbatimEngine:
         families: Sequence[str] = FAMILIES,
         explain: bool = False,
         seed: int = 0,
+        hints: Iterable[tuple[str, int]] = (),  # noqa: ARG002 - everything is stated at once
     ) -> None:
         _refuse(problem, interval, length)
         self.problem, self.interval, self.length = problem, interval, length
@@ -73,25 +81,26 @@ class VerbatimEngine:
             self._system.formulas.dispose()
             self._system = None
 
-    def solve(
-        self,
-        *,
-        length: int | None = None,
-        transfers: int | None = None,
-        slack: int | None = None,
-        timeout: float | None = None,
-    ) -> Answer:
+    def solve(self, limits: Limits = NO_LIMITS, timeout: float | None = None) -> Answer:
         """Search for a schedule within these limits (see `twill.joint.answer.Engine`).
 
         A smaller length is another straight-line program, so that its system is built anew.
         """
-        system = self._at(self.length if length is None else min(length, self.length))
-        assumptions = []
-        if transfers is not None:
-            assumptions.append(system.limit_transfers(transfers))
-        if slack is not None and slack > 0:
-            assumptions.append(system.limit_slack(slack))
-        return system.answer(assumptions, timeout)
+        wanted = self.length if limits.length is None else min(limits.length, self.length)
+        system = self._at(wanted)
+        answer = system.answer(system.within(limits), timeout)
+        if answer.status == "unknown":
+            self.dispose()  # an interrupted context takes no more assertions
+        found = answer.assignment
+        return answer if found is None else replace(answer, assignment=self._allocated(found))
+
+    def _allocated(self, found: Assignment) -> Assignment:
+        """Return the assignment with registers allocated, unchanged if the file is too small."""
+        if self.problem.registers is None or any(group.allocation for group in found.groups):
+            return found
+        needed = peaks(self.problem, self.interval, found)
+        groups = allocated(self.problem, found.groups, needed)
+        return found if groups is None else replace(found, groups=groups)
 
     def accepts(self, assignment: Assignment, timeout: float | None = None) -> Answer:
         """Ask whether a given schedule solves the printed system.
@@ -170,6 +179,7 @@ class _Printed:
         self._completion()
         self._warp_uniqueness()
         self._variable_latency()
+        self._warps_of_an_sm()
         if "memory" in self.families or "registers" in self.families:
             self._liveness()
         for family, state in (
@@ -179,6 +189,7 @@ class _Printed:
             ("registers", self._register_limit),
             ("transfers", self._cross_warp_spills),
             ("concurrency", self._concurrency),
+            ("wishes", self._wishes),
         ):
             if family in self.families:
                 with self.formulas.under(self._guards.get(family)):
@@ -301,6 +312,15 @@ class _Printed:
                 if group.variable_latency != operation.variable_latency:
                     self.formulas.state(self.formulas.no(place))
 
+    def _warps_of_an_sm(self) -> None:
+        """All groups that are used have no more warps than an SM holds."""
+        most = self.problem.machine.warps.value
+        if sum(group.warps for group in self.groups) > most:
+            total = self.formulas.total(
+                (group.warps, self._used(w)) for w, group in enumerate(self.groups)
+            )
+            self.formulas.state(self.formulas.at_most(total, most))
+
     def _register_limit(self) -> None:
         """In every slot the live results on a group fit its registers per thread."""
         if self.problem.registers is None:
@@ -370,6 +390,36 @@ class _Printed:
                 found.setdefault(edge.consumer, []).append(crosses)
         return {v: self.formulas.some(causes) for v, causes in found.items()}
 
+    # -- what the user decided ----------------------------------------------------------------
+
+    def _wishes(self) -> None:
+        """Pinned and ordered operations, or an order and groups that leave only times open."""
+        formulas, wishes = self.formulas, self.problem.wishes
+        for (u, here), (v, there) in itertools.combinations(wishes.pins, 2):
+            apart = self._crosses(u, v)
+            formulas.state(formulas.no(apart) if here == there else apart)
+        for first, second in wishes.orders:
+            for t in range(self.span):
+                self._excludes(self.op(first, 0, t), self._before(second, 0, t))
+        if wishes.shape:
+            self._shape(wishes.shape)
+
+    def _shape(self, shape: Sequence[tuple[int, int, int]]) -> None:
+        """Fix groups, stages relative to each other, and the order of rows from the anchor on."""
+        formulas, anchor = self.formulas, anchor_of(self.problem)
+        start = self._starts()
+        for v, (_, stage, _) in enumerate(shape):
+            shift = (stage - shape[anchor][1]) * self.interval
+            formulas.state(formulas.after(start[v], start[anchor], shift))
+            formulas.state(formulas.after(start[anchor], start[v], 1 - self.interval - shift))
+        for u, v in itertools.permutations(range(len(shape)), 2):
+            (group_u, stage_u, rank_u), (group_v, stage_v, rank_v) = shape[u], shape[v]
+            apart = self._crosses(u, v)
+            formulas.state(formulas.no(apart) if group_u == group_v else apart)
+            if rank_u < rank_v:
+                shift = (stage_v - stage_u) * self.interval
+                formulas.state(formulas.after(start[v], start[u], shift))
+
     # -- questions ----------------------------------------------------------------------------
 
     def answer(self, assumptions: Sequence[int], timeout: float | None) -> Answer:
@@ -404,14 +454,30 @@ class _Printed:
         starts = [self.op(v, 0, t) for v, t in enumerate(assignment.start)]
         return [*starts, *(self._opw[v][w] for v, w in enumerate(assignment.group))]
 
-    def limit_transfers(self, most: int) -> int:
-        """Return a term under which at most so many edges move a register value across groups.
+    def within(self, limits: Limits) -> list[int]:
+        """Return terms that hold within limits; that of the length is the system's own.
 
         Parameters
         ----------
-        most : int
-            Transfers.
+        limits : Limits
+            The limits.
         """
+        found = []
+        if limits.groups is not None and limits.groups < len(self.groups):
+            found.append(self._limit_groups(limits.groups))
+        if limits.transfers is not None:
+            found.append(self._limit_transfers(limits.transfers))
+        if limits.slack is not None and limits.slack > 0:
+            found.append(self._limit_slack(limits.slack))
+        return found
+
+    def _limit_groups(self, most: int) -> int:
+        """Return a term under which at most so many groups have operations."""
+        total = self.formulas.total((1, self._used(w)) for w in range(len(self.groups)))
+        return self.formulas.at_most(total, most)
+
+    def _limit_transfers(self, most: int) -> int:
+        """Return a term under which at most so many edges move a register value across groups."""
         total = self.formulas.total(
             (1, self._crosses(edge.producer, edge.consumer))
             for edge in self.problem.edges
@@ -419,17 +485,9 @@ class _Printed:
         )
         return self.formulas.at_most(total, most)
 
-    def limit_slack(self, least: int) -> int:
-        """Return a term under which every blocking consumer is late by so much.
-
-        Parameters
-        ----------
-        least : int
-            Time units.
-        """
-        formulas = self.formulas
-        start = [formulas.total(enumerate(copies[0])) for copies in self._op]
-        late = []
+    def _limit_slack(self, least: int) -> int:
+        """Return a term under which every blocking consumer is late by so many time units."""
+        formulas, start, late = self.formulas, self._starts(), []
         for edge in self.problem.edges:
             if edge.streaming or edge.producer == edge.consumer:
                 continue
@@ -465,6 +523,14 @@ class _Printed:
             Operation, copy and slot.
         """
         return self._op[v][i][t] if 0 <= t < self.span else self.formulas.false
+
+    def _starts(self) -> list[int]:
+        """Return M(v) as integer terms."""
+        return [self.formulas.total(enumerate(copies[0])) for copies in self._op]
+
+    def _used(self, w: int) -> int:
+        """Return whether group w has an operation."""
+        return self.formulas.some(places[w] for places in self._opw)
 
     def _before(self, v: int, i: int, t: int) -> int:
         """Return whether copy i of v was issued before t."""

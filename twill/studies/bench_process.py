@@ -23,12 +23,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
-    from twill.artifacts.machine import Machine
     from twill.artifacts.schedule import Schedule
 
 STARTUP_SECONDS = 120.0
-INTERVAL_KNOWN = re.compile(r"I = (\d+)\b")
-"""What a search reports once the interval is fixed and it turns to the further levels."""
+INTERVAL_KNOWN = re.compile(r"least I = (\d+)")
+"""What `twill.search.LEAST` says."""
 Event = dict[str, Any]
 
 
@@ -39,7 +38,7 @@ def solve_apart(case: Event, timeout: float) -> Event:
     ----------
     case : dict
         ``loop`` (a packaged name) or ``operations`` and ``seed`` (of a synthetic loop),
-        ``machine``, ``engine``, ``time`` and ``limits``.
+        ``machine``, ``engine``, ``time``, ``rules`` and ``limits``.
     timeout : float
         Seconds of solving after which the process is stopped.
 
@@ -150,7 +149,6 @@ class _Clock:
 
     def __init__(self, out: TextIO) -> None:
         self.out = out
-        self.interval: int | None = None
         self.levels_known = False
         self.begin = time.perf_counter()
 
@@ -158,9 +156,8 @@ class _Clock:
         from twill.scheduler import REALIZING
 
         known = INTERVAL_KNOWN.match(message)
-        if known and self.interval is None:
-            self.interval = int(known[1])
-            self.tell(interval_units=self.interval, seconds_to_interval=self.seconds())
+        if known:  # in refined time first of the normalized search, then of the refined one
+            self.tell(interval_units=int(known[1]), seconds_to_interval=self.seconds())
         if message == REALIZING and not self.levels_known:
             self.levels_known = True
             self.tell(seconds_to_all_levels=self.seconds())
@@ -183,16 +180,25 @@ def _child() -> None:
 
 
 def _solve(case: Event, out: TextIO) -> None:
+    from twill.artifacts.machine import Machine
     from twill.errors import RefusedError, TwillError
     from twill.scheduler import engine_factory, schedule
 
     clock = _Clock(out)
     try:
-        loop, machine = _loop(case), _machine(case)
+        loop, machine = _loop(case), Machine.named(case["machine"])
         engine_factory(case["engine"])
         clock.tell(started=True, operations=len(loop.operations))
         clock.begin = time.perf_counter()
-        found = schedule(loop, machine, time=case["time"], engine=case["engine"], report=clock)
+        found = schedule(
+            loop,
+            machine,
+            rules=case["rules"],
+            time=case["time"],
+            engine=case["engine"],
+            limits=case["limits"],
+            report=clock,
+        )
         clock.tell(seconds=clock.seconds(), peak_bytes=peak_bytes())
         clock.tell(status="found", message="", **_facts(found))
     except RefusedError as error:
@@ -211,24 +217,6 @@ def _loop(case: Event) -> Loop:
     from twill.studies.synthetic import synthetic_loop
 
     return synthetic_loop(case["operations"], case["seed"], case["machine"])
-
-
-def _machine(case: Event) -> Machine:
-    """Return the machine under the case's limits.
-
-    The one place for limits that `twill.schedule` should take itself, as ``--limit registers=168``:
-    until it does, the machine's own limit is lowered.
-    """
-    from twill.artifacts.machine import Machine
-
-    machine = Machine.named(case["machine"])
-    most = case["limits"].get("registers")
-    if most is None or machine.registers is None:
-        return machine
-    limit = machine.registers.limit.model_copy(update={"value": most})
-    registers = machine.registers.model_copy(update={"limit": limit})
-    limited = machine.model_copy(update={"registers": registers})
-    return Machine.from_json(limited.to_json())  # with a digest of its own
 
 
 def _facts(schedule: Schedule) -> Event:

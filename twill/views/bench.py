@@ -25,11 +25,14 @@ def print_bench(bench: Bench) -> None:
         _print_growth(bench.growth)
     for outcome in bench.outcomes:
         if outcome.message:
-            say(f"{outcome.name}, {outcome.engine}, {outcome.time} time: {outcome.message}")
+            say(
+                f"{outcome.name}, {outcome.engine}, {outcome.time} time, {outcome.rules} rules: "
+                f"{outcome.message}"
+            )
 
 
 def _print_outcomes(outcomes: tuple[Outcome, ...]) -> None:
-    headings = ["case", "machine", "engine", "time"]
+    headings = ["case", "machine", "engine", "time", "rules"]
     figures = [
         "operations",
         "interval",
@@ -50,6 +53,7 @@ def _outcome_row(o: Outcome) -> list[str]:
         o.machine,
         o.engine,
         o.time,
+        o.rules,
         _number(o.operations, "d"),
         _number(o.interval_units, "d"),
         _number(o.interval_cycles, ".6g"),
@@ -75,7 +79,7 @@ def _proved(o: Outcome) -> str:
 
 
 def _print_speedups(speedups: list[SpeedUp]) -> None:
-    say("the default engine against the paper's formulation, both in normalized time")
+    say("the default engine against the paper's formulation, in normalized time, paper rules")
     rows = [
         [
             s.name,
