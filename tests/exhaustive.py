@@ -210,7 +210,7 @@ class _Enumeration:
                     return False
         return True
 
-    def _fits_registers(self) -> bool:  # noqa: C901 - one sum after another
+    def _fits_registers(self) -> bool:
         """Whether what is certainly live fits its group, and all groups fit the file."""
         file = self.problem.registers
         if file is None:

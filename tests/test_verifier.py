@@ -118,7 +118,7 @@ CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
     "registers": (
         lambda d: d["groups"][1].update(registers=208),
         (
-            "registers: group compute0 in slot 0: 230 registers per thread live, 192 of 208 "
+            "registers: group compute0 in slot 1468: 198 registers per thread live, 192 of 208 "
             "allocated are for values"
         ),
     ),
