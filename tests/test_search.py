@@ -137,7 +137,8 @@ def test_a_value_wider_than_a_threads_registers_is_refused_before_solving() -> N
 
 def test_a_value_larger_than_shared_memory_is_refused_before_solving() -> None:
     loop = small_loop([op("a", "TC", memory="smem")])
-    with pytest.raises(twill.RefusedError, match="a needs 1024 bytes of smem; small has 512 bytes left"):
+    message = "a needs 1024 bytes of smem; small has 512 bytes left"
+    with pytest.raises(twill.RefusedError, match=message):
         twill.schedule(loop, small_machine(smem=512))
 
 
