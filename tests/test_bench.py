@@ -104,7 +104,7 @@ def test_the_table_and_the_engines_agree() -> None:
     assert [row[2] for row in rows if row[-1] == "levels"] == [
         engine for engine in ENGINES if engine != "verbatim"
     ]
-    assert {row[5] for row in rows} == {"2"}
+    assert {row[6] for row in rows} == {"2"}
 
 
 def test_a_case_that_takes_too_long_gets_no_time() -> None:
@@ -139,7 +139,7 @@ def test_a_case_that_fails_says_why() -> None:
     ("options", "message"),
     [
         (("--case", "nothing"), "case: one of paper_example, fa_fwd_hopper, "),
-        (("--engine", "nothing"), "engine: one of difference, cpsat"),
+        (("--engine", "nothing"), "engine: one of both, difference, cpsat"),
         (("--growth", "5"), "growth: sizes are 10 to 200 (got 5)"),
         (("--growth", "ten"), "--growth: whole numbers with commas between (got 'ten')"),
     ],

@@ -585,10 +585,11 @@ class _Search:
         return min(most, len(self.groups), groups or len(self.groups))
 
     def _likely_groups(self, groups: int | None) -> list[int]:
-        """Return numbers of groups to look for schedules with: two more than there are kinds."""
+        """Return numbers of groups to look for schedules with: one more than there are kinds."""
         most = self._most_groups(groups)
-        kinds = {(o.variable_latency, o.warps) for o in self.problem.operations}
-        return sorted({min(most, len(kinds) + 2), most})
+        operations = self.problem.operations
+        kinds = {0 if o.variable_latency else o.warps for o in operations}
+        return sorted({min(most, len(kinds) + 1), most})
 
     def _fewest_groups(self) -> int:
         """Return how many groups every schedule needs."""
