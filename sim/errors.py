@@ -16,7 +16,8 @@ class SimulationError(RefusedError):
     """
 
     def __init__(self, kind: str, message: str) -> None:
-        super().__init__(kind, message)
+        super().__init__(message)
+        self.args = (kind, message)
         self.kind, self.message = kind, message
 
     def __str__(self) -> str:

@@ -22,7 +22,16 @@ class Slots:
         How many there are.
     """
 
-    __slots__ = ("count", "holds", "place", "readable", "reader", "reading_until", "value")
+    __slots__ = (
+        "count",
+        "holds",
+        "lost_to",
+        "place",
+        "readable",
+        "reader",
+        "reading_until",
+        "value",
+    )
 
     def __init__(self, value: str, place: str, count: int) -> None:
         self.value, self.place, self.count = value, place, count
@@ -30,6 +39,7 @@ class Slots:
         self.readable = [math.inf] * count
         self.reading_until = [-math.inf] * count
         self.reader = [("", NEVER)] * count
+        self.lost_to = [""] * count
 
     def begin_write(self, iteration: int, now: float, writer: tuple[str, int]) -> None:
         """Overwrite a slot with the instance of `iteration`, not readable yet.
@@ -50,16 +60,43 @@ class Slots:
             If the old instance is still being read.
         """
         slot = iteration % self.count
+        self._refuse_while_read(slot, now, writer, f"{self.value} of iteration {iteration}")
+        self.holds[slot] = iteration
+        self.readable[slot] = math.inf
+
+    def destroy(self, slot: int, now: float, writer: tuple[str, int]) -> None:
+        """Lose what a slot holds to a value that is written over its addresses.
+
+        Parameters
+        ----------
+        slot : int
+            The slot.
+        now : float
+            Cycle.
+        writer : (str, int)
+            Operation and iteration that write there.
+
+        Raises
+        ------
+        SimulationError
+            If it is still being read by anything but the writer.
+        """
+        what = f"{writer[0]} of iteration {writer[1]}"
+        self._refuse_while_read(slot, now, writer, what)
+        if self.holds[slot] != NEVER:
+            self.lost_to[slot] = (
+                f"{what}, written over {self.value} of iteration {self.holds[slot]}"
+            )
+        self.holds[slot] = NEVER
+
+    def _refuse_while_read(self, slot: int, now: float, writer: tuple[str, int], what: str) -> None:
         if self.reading_until[slot] > now and self.reader[slot] != writer:
             reader, of = self.reader[slot]
             raise SimulationError(
                 "overwrite",
-                f"{self.value} of iteration {iteration} overwrites {self.place} slot "
-                f"{slot} at cycle {now:.0f} while {reader} of iteration {of} reads {self.value} of "
-                f"iteration {self.holds[slot]} there",
+                f"{what} overwrites {self.place} slot {slot} at cycle {now:.0f} while {reader} of "
+                f"iteration {of} reads {self.value} of iteration {self.holds[slot]} there",
             )
-        self.holds[slot] = iteration
-        self.readable[slot] = math.inf
 
     def end_write(self, iteration: int, when: float) -> None:
         """Make the instance of `iteration` readable from `when` on.
@@ -117,7 +154,9 @@ class Slots:
         slot = iteration % self.count
         found = self.holds[slot]
         if found != iteration or (self.readable[slot] > now and not chained):
-            what = "nothing" if found == NEVER else f"{self.value} of iteration {found}"
+            what = self.lost_to[slot] or "nothing"
+            if found != NEVER:
+                what = f"{self.value} of iteration {found}"
             state = " which is still being made" if found == iteration else ""
             raise SimulationError(
                 "value",

@@ -13,6 +13,7 @@ import simpy
 
 from twill.artifacts.schedule import Arrive, Await, Schedule, Storage, Wait
 from twill.errors import InputError
+from twill.sim.addresses import beneath
 from twill.sim.barriers import Barriers
 from twill.sim.errors import SimulationError
 from twill.sim.hardware import Hardware
@@ -81,6 +82,8 @@ class StreamingMultiprocessor:
         self._storage = {(s.value, s.transfer): s for s in schedule.storage if s.reader is None}
         self._copies = {(s.value, s.reader): s for s in schedule.storage if s.reader is not None}
         self._slots: dict[tuple[str, str, int], Slots] = {}
+        self._beneath = beneath(schedule.storage)
+        self._in_memory: dict[tuple[str, bool], list[Slots]] = defaultdict(list)
         self._readers: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for reader in self.works.values():
             for read in reader.reads:
@@ -124,7 +127,7 @@ class StreamingMultiprocessor:
         """Return where a warp of `group` writes `value`, or reads it for operation `reader`."""
         storage = self._storage.get((value, False))
         if storage is not None and storage.memory != "registers":
-            return self._slots_of(value, storage.memory, 0, storage.slots)
+            return self._slots_of(value, storage.memory, 0, storage.slots, staged=False)
         if storage is None:
             return self._slots_of(value, "no memory", lane, self.iterations)
         if group == self._home[value]:
@@ -133,11 +136,23 @@ class StreamingMultiprocessor:
         count = copy.slots if copy is not None else 1
         return self._slots_of(value, f"copy for {reader}", lane, count)
 
-    def _slots_of(self, value: str, place: str, lane: int, count: int) -> Slots:
+    def _slots_of(
+        self, value: str, place: str, lane: int, count: int, *, staged: bool | None = None
+    ) -> Slots:
+        """Return the slots of a value; `staged` is None where they are not in addressed memory."""
         key = (value, place, lane)
         if key not in self._slots:
             self._slots[key] = Slots(value, place, count)
+            if staged is not None:
+                self._in_memory[value, staged].append(self._slots[key])
         return self._slots[key]
+
+    def _write_over(self, slots: Slots, iteration: int, *, staged: bool, writer: str) -> None:
+        """Destroy what lies at the addresses that an instance is about to be written to."""
+        slot = (slots.value, staged, iteration % slots.count)
+        for value, other, number in self._beneath.get(slot, ()):
+            for lost in self._in_memory[value, other]:
+                lost.destroy(number, self.environment.now, (writer, iteration))
 
     def _in_registers(self, value: str) -> bool:
         """Return whether every warp holds its own part of a value."""
@@ -228,7 +243,9 @@ class StreamingMultiprocessor:
                     iteration - read.distance, now, math.inf, reader, chained=read.chained
                 )
         if first or self._in_registers(work.name):
-            self._place(work.name, group, lane).begin_write(iteration, now, reader)
+            slots = self._place(work.name, group, lane)
+            self._write_over(slots, iteration, staged=False, writer=work.name)
+            slots.begin_write(iteration, now, reader)
 
     def _settle(
         self,
@@ -370,10 +387,44 @@ class StreamingMultiprocessor:
         if storage is not None and storage.memory != "registers":
             old = iteration - storage.slots
             found += [(name, old + distance) for name, distance in self._readers[work.name]]
+            found += self._readers_beneath(work.name, iteration % storage.slots, staged=False)
         return [
             (name, of)
             for name, of in found
-            if of >= 0 and self._is_underway(name, of, warp.group.name)
+            if of >= 0
+            and (name, of) != (work.name, iteration)
+            and self._is_underway(name, of, warp.group.name)
+        ]
+
+    def unfinished_readers(self, warp: Warp, value: str, iteration: int) -> list[tuple[str, int]]:
+        """Return what the group's other warps read at the addresses of a value's staging.
+
+        Parameters
+        ----------
+        warp : Warp
+            A warp about to write to the staging.
+        value : str
+            The register value.
+        iteration : int
+            Its iteration.
+        """
+        storage = self._storage.get((value, True))
+        slot = iteration % storage.slots if storage is not None else 0
+        return [
+            (name, of)
+            for name, of in self._readers_beneath(value, slot, staged=True)
+            if self._is_underway(name, of, warp.group.name)
+        ]
+
+    def _readers_beneath(self, value: str, slot: int, *, staged: bool) -> list[tuple[str, int]]:
+        """Return the readers of the instances that a write to a slot destroys."""
+        return [
+            (name, lost.holds[number] + distance)
+            for other, is_staging, number in self._beneath.get((value, staged, slot), ())
+            if not is_staging
+            for lost in self._in_memory[other, False]
+            if lost.holds[number] >= 0
+            for name, distance in self._readers[other]
         ]
 
     def _is_underway(self, operation: str, iteration: int, group: str) -> bool:
@@ -464,6 +515,7 @@ class StreamingMultiprocessor:
         reader, now = (f"put of {value}", iteration), self.environment.now
         self._place(value, warp.group.name, warp.lane).read(iteration, now, now, reader)
         staging = self._staging(value, warp.lane)
+        self._write_over(staging, iteration, staged=True, writer=reader[0])
         staging.begin_write(iteration, self.environment.now, reader)
         staging.end_write(iteration, done)
 
@@ -491,7 +543,7 @@ class StreamingMultiprocessor:
     def _staging(self, value: str, lane: int) -> Slots:
         storage: Storage | None = self._storage.get((value, True))
         count = storage.slots if storage is not None else 1
-        return self._slots_of(value, "staging in smem", lane, count)
+        return self._slots_of(value, "staging in smem", lane, count, staged=True)
 
     # -- deadlock -----------------------------------------------------------------------------
 

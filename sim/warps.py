@@ -73,6 +73,7 @@ class Warp:
         self.finished = False
         self._next = 0
         self._staged = 0.0
+        self._ended = 0.0
         self._last: dict[tuple[str, int], int] = {}
         self._ready: dict[tuple[str, int], float] = {}
 
@@ -141,7 +142,7 @@ class Warp:
             self._next = max(self._next, math.ceil(self._ready.get(key, 0)))
         elif part.last:
             done = self._last[key] + work.segments[-1].interval
-            self._staged = max(self._staged, done)
+            self._ended = max(self._ended, done)
             self._sm.end(self, work, iteration, self._last[key], done)
         if part.last:
             self._ready.pop(key, None)
@@ -151,12 +152,16 @@ class Warp:
         """Stall until operands in registers are there, then read them and claim the result."""
         self._stall_until(self._sm.operands_ready(self, work, iteration))
         yield from self._reach_next()
-        for operation, of in self._sm.unfinished(self, work, iteration):
+        yield from self._block_for(self._sm.unfinished(self, work, iteration))
+        self._sm.begin(self, work, iteration)
+
+    def _block_for(self, unfinished: list[tuple[str, int]]) -> Steps:
+        """Wait for operations of the group's other warps."""
+        for operation, of in unfinished:
             event = self._sm.completion(self, operation, of)
             if event is not None:
                 yield from self._block(event, ("completion", operation, of))
                 yield from self._reach_next()
-        self._sm.begin(self, work, iteration)
 
     def _instruction(self, work: Work, iteration: int, segment: Segment, index: int) -> Steps:
         """Issue one instruction, no sooner than the operation's last one allows."""
@@ -201,7 +206,7 @@ class Warp:
 
     def _arrive(self, instruction: Arrive, iteration: int) -> Steps:
         yield from self._reach_next()
-        staged, self._staged = self._staged, 0.0
+        staged, self._staged = max(self._staged, self._ended), 0.0
         self._sm.arrive(self, instruction.barrier, iteration, staged)
         self._spend("synchronisation", self._sm.hardware.arrive)
 
@@ -209,6 +214,7 @@ class Warp:
         """Store to the staging; the warp goes on while the data travels."""
         self._stall_until(self._sm.result_ready(self, instruction.value, iteration))
         yield from self._reach_next()
+        yield from self._block_for(self._sm.unfinished_readers(self, instruction.value, iteration))
         half = self._sm.works[instruction.value].transfer // 2
         done = self._environment.now + half
         self._staged = max(self._staged, done)

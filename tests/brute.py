@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from twill.artifacts.schedule import Group, Placement, Schedule
-from twill.joint.groups import WarpGroup, configurations
+from twill.joint.groups import WarpGroup, available_groups
 from twill.problem import Problem, build_problem
 from twill.verifier import _Case
 
@@ -21,11 +21,7 @@ RULES = (
 
 def least_length(problem: Problem, interval: int, most: int) -> int | None:
     """Return the least length of any valid schedule at `interval`, None if above `most`."""
-    best: int | None = None
-    for groups in configurations(problem):
-        found = _least_length(problem, interval, most if best is None else best - 1, groups)
-        best = found if found is not None else best
-    return best
+    return _least_length(problem, interval, most, available_groups(problem))
 
 
 def _least_length(
@@ -45,13 +41,42 @@ def _least_length(
         case.__dict__["interval"] = interval
         case.__dict__["start"] = dict(zip(names, start, strict=True))
         for place in itertools.product(labels, repeat=len(names)):
-            if place[0] != labels[0]:
-                break
             case.place = dict(zip(names, place, strict=True))
-            if not any(next(case.rules[rule](), None) for rule in RULES):
+            if not _fits_kinds(problem, groups, place):
+                continue
+            if not any(next(case.rules[rule](), None) for rule in RULES) and _fits_file(
+                problem, groups, case
+            ):
                 best = length
                 break
     return best
+
+
+def _fits_kinds(problem: Problem, groups: tuple[WarpGroup, ...], place: tuple[str, ...]) -> bool:
+    """Whether every group is wide enough for its operations and of their kind."""
+    return all(
+        groups[int(name[1:])].warps >= operation.warps
+        and groups[int(name[1:])].variable_latency == operation.variable_latency
+        for name, operation in zip(place, problem.operations, strict=True)
+    )
+
+
+def _fits_file(problem: Problem, groups: tuple[WarpGroup, ...], case: _Case) -> bool:
+    """Whether registers can be allocated: each group's peak, rounded up, within the file."""
+    file = problem.registers
+    if file is None:
+        return True
+    total, narrow = 0, [0]
+    for index, group in enumerate(groups):
+        if f"g{index}" not in case.place.values():
+            continue
+        peak = int(case._registers_of(f"g{index}").max())
+        needed = max(file.least, -(-(peak + file.reserve) // file.step) * file.step)
+        if group.warps < file.warps:
+            narrow.append(needed)
+        else:
+            total += needed * (group.warps // file.warps)
+    return (total + max(narrow)) * file.warps * 32 <= file.file
 
 
 def _breaks_least_delay(problem: Problem, interval: int, start: tuple[int, ...]) -> bool:

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import twill
+from twill.cache import FOLDER_VARIABLE
+
+
+@pytest.fixture(autouse=True)
+def no_users_cache(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Every test, and every command that it calls, has a cache of its own."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -34,4 +47,4 @@ def paper_schedule(paper_loop: twill.Loop, paper_machine: twill.Machine) -> twil
 
 @pytest.fixture(scope="session")
 def attention_schedule(attention: twill.Loop, hopper: twill.Machine) -> twill.Schedule:
-    return twill.schedule(attention, hopper)
+    return twill.schedule(attention, hopper, orders=[("s0", "s1")])

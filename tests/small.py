@@ -26,8 +26,16 @@ def small_machine(
     groups: Iterable[tuple[int, int]] = ((4, 2),),
     smem: int | None = None,
     in_order: Iterable[str] = ("TC",),
+    file: int = 65536,
+    step: int = 8,
+    least: int = 24,
+    most: int = 256,
 ) -> twill.Machine:
-    """Return a machine; `registers` is what values may take on each of two groups."""
+    """Return a machine; `registers` is what values may take on each of two groups.
+
+    `file` is in registers, 128 for each register per thread of four warps; allocations are
+    multiples of `step` from `least` to `most`.
+    """
     units = units or {"TC": 1, "ALU": 1}
     data: dict[str, Any] = {
         "name": "small",
@@ -65,11 +73,11 @@ def small_machine(
     }
     if registers is not None:
         data["registers"] = {
-            "file": number(65536),
+            "file": number(file),
             "limit": number(registers),
-            "step": number(8),
-            "least": number(24),
-            "most": number(256),
+            "step": number(step),
+            "least": number(least),
+            "most": number(most),
             "warps": number(4),
             "reserve": {"value": 0.0, "unit": "registers", "source": "TEST"},
         }
@@ -90,17 +98,21 @@ def op(
     transfer: int = 0,
     count: int = 1,
     memory: str | None = None,
+    elements: int = 256,
     variable_latency: bool = False,
     elementwise: bool = False,
     working_set: int = 0,
     warps: int = 4,
 ) -> Operation:
-    """Return an operation with a cost of its own; `registers` per thread for its result."""
+    """Return an operation with a cost of its own.
+
+    Its result takes `registers` per thread of its warps, or `elements` of 4 bytes in `memory`.
+    """
     result = None
     if registers:
-        result = Tile(shape=(128, registers), dtype="f32", memory="registers")
+        result = Tile(shape=(32 * warps, registers), dtype="f32", memory="registers")
     elif memory is not None:
-        result = Tile.model_validate({"shape": (256,), "dtype": "f32", "memory": memory})
+        result = Tile.model_validate({"shape": (elements,), "dtype": "f32", "memory": memory})
     return Operation(
         name=name,
         kind="test",
@@ -183,6 +195,107 @@ def random_loop(seed: int) -> tuple[twill.Loop, twill.Machine]:
         units, registers=generator.choice([2, 3, 4]), hop=generator.randint(0, 1)
     )
     return small_loop(operations, edges), machine
+
+
+def tight_loop(seed: int) -> tuple[twill.Loop, twill.Machine]:
+    """Return a loop of 3 to 12 operations and a machine on which it is a tight fit.
+
+    There are loads that stream into SMEM, operations of variable latency that wait, recurrences,
+    transfers and hops; the register file and SMEM hold little more than one operation needs.
+    """
+    return _TightLoop(random.Random(seed)).made()
+
+
+class _TightLoop:
+    """Draws one loop, and a machine from what its operations need."""
+
+    def __init__(self, generator: random.Random) -> None:
+        self.random = generator
+        more = generator.sample([("ALU", 1), ("BUS", generator.randint(2, 3))], 2)
+        self.units = dict([("TC", 1), *more[: generator.randint(0, 2)]])
+        self.count = 3 + min(generator.randint(0, 9), generator.randint(0, 9))
+        self.names = [f"o{index}" for index in range(self.count)]
+        self.loads = generator.choice([0, 0, 1, 1, 2])
+        self.operations = [self._operation(index) for index in range(self.count)]
+        self.edges = self._edges()
+
+    def made(self) -> tuple[twill.Loop, twill.Machine]:
+        groups = [(1, self.random.randint(1, 2)), (4, self.random.randint(1, 3))]
+        if self.random.random() < 0.25 or any(o.warps == 8 for o in self.operations):
+            groups.append((8, 1))
+        need = max(self._registers_at_once(o) for o in self.operations)
+        limit = max(need + self.random.choice([0, 1, 2, 4]), 1)
+        blocks = 2 if any(o.warps == 8 for o in self.operations) else 1
+        spare = self.random.choice([1, 2, 3, limit, 2 * limit, 3 * limit])
+        machine = small_machine(
+            self.units,
+            registers=limit,
+            hop=self.random.choice([0, 1, 1, 2]),
+            groups=groups,
+            smem=1024 * (self._tiles_at_once() + self.random.randint(2, 6)),
+            file=128 * (blocks * limit + spare + 1),
+            step=1,
+            least=1,
+            most=limit,
+        )
+        return small_loop(self.operations, self.edges), machine
+
+    def _operation(self, index: int) -> Operation:
+        draw = self.random
+        unit = draw.choice(list(self.units))
+        loads = index < self.loads
+        streams = loads and draw.random() < 0.75
+        cycles = draw.choice([1, 1, 2, 3])
+        asynchronous = loads or unit == "TC" or draw.random() < 0.1
+        in_memory = streams or draw.random() < 0.15
+        return op(
+            self.names[index],
+            unit,
+            cycles,
+            latency=cycles + (draw.randint(0, 4) if asynchronous else 0),
+            asynchronous=asynchronous,
+            issue=draw.randint(0, 1) if asynchronous else 0,
+            registers=0 if in_memory else draw.choice([0, 1, 1, 2, 3]),
+            memory="smem" if in_memory else None,
+            transfer=draw.randint(0, 2),
+            count=draw.randint(1, self.units[unit]),
+            elementwise=not asynchronous and draw.random() < 0.5,
+            working_set=draw.choice([0, 0, 0, 1]),
+            variable_latency=loads,
+            warps=1 if loads else draw.choice([1, 4, 4, 4, 4, 4, 4, 8]),
+        )
+
+    def _edges(self) -> list[Dependence]:
+        """Return a tree, a few edges more, and a recurrence or two."""
+        draw, found = self.random, dict[tuple[int, int, int], Dependence]()
+        for v in range(max(1, self.loads), self.count):
+            for u in {draw.randrange(v), max(0, v - draw.randint(1, 3))}:
+                kind = "order" if draw.random() < 0.1 else "data"
+                found[u, v, 0] = edge(self.names[u], self.names[v], kind=kind)
+        for _ in range(draw.randint(0, 2)):
+            u, v = sorted(draw.choices(range(self.loads, self.count), k=2))
+            distance = draw.choice([1, 1, 2])
+            in_place = u == v and draw.random() < 0.5
+            found[v, u, distance] = edge(self.names[v], self.names[u], distance, in_place=in_place)
+        if self.loads and draw.random() < 0.3:
+            last, distance = self.count - 1, draw.randint(1, 2)
+            found[last, 0, distance] = edge(self.names[last], self.names[0], distance)
+        return list(found.values())
+
+    def _registers_at_once(self, operation: Operation) -> int:
+        """Return registers per thread of an operation's result, operands and working set."""
+        own = {o.name: self._result(o) for o in self.operations}
+        read = {d.producer for d in self.edges if d.consumer == operation.name}
+        working_set = operation.cost.working_set if operation.cost else 0
+        return working_set + sum(own[name] for name in {*read, operation.name})
+
+    def _tiles_at_once(self) -> int:
+        return sum(bool(o.result and o.result.memory == "smem") for o in self.operations)
+
+    @staticmethod
+    def _result(operation: Operation) -> int:
+        result = operation.result
+        return result.registers(operation.warps) if result and result.memory == "registers" else 0
 
 
 def connected(loop: twill.Loop) -> bool:

@@ -231,7 +231,10 @@ def test_the_command_lists_findings_and_ends_in_status_1(tmp_path: Path) -> None
     assert done.stdout.splitlines() == [
         "clock.value: a clock of 0 does nothing",
         "    give the clock in MHz",
-        f"{file}: 1 finding ({CHECKS} checks; rules tried on paper_example)",
+        (
+            f"{file}: 1 finding ({CHECKS} checks; rules tried on paper_example, "
+            "skipped_interval, skipped_interval_issue)"
+        ),
     ]
     done = RUN.invoke(app, ["machine", "check", str(file), "--json"])
     assert done.exit_code == 1

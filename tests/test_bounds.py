@@ -32,6 +32,7 @@ def test_attention_is_bound_by_the_tensor_core(
         (2, [(3, 1), (4, 1)], 4),
         (3, [(2, 2), (2, 2)], 4),
         (8, [(10, 7), (10, 4), (10, 1)], 15),
+        (8, [(10, 6), (5, 4), (5, 4)], 15),
         (8, [(10, 7), (10, 5), (10, 1)], 20),
     ],
 )
@@ -39,6 +40,15 @@ def test_resource_bound(capacity: int, reservations: list[tuple[int, int]], expe
     operations = [op(f"o{i}", "U", c, count=n) for i, (c, n) in enumerate(reservations)]
     problem = build_problem(small_loop(operations), small_machine({"U": capacity}))
     assert bounds(problem).resource == expected
+
+
+def test_the_verifier_agrees_that_shares_beside_a_large_one_have_to_wait() -> None:
+    # By area 13 cycles would do.
+    operations = [op("a", "U", 10, count=6), op("b", "U", 5, count=4), op("c", "U", 5, count=4)]
+    schedule = twill.schedule(small_loop(operations), small_machine({"U": 8}))
+    assert schedule.proof is not None
+    assert (schedule.proof.bound.reason, schedule.proof.bound.value) == ("ResMII", 15)
+    assert twill.verify(schedule).violations == ()
 
 
 def test_recurrence_bound_against_every_simple_cycle() -> None:

@@ -36,7 +36,7 @@ def test_schedule_writes_the_file_and_a_table(tmp_path: Path) -> None:
                 "-o", "s.json", folder=tmp_path)  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert "initiation interval 2 cycles, length 4, 2 stages (issue rules)" in done.stdout
-    assert "optimal: unit TC is busy for all 2 of an iteration's interval" in done.stdout
+    assert "optimal: unit TC needs all 2 for one iteration's work" in done.stdout
     assert twill.Schedule.load(tmp_path / "s.json").start == {"S": 0, "P": 2, "O": 3}
 
 
@@ -61,6 +61,43 @@ def test_the_two_engines_write_the_same_levels() -> None:
     ]  # fmt: skip
     assert levels[0] == levels[1]
     assert levels[0]["interval"] == 1024
+
+
+@pytest.mark.parametrize(
+    ("options", "paper", "complete"),
+    [
+        (["skipped_interval", "--rules", "paper"], 3, 2),
+        (["skipped_interval_issue", "--limit", "groups=1"], 4, 3),
+    ],
+)
+def test_the_papers_search_claims_no_more_than_it_shows(
+    tmp_path: Path, options: list[str], paper: int, complete: int
+) -> None:
+    command = [*TWILL, "schedule", *options, "-m", "paper_example"]
+    for search, interval in (("paper", paper), ("complete", complete)):
+        done = call(*command, "--search", search, "-o", "s.json", folder=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert f"initiation interval {interval} cycles" in done.stdout
+        between = f"not proved optimal: the least interval is between {complete} and {paper}"
+        assert (between in done.stdout) == (search == "paper")
+        found = twill.Schedule.load(tmp_path / "s.json")
+        assert twill.verify(found).violations == ()
+        assert found.proof is not None
+        assert all(level.proved for level in found.proof.levels) == (search == "complete")
+        assert any(level.proved for level in found.proof.levels) == (search == "complete")
+
+
+def test_the_papers_search_proves_what_a_bound_does() -> None:
+    done = call(*TWILL, "schedule", "paper_example", "-m", "paper_example", "--rules", "paper",
+                "--search", "paper", "--engine", "verbatim", "--limit", "groups=2",
+                "--pin", "P=second", "--order", "S,P", "--json")  # fmt: skip
+    data = json.loads(done.stdout)
+    assert (data["interval_units"], data["bound"]["reason"]) == (2, "ResMII")
+    assert data["proved"] == {
+        "interval": True, "stages": False, "groups": False, "transfers": False, "length": False,
+    }  # fmt: skip
+    assert data["assignment"]["P"] == "second"
+    assert set(data["seconds"]) == {"interval", "levels", "total"}
 
 
 def test_verify(schedule_file: str, tmp_path: Path) -> None:
@@ -263,7 +300,7 @@ def test_an_unwritable_output_leaves_nothing(tmp_path: Path) -> None:
 
 def test_progress_is_shown_on_a_terminal_only() -> None:
     command = [*TWILL, "schedule", "fa_fwd_hopper", "-m", "hopper_h100",
-               "--time", "normalized", "--json"]  # fmt: skip
+               "--time", "normalized", "--json", "--no-cache"]  # fmt: skip
     assert call(*command).stderr == ""
     terminal, end = pty.openpty()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=end)

@@ -59,6 +59,42 @@ def test_the_commands_from_kernel_to_schedule(tmp_path: Path) -> None:
     assert run_commands(ROOT / "docs" / "kernels.md", "sh", tmp_path) == 11
 
 
+def test_the_commands_of_the_bench(tmp_path: Path) -> None:
+    assert run_commands(ROOT / "docs" / "bench.md", "sh", tmp_path) == 3
+    files = {file.name for file in (tmp_path / "bench").iterdir()}
+    assert files == {"bench.json", "growth.png", "growth.svg"}
+
+
+def test_the_paper_search_finds_what_its_page_says() -> None:
+    page = ROOT / "docs" / "paper_search.md"
+    table = re.findall(
+        r"^\| `(\w+)` \| (\w+) \| (\d+) \| (\d+) \| (\d+) \| (\w+) \|$",
+        page.read_text(),
+        re.MULTILINE,
+    )
+    rows = {(loop, search): figures for loop, search, *figures in table}
+    commands = [shlex.split(line) for line in "\n".join(blocks(page, "sh")).splitlines() if line]
+    assert len(rows) == len(commands) == 4
+    for words in commands:
+        done = subprocess.run(
+            [sys.executable, "-m", *words, "--json"], capture_output=True, text=True, check=True
+        )
+        data = json.loads(done.stdout)
+        reason = data["bound"]["reason"]
+        found = [data["interval_units"], data["length"], data["stages"]]
+        proved = "no" if reason == "not proved" else reason
+        assert rows[words[2], words[-1]] == [*map(str, found), proved]
+
+
+def test_the_commands_of_the_solver(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "solver.md"
+    assert run_commands(page, "sh", tmp_path) == 2
+    words = [sys.executable, "-m", "twill", "explain", "norm.json"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    (shown,) = blocks(page, "text")
+    assert [x.rstrip() for x in done.stdout.strip().splitlines()] == shown.strip().splitlines()
+
+
 @pytest.mark.triton
 def test_the_command_that_dumps_a_kernel(tmp_path: Path) -> None:
     pytest.importorskip("triton")

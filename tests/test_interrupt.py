@@ -21,8 +21,8 @@ MARK = "TWILL_TEST_FOLDER"
 CASES = {
     "cp-sat": [*TWILL, "schedule", "fa_fwd_hopper", "-m", "hopper_h100", "--engine", "cpsat",
                "-o", "out.json"],
-    "cbc": [*TWILL, "schedule", "fa_fwd_hopper", "-m", "hopper_h100", "--time", "normalized",
-            "--budget", "900", "-o", "out.json"],
+    "cbc": [*TWILL, "schedule", "attention_forward_hopper", "-m", "hopper_h100",
+            "--time", "normalized", "--budget", "900", "-o", "out.json"],
     "yices": [*TWILL, "schedule", "{dump}", "-m", "hopper_h100", "--most-stages", "12",
               "-o", "out.json"],
     "simulation": [*SIM, "run", "{schedule}", "--iterations", "1000000"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -10,12 +11,12 @@ import twill
 from tests.brute import least_length
 from tests.small import edge, op, random_loop, small_loop, small_machine
 from twill.bounds import bounds
-from twill.joint.answer import FAMILIES, EngineFactory
+from twill.joint.answer import FAMILIES, EngineFactory, Limits
 from twill.joint.cpsat import CpSatEngine
 from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import WarpGroup, configurations
+from twill.joint.groups import WarpGroup, allocated, available_groups
 from twill.joint.relaxation import lacks_registers
-from twill.problem import Problem, build_problem
+from twill.problem import Problem, Wishes, build_problem
 
 ENGINES: list[EngineFactory] = [DifferenceEngine, CpSatEngine]
 
@@ -25,14 +26,12 @@ def engine_least_length(
 ) -> int | None:
     """Return the least length over all sets of groups by asking for ever shorter ones."""
     best: int | None = None
-    for groups in configurations(problem):
-        engine = factory(problem, interval, most, groups)
-        limit = most
-        while (answer := engine.solve(length=limit)).assignment is not None:
-            length = answer.assignment.length(problem)
-            best = length if best is None else min(best, length)
-            limit = length - 1
-        engine.dispose()
+    engine = factory(problem, interval, most, available_groups(problem))
+    limit = most
+    while (answer := engine.solve(Limits(length=limit))).assignment is not None:
+        best = answer.assignment.length(problem)
+        limit = best - 1
+    engine.dispose()
     return best
 
 
@@ -129,6 +128,14 @@ def concurrency_case() -> Case:
     return build_problem(loop, machine), 3, 9, (WarpGroup(4, False, 0, 1 << 30),)
 
 
+def wishes_case() -> Case:
+    # a and b are wanted on two groups, where a transfer makes the iteration too long.
+    loop = small_loop([op("a", "TC", registers=1, transfer=3), op("b", "ALU")], [edge("a", "b")])
+    problem = build_problem(loop, small_machine(registers=3))
+    wishes = Wishes(pins=((0, "one"), (1, "two")))
+    return replace(problem, wishes=wishes), 2, 4, two_groups(3)
+
+
 CASES: dict[str, Callable[[], Case]] = {
     "dependence": dependence_case,
     "capacity": capacity_case,
@@ -137,6 +144,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "registers": registers_case,
     "transfers": transfers_case,
     "concurrency": concurrency_case,
+    "wishes": wishes_case,
 }
 
 
@@ -192,23 +200,29 @@ def test_an_operation_needs_a_group_as_wide_as_itself() -> None:
     assert DifferenceEngine(problem, 2, 4, wide).solve().status == "sat"
 
 
-def test_registers_are_shared_equally_between_groups(
+def test_registers_are_allocated_as_flashattention_3_does(
     attention: twill.Loop, hopper: twill.Machine
 ) -> None:
-    sets = list(configurations(build_problem(attention, hopper)))
-    # FlashAttention-3's allocations: 240 for two consumer groups, 160 for three, 24 to load.
-    # The fifth group is 8 warps wide, for want of another of 4.
-    compute = [[g.allocation for g in groups if not g.variable_latency] for groups in sets]
-    assert compute == [[256], [240] * 2, [160] * 3, [120] * 4, [80] * 5]
-    assert all(groups[0].allocation == 24 for groups in sets)
+    problem = build_problem(attention, hopper)
+    groups = available_groups(problem)
+    assert [g.warps for g in groups] == [1, 4, 4, 4, 4, 8]
+    # 24 to load, 240 each for two consumer groups, 160 each for three.
+    for live, expected in (
+        ((0, 200, 200), [24, 240, 240]),
+        ((0, 100, 100, 100), [24, 160, 160, 160]),
+    ):
+        needed = [*live, *[None] * (len(groups) - len(live))]
+        shared = allocated(problem, groups, needed)
+        assert shared is not None
+        assert sorted(g.allocation for g in shared if g.allocation) == sorted(expected)
+    assert allocated(problem, groups, [0, 220, 220, 40, None, None]) is None
 
 
 def test_an_undecided_question_is_not_called_infeasible(
     attention: twill.Loop, hopper: twill.Machine
 ) -> None:
     problem = build_problem(attention, hopper)
-    groups = list(configurations(problem))[1]
-    engine = DifferenceEngine(problem, 2048, 6 * 2048, groups)
+    engine = DifferenceEngine(problem, 2048, 6 * 2048, available_groups(problem))
     assert engine.solve(timeout=0.01).status == "unknown"
     engine.dispose()
 
@@ -220,33 +234,24 @@ def test_groups_that_lack_registers_have_no_schedule(rules: str) -> None:
         loop, machine = random_loop(seed)
         problem = build_problem(loop, machine, rules=rules)  # type: ignore[arg-type]
         interval = bounds(problem).interval
-        for groups in configurations(problem):
-            lacking = lacks_registers(problem, interval, groups)
-            engine = DifferenceEngine(problem, interval, 6 * interval, groups)
-            feasible = engine.solve().assignment is not None
-            engine.dispose()
-            assert not (lacking and feasible), seed
-            refuted, kept = refuted + lacking, kept + feasible
-    assert refuted > 20
-    assert kept > 200
+        groups = available_groups(problem)
+        lacking = lacks_registers(problem, interval, groups)
+        engine = DifferenceEngine(problem, interval, 6 * interval, groups)
+        feasible = engine.solve().assignment is not None
+        engine.dispose()
+        assert not (lacking and feasible), seed
+        refuted, kept = refuted + lacking, kept + feasible
+    assert refuted > 10
+    assert kept > 100
 
 
 def test_accumulators_that_always_live_fill_a_group() -> None:
-    # Four accumulators of 40 registers, one of them always live on each of two groups of 64.
+    # Four accumulators of 40 registers, one of them always live on each group of 64.
     names = [f"o{i}" for i in range(4)]
     loop = small_loop(
         [op(name, "TC", latency=5, asynchronous=True, registers=40) for name in names],
         [edge(name, name, 1, in_place=True) for name in names],
     )
-    machine = small_machine(registers=64, groups=((4, 4),))
-    problem = build_problem(loop, machine)
-    lacking = [lacks_registers(problem, 8, groups) for groups in configurations(problem)]
-    assert lacking == [True, True, False, False]
-
-
-def test_wide_groups_that_only_load_leave_registers_to_the_others(hopper: twill.Machine) -> None:
-    sets = list(configurations(build_problem(twill.load_loop("fa_bwd_hopper"), hopper)))
-    two = [groups for groups in sets if [g.warps for g in groups] == [4, 4, 4]]
-    # Two rows of 16 values, twice, and the reserve take 80; then equal shares of the file.
-    assert [[g.allocation for g in groups] for groups in two] == [[80, 216, 216], [168, 168, 168]]
-    assert all(sum(g.allocation * g.warps * 32 for g in groups) <= 65536 for groups in two)
+    for count, expected in ((1, True), (2, True), (3, False), (4, False)):
+        problem = build_problem(loop, small_machine(registers=64, groups=((4, count),)))
+        assert lacks_registers(problem, 8, available_groups(problem)) == expected

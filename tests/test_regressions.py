@@ -7,7 +7,7 @@ import pytest
 import twill
 from tests.small import edge, hand_made, op, small_loop, small_machine
 from twill.artifacts.loop import Cost, Invariant, Step, Tile
-from twill.joint.groups import WarpGroup, configurations
+from twill.joint.groups import WarpGroup, available_groups, opened_before
 from twill.problem import build_problem
 from twill.scheduler import EngineName
 from twill.sim.execute import run
@@ -75,19 +75,19 @@ def test_a_wider_group_stands_in_once_the_narrow_ones_are_used_up() -> None:
     assert {group.warps for group in mixed.groups} == {4, 8}
 
 
-def test_a_wider_group_is_not_tried_before_the_narrow_ones_are_used_up() -> None:
+def test_a_wider_group_is_not_opened_before_the_narrow_ones_are_used_up() -> None:
     machine = small_machine(groups=((4, 2), (8, 1)))
     problem = build_problem(small_loop([op(name, "ALU") for name in "abc"]), machine)
-    widths = [sorted(group.warps for group in groups) for groups in configurations(problem)]
-    assert widths == [[4], [4, 4], [4, 4, 8]]
+    groups = available_groups(problem)
+    assert [group.warps for group in groups] == [4, 4, 8]
+    assert opened_before(groups, problem) == [(0, 1), (1, 2)]
 
 
-def test_no_group_is_tried_that_would_have_nothing_to_do() -> None:
+def test_no_group_is_offered_that_would_have_nothing_to_do() -> None:
     machine = small_machine(groups=((1, 4), (4, 2)))
     loop = small_loop([op("a", "ALU"), op("b", "ALU", warps=1)])
-    problem = build_problem(loop, machine)
-    widths = [sorted(group.warps for group in groups) for groups in configurations(problem)]
-    assert widths == [[4], [1, 4], [4, 4], [1, 4, 4]]
+    groups = available_groups(build_problem(loop, machine))
+    assert [group.warps for group in groups] == [1, 4, 4]
 
 
 def test_loads_that_wait_may_need_two_groups() -> None:

@@ -223,7 +223,7 @@ def without(group: int, **fields: object) -> Callable[[Data], object]:
         ),
         (
             without(0, do="wait", barrier="k.empty"),
-            "overwrite: k of iteration 3 overwrites smem slot 1 at cycle 5336 while",
+            "overwrite: k of iteration 3 overwrites smem slot 1 at cycle 5318 while",
         ),
         (
             without(1, do="arrive", barrier="k.empty"),
@@ -249,7 +249,7 @@ def test_a_deadlock_names_the_cycle_of_groups(attention_schedule: twill.Schedule
     with pytest.raises(SimulationError) as caught:
         twill.sim.run(changed(attention_schedule, without(1, do="arrive", barrier="k.empty")))
     assert str(caught.value) == (
-        "deadlock: at cycle 6311 nothing can go on; cycle compute0 -> load -> compute1 -> "
+        "deadlock: at cycle 6268 nothing can go on; cycle compute0 -> load -> compute1 -> "
         "compute0: compute0 waits for k.full of iteration 2 (from load); load waits for k.empty of "
         "iteration "
         "0 (from compute1); compute1 waits for s0.issued of iteration 2 (from compute0)"

@@ -109,7 +109,7 @@ CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
     ),
     "completion": (
         lambda d: d.update(length=3000),
-        "completion: l0 ends at 3072, the length is 3000",
+        "completion: l1 ends at 3072, the length is 3000",
     ),
     "concurrency": (
         lambda d: place(d, "l0.reduce", start=1530),
@@ -131,7 +131,9 @@ CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
         "memory: smem in slot 0: 98304 live, capacity 90000",
     ),
     "addresses": (
-        lambda d: next(s for s in d["storage"] if s["value"] == "v").update(address=65536),
+        lambda d: next(s for s in d["storage"] if s["value"] == "v").update(
+            addresses=[65536, 98304]
+        ),
         "addresses: k of iteration 1 and v of iteration 0 are both live at smem address 65536",
     ),
     "slots": (
@@ -144,7 +146,7 @@ CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
     ),
     "proof": (
         lambda d: d["proof"]["bound"].update(unit="mufu"),
-        "proof: the proof says unit mufu is busy 2048, it is busy 1056",
+        "proof: the proof says unit mufu needs 2048, it needs 1056",
     ),
 }
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from twill.costing import Reservation
 from twill.problem import Problem
 
 NO_PATH = -(1 << 62)
@@ -72,8 +74,10 @@ def bounds(problem: Problem) -> Bounds:
 def resource_bound(problem: Problem, unit: str) -> int:
     """Return the least interval at which a unit has time for one iteration's work.
 
-    The larger of three demands: all work spread over the capacity; the reservations that exclude
-    each other in pairs, one after the other; and each reservation beside its own next instances.
+    Each reservation has to fit beside its own next instances. Beyond that, for any threshold t up
+    to half of the capacity, a reservation of more than capacity - t excludes all of t and more, so
+    that it may be counted as the whole unit if those below t are not counted at all (the dual
+    feasible functions of bin packing, Fekete and Schepers 2001).
 
     Parameters
     ----------
@@ -84,10 +88,74 @@ def resource_bound(problem: Problem, unit: str) -> int:
     """
     capacity = problem.capacities[unit]
     mine = [r for operation in problem.operations for r in operation.reservations if r.unit == unit]
-    work = sum(r.length * r.count for r in mine)
-    exclusive = sum(r.length for r in mine if 2 * r.count > capacity)
     own = max((-(-r.length // (capacity // r.count)) for r in mine), default=0)
-    return max(-(-work // capacity), exclusive, own)
+    thresholds = {0, capacity, *(2 * r.count for r in mine if 2 * r.count <= capacity)}
+    return max(own, *(_work(mine, capacity, threshold) for threshold in thresholds))
+
+
+@dataclass(frozen=True)
+class ResourceArgument:
+    """Why a unit needs so much time: work that is summed up, whole units and parts apart.
+
+    Attributes
+    ----------
+    unit : str
+        The unit.
+    capacity : int
+        Instances of it.
+    value : int
+        The least interval that the argument allows.
+    whole : tuple of (str, int, int)
+        Operations with length and count whose reservations exclude every other one that is
+        counted, so that each takes the whole unit for its length.
+    parts : tuple of (str, int, int)
+        Operations whose reservations are summed as length times count, over the capacity.
+    alone : bool
+        Whether it is one reservation that has to fit beside its own next instances.
+    """
+
+    unit: str
+    capacity: int
+    value: int
+    whole: tuple[tuple[str, int, int], ...]
+    parts: tuple[tuple[str, int, int], ...]
+    alone: bool = False
+
+
+def resource_argument(problem: Problem, unit: str) -> ResourceArgument:
+    """Return the argument that gives `resource_bound`, the plain sum of all work if it does.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    unit : str
+        A functional unit.
+    """
+    capacity, bound = problem.capacities[unit], resource_bound(problem, unit)
+    mine = [(o.name, r) for o in problem.operations for r in o.reservations if r.unit == unit]
+    own = [-(-r.length // (capacity // r.count)) for _, r in mine]
+    alone = bound in own
+    doubled = sorted({2 * r.count for _, r in mine if 2 * r.count <= capacity})
+    for threshold in (0, *(() if alone else (*doubled, capacity))):
+        if _work([r for _, r in mine], capacity, threshold) == bound:
+            most = 2 * capacity - threshold
+            whole = tuple((n, r.length, r.count) for n, r in mine if 2 * r.count > most)
+            parts = tuple(
+                (n, r.length, r.count) for n, r in mine if threshold <= 2 * r.count <= most
+            )
+            return ResourceArgument(unit, capacity, bound, whole, parts)
+    name, longest = mine[own.index(bound)]
+    itself = ((name, longest.length, longest.count),)
+    return ResourceArgument(unit, capacity, bound, (), itself, alone=True)
+
+
+def _work(mine: Sequence[Reservation], capacity: int, threshold: int) -> int:
+    """Return the time that reservations of at least half of `threshold` take together."""
+    most = 2 * capacity - threshold
+    whole = sum(r.length for r in mine if 2 * r.count > most)
+    part = sum(r.length * r.count for r in mine if threshold <= 2 * r.count <= most)
+    return whole + -(-part // capacity)
 
 
 def recurrence_bound(problem: Problem) -> tuple[int, tuple[str, ...]]:
@@ -143,13 +211,24 @@ def longest_paths(
     ]
     for u, v, weight in arcs + (extra or []):
         matrix[u, v] = max(matrix[u, v], weight)
-    for k in range(size):
+    return closure(matrix)
+
+
+def closure(matrix: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Return the longest paths of a graph, or None if a cycle is longer than 0.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (nodes, nodes)
+        The longest arc from node to node, `NO_PATH` where there is none, at least 0 from a node to
+        itself.
+    """
+    matrix = matrix.copy()
+    for k in range(len(matrix)):
         via = matrix[:, k, None] + matrix[None, k, :]
         reachable = (matrix[:, k, None] > NO_PATH // 2) & (matrix[None, k, :] > NO_PATH // 2)
         np.maximum(matrix, np.where(reachable, via, NO_PATH), out=matrix)
-    if (np.diagonal(matrix) > 0).any():
-        return None
-    return matrix
+    return None if (np.diagonal(matrix) > 0).any() else matrix
 
 
 def _positive_cycle(size: int, arcs: list[tuple[int, int, int, int]], interval: int) -> list[int]:

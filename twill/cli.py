@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 import typer
 
-from twill.commands import Json, print_json
+from twill.commands import Json, number, pairs, print_json, refusals
+from twill.commands import bench as bench_commands
+from twill.commands import explain as explain_command
 from twill.commands import loop as loop_commands
 from twill.commands import machine as machine_commands
 from twill.console import command, progress, run_app, say
@@ -21,6 +24,8 @@ app = typer.Typer(
 )
 app.add_typer(machine_commands.app, name="machine")
 app.add_typer(loop_commands.app, name="loop")
+app.add_typer(bench_commands.app, name="bench")
+app.command()(explain_command.explain)
 
 
 class TimeMode(StrEnum):
@@ -28,6 +33,7 @@ class TimeMode(StrEnum):
 
     EXACT = "exact"
     NORMALIZED = "normalized"
+    REFINED = "refined"
 
 
 class RulesName(StrEnum):
@@ -40,8 +46,17 @@ class RulesName(StrEnum):
 class EngineName(StrEnum):
     """Who solves the joint system."""
 
+    BOTH = "both"
     DIFFERENCE = "difference"
     CPSAT = "cpsat"
+    VERBATIM = "verbatim"
+
+
+class SearchName(StrEnum):
+    """How the interval is searched for."""
+
+    COMPLETE = "complete"
+    PAPER = "paper"
 
 
 def _version(show: bool) -> None:  # noqa: FBT001 - typer's callback
@@ -79,42 +94,83 @@ def schedule(
     ] = TimeMode.EXACT,
     rules: Annotated[RulesName, typer.Option(help="Reading of the constraints.")] = RulesName.ISSUE,
     engine: Annotated[
-        EngineName, typer.Option(help="Yices differences, or CP-SAT.")
-    ] = EngineName.DIFFERENCE,
+        EngineName,
+        typer.Option(
+            help="Yices finds and CP-SAT refutes; one of them; or the paper's figures as printed."
+        ),
+    ] = EngineName.BOTH,
+    search: Annotated[
+        SearchName,
+        typer.Option(help="Every interval and number of stages, or the paper's Algorithm 1."),
+    ] = SearchName.COMPLETE,
     budget: Annotated[
         int, typer.Option(min=1, help="Normalized time: bound on the sum of costs.")
     ] = 300,
     most_stages: Annotated[
         int | None, typer.Option(min=1, help="Bound on the number of stages.")
     ] = None,
-    most_groups: Annotated[
-        int | None, typer.Option(min=1, help="Bound on the warp groups beside the one for loads.")
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=N", help="At most N: registers, groups, transfers or stages. Repeatable."
+        ),
     ] = None,
+    pin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OP=GROUP", help="Put an operation on a named group. Repeatable."),
+    ] = None,
+    order: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B", help="B issues no earlier than A. Repeatable."),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="Seconds; the best schedule by then, with honest bounds."),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, help="Processes that run at a time.")
+    ] = 2,
+    memory: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="MB", help="Most memory of the solving process (10^6 bytes)."),
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Solve it even if the answer is known.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the solver.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Find an optimal schedule and prove it."""
     from twill.artifacts.machine import Machine
+    from twill.cache import Cache
     from twill.frontends.loops import load_loop
-    from twill.scheduler import schedule as find
+    from twill.limited import solve_within
+    from twill.scheduler import solve
     from twill.search import Options
     from twill.text import print_schedule, summary
 
-    with progress(f"scheduling {loop}") as report:
-        found = find(
+    within = solve if memory is None else partial(solve_within, memory)
+    with refusals(as_json=as_json), progress(f"scheduling {loop}") as report:
+        solved = within(
             load_loop(loop),
             Machine.named(machine),
             rules=rules.value,
             time=time.value,
             engine=engine.value,
+            search=search.value,
             budget=budget,
             report=report,
-            options=Options(most_stages=most_stages, most_groups=most_groups, seed=seed),
+            options=Options(most_stages=most_stages, seed=seed, timeout=timeout, jobs=jobs),
+            limits={name: number(value, "limit") for name, value in pairs(limit, "=", "limit")},
+            pins=dict(pairs(pin, "=", "pin")),
+            orders=pairs(order, ",", "order"),
+            cache=None if no_cache else Cache(),
         )
+    found = solved.schedule
     if output is not None:
         found.save(output)
     if as_json:
-        print_json(summary(found))
+        print_json({**summary(found), "cached": solved.cached, "seconds": solved.seconds})
     else:
         print_schedule(found)
         if output is not None:

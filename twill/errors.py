@@ -7,6 +7,9 @@ refused, not achieved) ends in 1.
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
+from typing import Any
+
 
 class TwillError(Exception):
     """Anything that stops a command, with the exit status it ends in."""
@@ -14,10 +17,62 @@ class TwillError(Exception):
     exit_status = 2
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """What a refusal is about, as far as it can be said in data.
+
+    Attributes
+    ----------
+    families : tuple of str
+        Constraint families that are in the way.
+    interval, stages : int, optional
+        The interval, in the problem's units of time, at which nothing was possible, and the most
+        stages that were allowed.
+    value : str, optional
+        The operation or value that asks for too much.
+    needed, limit : float, optional
+        What it needs and what there is, in `unit`.
+    unit : str, optional
+        Unit of the two, with what it counts.
+    least_interval : int, optional
+        Where time was over: no schedule has a smaller interval.
+    seconds : float, optional
+        The limit of time that was reached.
+    """
+
+    families: tuple[str, ...] = ()
+    interval: int | None = None
+    stages: int | None = None
+    value: str | None = None
+    needed: float | None = None
+    limit: float | None = None
+    unit: str | None = None
+    least_interval: int | None = None
+    seconds: float | None = None
+
+
 class RefusedError(TwillError):
-    """A proper no: the request was understood and cannot be met."""
+    """A proper no: the request was understood and cannot be met.
+
+    Parameters
+    ----------
+    message : str
+        Why.
+    about : Refusal, optional
+        The same as data.
+    """
 
     exit_status = 1
+
+    def __init__(self, message: str, about: Refusal | None = None) -> None:
+        super().__init__(message)
+        self.about = about or Refusal()
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The message and what is known of its cause, as plain data."""
+        known = {key: value for key, value in asdict(self.about).items() if value is not None}
+        return {"message": str(self), **known, "families": list(self.about.families)}
 
 
 class InputError(TwillError):

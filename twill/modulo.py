@@ -61,21 +61,59 @@ def modulo_schedule(
     """
     if longest_paths(problem, interval) is None:
         return "unsat", None
-    model, rows = _program(problem, interval)
+    model, rows, _ = _program(problem, interval)
+    busiest = max(problem.operations, key=lambda o: o.cycles).index
+    model += rows[busiest, 0] == 1
     status = _solve(model, timeout)
-    if status != "sat":
-        return status, None
+    return status, _read(problem, interval, rows) if status == "sat" else None
+
+
+def shortest_modulo_schedule(
+    problem: Problem, interval: int, *, timeout: float | None = None
+) -> tuple[Status, ModuloSchedule | None]:
+    """Find a modulo schedule of least length at a fixed interval.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem; only its dependences and unit capacities count.
+    interval : int
+        I.
+    timeout : float, optional
+        Seconds; ``unknown`` if CBC could not prove the least length within them.
+
+    Raises
+    ------
+    SolverError
+        If CBC fails.
+    """
+    import pulp
+
+    paths = longest_paths(problem, interval)
+    if paths is None:
+        return "unsat", None
+    model, rows, start = _program(problem, interval)
+    least = max(int(paths[:, o.index].max()) + o.cycles for o in problem.operations)
+    length = model.add_variable("length", least, cat="Integer")
+    for operation in problem.operations:
+        model += start[operation.index] + operation.cycles <= length
+    model.setObjective(pulp.lpSum([length]))
+    status = _solve(model, timeout)
+    return status, _read(problem, interval, rows) if status == "sat" else None
+
+
+def _read(problem: Problem, interval: int, rows: Rows) -> ModuloSchedule:
+    """Return CBC's schedule in its rows, as short as they allow."""
     row = [
         next(t for t in range(interval) if round(rows[o.index, t].value() or 0))
         for o in problem.operations
     ]
     start = _least_stages(problem, interval, row)
-    return "sat", ModuloSchedule(
-        tuple(start), max(start[o.index] + o.cycles for o in problem.operations)
-    )
+    return ModuloSchedule(tuple(start), max(start[o.index] + o.cycles for o in problem.operations))
 
 
-def _program(problem: Problem, interval: int) -> tuple[Any, Rows]:
+def _program(problem: Problem, interval: int) -> tuple[Any, Rows, list[Any]]:
+    """Return the program, its row variables and the issue times."""
     import pulp
 
     model = pulp.LpProblem("modulo", pulp.LpMinimize)
@@ -100,11 +138,9 @@ def _program(problem: Problem, interval: int) -> tuple[Any, Rows]:
                 start[edge.consumer] - start[edge.producer]
                 >= problem.least_delay(position) - edge.distance * interval
             )
-    busiest = max(problem.operations, key=lambda o: o.cycles).index
-    model += rows[busiest, 0] == 1
     for unit in problem.capacities:
         _capacity(problem, interval, unit, rows, model)
-    return model, rows
+    return model, rows, start
 
 
 def _capacity(problem: Problem, interval: int, unit: str, rows: Rows, model: Any) -> None:

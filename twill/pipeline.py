@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -76,6 +78,8 @@ class Pipeline:
 def pipeline(problem: Problem, interval: int, assignment: Assignment) -> Pipeline:
     """Name the groups of an assignment in the order in which they are first used.
 
+    A group that the user has named keeps that name.
+
     Parameters
     ----------
     problem : Problem
@@ -89,13 +93,10 @@ def pipeline(problem: Problem, interval: int, assignment: Assignment) -> Pipelin
     for v in sorted(range(len(assignment.start)), key=lambda v: (assignment.start[v], v)):
         first.setdefault(assignment.group[v], len(first))
     order = sorted(first, key=lambda g: (not assignment.groups[g].variable_latency, first[g]))
-    names: dict[int, str] = {}
+    names = {assignment.group[v]: name for v, name in problem.wishes.pins}
     for g in order:
-        if assignment.groups[g].variable_latency:
-            count = sum(assignment.groups[h].variable_latency for h in names)
-            names[g] = "load" if not count else f"load{count}"
-        else:
-            names[g] = f"compute{sum(not assignment.groups[h].variable_latency for h in names)}"
+        if g not in names:
+            names[g] = _free_name(assignment.groups[g].variable_latency, names.values())
     earliest = min(assignment.start)
     return Pipeline(
         problem=problem,
@@ -104,3 +105,13 @@ def pipeline(problem: Problem, interval: int, assignment: Assignment) -> Pipelin
         place=tuple(names[g] for g in assignment.group),
         groups={names[g]: assignment.groups[g] for g in order},
     )
+
+
+def _free_name(loads: bool, taken: Collection[str]) -> str:  # noqa: FBT001 - of one group
+    """Return ``load``, ``load1``, ... or ``compute0``, ``compute1``, ..., the first not taken."""
+    numbers = itertools.count()
+    if loads:
+        names = ("load" if n == 0 else f"load{n}" for n in numbers)
+    else:
+        names = (f"compute{n}" for n in numbers)
+    return next(name for name in names if name not in taken)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from twill.artifacts.loop import Dependence, Loop, Operation
+from twill.artifacts.loop import HALVES, THREADS_PER_WARP, Dependence, Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.costing import Reservation, StaticCost, static_costs
@@ -35,7 +35,9 @@ class ProblemOperation:
     working_set : int
         Registers per thread needed while it runs, beside operands and result.
     memory, footprint : str or None, int
-        ``smem`` or ``tmem`` and the bytes or columns of its result there.
+        ``smem`` or ``tmem`` and what its result takes there: bytes, or columns of 64 lanes.
+    lanes : int
+        Lanes of a TMEM column that its result takes, 64 or 128; 0 if it is not there.
     transfer : int
         Further time before a consumer on another group may issue.
     streaming : bool
@@ -55,6 +57,7 @@ class ProblemOperation:
     working_set: int
     memory: str | None
     footprint: int
+    lanes: int
     transfer: int
     transfer_bytes: int
     asynchronous: bool
@@ -116,6 +119,11 @@ class RegisterFile:
     warps: int
     reserve: int
 
+    @property
+    def blocks_hold(self) -> int:
+        """Registers per thread that all blocks of `warps` warps may have together."""
+        return self.file // (THREADS_PER_WARP * self.warps)
+
 
 @dataclass(frozen=True)
 class PinnedRegisters:
@@ -127,8 +135,48 @@ class PinnedRegisters:
 
 
 @dataclass(frozen=True)
+class Wishes:
+    """What a user has decided about a schedule beforehand.
+
+    Attributes
+    ----------
+    limits : tuple of (str, int)
+        Most ``registers`` per thread of a group, warp ``groups``, ``transfers`` and ``stages``.
+    pins : tuple of (int, str)
+        Operations with the names of their groups: one name is one group.
+    orders : tuple of (int, int)
+        Pairs of operations; the second issues no earlier in its iteration than the first.
+    shape : tuple of (int, int, int)
+        For each operation a group, a stage and a rank: nothing but the times is left to choose.
+        Operations of one rank start together in their rows or in any order.
+    """
+
+    limits: tuple[tuple[str, int], ...] = ()
+    pins: tuple[tuple[int, str], ...] = ()
+    orders: tuple[tuple[int, int], ...] = ()
+    shape: tuple[tuple[int, int, int], ...] = ()
+
+    def limit(self, name: str) -> int | None:
+        """Return a limit, None if there is none.
+
+        Parameters
+        ----------
+        name : str
+            ``registers``, ``groups``, ``transfers`` or ``stages``.
+        """
+        return dict(self.limits).get(name)
+
+
+@dataclass(frozen=True)
 class Problem:
-    """Everything that makes a schedule of one loop on one machine valid or not."""
+    """Everything that makes a schedule of one loop on one machine valid or not.
+
+    Attributes
+    ----------
+    memories, fixed : dict
+        Capacity of each addressed memory, and what invariants take of it: bytes of SMEM, columns
+        of 64 lanes of TMEM.
+    """
 
     loop: Loop
     machine: Machine
@@ -142,6 +190,7 @@ class Problem:
     pinned: tuple[PinnedRegisters, ...]
     registers: RegisterFile | None
     hop: int
+    wishes: Wishes = Wishes()
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -212,6 +261,18 @@ class Problem:
         edge = self.edges[position]
         return edge.cross_delay if self.forced_cross[position] else edge.delay
 
+    def amount(self, memory: str, taken: int) -> str:
+        """Say an amount of memory in the unit of the machine file.
+
+        Parameters
+        ----------
+        memory : str
+            ``smem`` or ``tmem``.
+        taken : int
+            Bytes, or columns of 64 lanes.
+        """
+        return f"{taken / HALVES:g} columns" if memory == "tmem" else f"{taken} bytes"
+
     @property
     def starts_at_issue(self) -> bool:
         """Whether every reservation starts at its operation's issue."""
@@ -256,7 +317,10 @@ def build_problem(
         operations=operations,
         edges=tuple(_edges(loop, operations, rules, convert, convert(sync.hop.value))),
         capacities={name: unit.capacity for name, unit in machine.units.items()},
-        memories={name: memory.capacity for name, memory in machine.memories.items()},
+        memories={
+            name: memory.capacity * (HALVES if name == "tmem" else 1)
+            for name, memory in machine.memories.items()
+        },
         fixed=_fixed(loop),
         pinned=_pinned(loop),
         registers=_register_file(machine),
@@ -301,7 +365,7 @@ class _Converter:
     """Cycles to the problem's time units."""
 
     def __init__(self, scale: TimeScale) -> None:
-        self._exact = scale.mode == "exact"
+        self._exact = scale.mode != "normalized"
         self._table: Mapping[int, int] = dict(scale.costs)
 
     def __call__(self, cycles: int) -> int:
@@ -345,11 +409,8 @@ def _operation(
         registers=result.registers(operation.warps) if result and in_registers else 0,
         working_set=cost.working_set,
         memory=memory,
-        footprint=0
-        if result is None or memory is None
-        else result.bytes
-        if memory == "smem"
-        else result.columns,
+        footprint=result.footprint if result else 0,
+        lanes=result.lanes if result and memory == "tmem" else 0,
         transfer=convert(cost.transfer),
         transfer_bytes=result.bytes if result else 0,
         asynchronous=cost.asynchronous,
@@ -487,10 +548,8 @@ def _reads(dependence: Dependence, u: ProblemOperation, v: ProblemOperation) -> 
 def _fixed(loop: Loop) -> dict[str, int]:
     totals = {"smem": 0, "tmem": 0}
     for invariant in loop.invariants:
-        if invariant.tile.memory == "smem":
-            totals["smem"] += invariant.tile.bytes
-        elif invariant.tile.memory == "tmem":
-            totals["tmem"] += invariant.tile.columns
+        if invariant.tile.memory in totals:
+            totals[invariant.tile.memory] += invariant.tile.footprint
     return totals
 
 

@@ -25,7 +25,7 @@ from twill.artifacts.schedule import (
 )
 from twill.pipeline import Pipeline
 from twill.problem import Edge
-from twill.signals import DONE, EMPTY, FULL, ISSUED, SENT, Release, Signals
+from twill.signals import DONE, EMPTY, FREED, FULL, ISSUED, SENT, TAKEN, Release, Request, Signals
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,11 @@ def barriers(signals: Signals) -> tuple[Barrier, ...]:
     targets = {request.target for request in signals.needed}
     found = []
     for v, operation in enumerate(signals.problem.operations):
-        readers = sum(release.value == v for release in signals.releases)
+        readers = sum((r.kind, r.value) == (EMPTY, v) for r in signals.releases)
         for kind, slots, arrivals in (
             (FULL, signals.slots[v], 1),
             (EMPTY, signals.slots[v], readers),
+            (FREED, signals.slots[v], 1),
             (SENT, signals.staging_slots(v) if v in signals.transferred else 1, 1),
             (DONE, signals.slots[v], 1),
             (ISSUED, 1, 1),
@@ -88,7 +89,7 @@ def barriers(signals: Signals) -> tuple[Barrier, ...]:
         if v in signals.transferred:
             found.append(
                 Barrier(
-                    name=barrier_name("taken", operation.name),
+                    name=barrier_name(TAKEN, operation.name),
                     slots=signals.staging_slots(v),
                     arrivals=_takers(signals, v),
                 )
@@ -102,7 +103,7 @@ def barrier_name(kind: str, operation: str) -> str:
     Parameters
     ----------
     kind : str
-        ``full``, ``empty``, ``sent``, ``taken`` or ``done``.
+        ``full``, ``empty``, ``freed``, ``sent``, ``taken``, ``done`` or ``issued``.
     operation : str
         The producer's name.
     """
@@ -213,18 +214,16 @@ class _GroupProgram:
     def _before(self, window: _Window) -> list[Instruction]:
         """Return the waits that v needs before it issues."""
         v, stage = window.operation, window.stage
-        found: list[Instruction] = []
         mine = [r for r in self.signals.needed if r.owner == v and r.group == self.group]
-        for request in sorted(mine, key=lambda r: (r.target[0] != EMPTY, r.target, r.distance)):
-            kind, subject = request.target
-            name = self.problem.operations[subject].name
-            if kind == "completion":
-                found.append(Await(operation=name, stage=stage, distance=request.distance))
-            else:
-                found.append(
-                    Wait(barrier=barrier_name(kind, name), stage=stage, distance=request.distance)
-                )
-        return found
+        mine.sort(key=lambda r: (r.target[0] != EMPTY, r.target, r.distance))
+        return [self._wait(request, stage) for request in mine]
+
+    def _wait(self, request: Request, stage: int) -> Await | Wait:
+        kind, subject = request.target
+        name, distance = self.problem.operations[subject].name, request.distance
+        if kind == "completion":
+            return Await(operation=name, stage=stage, distance=distance)
+        return Wait(barrier=barrier_name(kind, name), stage=stage, distance=distance)
 
     def _issue(self, window: _Window, begin: int, end: int) -> Issue:
         operation = self.problem.operations[window.operation]
@@ -248,7 +247,7 @@ class _GroupProgram:
                 barrier_name(kind, name) for kind in (FULL, DONE) if (kind, v) in self._targets
             ]
         found += [
-            barrier_name(EMPTY, self.problem.operations[r.value].name)
+            barrier_name(r.kind, self.problem.operations[r.value].name)
             for r in self.signals.releases
             if r.by_itself == v
         ]
@@ -362,7 +361,7 @@ class _GroupProgram:
         if event.release is not None:
             return [
                 *self._release_waits(event.release, stage),
-                Arrive(barrier=barrier_name(EMPTY, operation.name), stage=stage),
+                Arrive(barrier=barrier_name(event.release.kind, operation.name), stage=stage),
             ]
         found: list[Instruction] = []
         if event.edge is not None:
@@ -371,8 +370,13 @@ class _GroupProgram:
             slots = self.signals.staging_slots(event.subject)
             if operation.asynchronous:
                 found.append(Await(operation=operation.name, stage=stage))
+            found += [
+                self._wait(request, stage)
+                for request in sorted(self.signals.needed, key=lambda r: (r.target, r.distance))
+                if request.sent == event.subject
+            ]
             found.append(
-                Wait(barrier=barrier_name("taken", operation.name), stage=stage, distance=slots)
+                Wait(barrier=barrier_name(TAKEN, operation.name), stage=stage, distance=slots)
             )
             found.append(Put(value=operation.name, stage=stage))
             found.append(Arrive(barrier=barrier_name(SENT, operation.name), stage=stage))
@@ -398,7 +402,7 @@ class _GroupProgram:
             *found,
             Wait(barrier=barrier_name(SENT, name), stage=stage),
             Get(value=name, reader=reader.name, stage=stage),
-            Arrive(barrier=barrier_name("taken", name), stage=stage),
+            Arrive(barrier=barrier_name(TAKEN, name), stage=stage),
         ]
 
     def _release_waits(self, release: Release, stage: int) -> list[Instruction]:

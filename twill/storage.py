@@ -6,15 +6,14 @@ from dataclasses import dataclass
 
 from twill.artifacts.schedule import Fixed, Storage
 from twill.errors import RefusedError
+from twill.hopeless import lack
+from twill.joint.addresses import Allocation, Conflict, Ring, allocate
 from twill.joint.answer import Assignment
-from twill.joint.lifetimes import register_occupants
+from twill.joint.lifetimes import memory_occupants, register_occupants
 from twill.joint.sums import alive, lifetime
 from twill.pipeline import Pipeline
 from twill.problem import Problem
 from twill.signals import Signals
-
-ALIGNMENT = {"smem": 1024, "tmem": 1}
-"""Bytes or columns: 1024 bytes is the period of the 128-byte swizzle of TMA and MMA operands."""
 
 
 @dataclass(frozen=True)
@@ -27,84 +26,120 @@ class Layout:
         Slots of each value.
     fixed : tuple of Fixed
         Places of what lives throughout the loop.
-    depths : dict
-        Ring slots of each streaming load.
+    depths, hiding : dict
+        Ring slots of each streaming load, and those that hiding its nominal latency asks for.
     """
 
     storage: tuple[Storage, ...]
     fixed: tuple[Fixed, ...]
     depths: dict[str, int]
+    hiding: dict[str, int]
 
 
-def lay_out(signals: Signals) -> tuple[Signals, Layout]:
+def lay_out(named: Pipeline) -> tuple[Signals, Layout]:
     """Give every value its slots, and those in SMEM and TMEM addresses.
 
-    Buffers follow each other; none is shared in time. Rings that do not fit as deep as hiding the
-    nominal latency asks for are made shallower, the largest first.
+    Rings of streaming loads are as deep as hiding the nominal latency asks for, and share memory
+    with nothing. Where that does not fit they are made shallower, the largest first, down to what
+    the static schedule needs.
 
     Parameters
     ----------
-    signals : Signals
-        The pipeline with its slot counts.
+    named : Pipeline
+        The schedule.
 
     Returns
     -------
     tuple of (Signals, Layout)
-        The signals with the slot counts that fit.
+        The waits and releases that go with the addresses.
 
     Raises
     ------
     RefusedError
-        If a memory cannot hold them.
+        If a memory cannot hold what lives at once.
     """
-    problem = signals.problem
-    depths = {o.index: signals.slots[o.index] for o in problem.operations if o.streaming}
-    while True:
-        layout, free = _laid_out(signals)
-        memory = next((m for m, used in free.items() if used > problem.memories[m]), None)
-        if memory is None:
-            return signals, layout
-        rings = [v for v in depths if problem.operations[v].memory == memory]
-        rings.sort(key=lambda v: -signals.slots[v] * problem.operations[v].footprint)
-        for v in rings:
-            depths[v] = signals.slots[v] - 1
-            shallower = Signals(signals.pipeline, depths)
-            if shallower.slots[v] < signals.slots[v]:
-                signals = shallower
-                break
-            depths[v] = signals.slots[v]
-        else:
-            unit = problem.machine.memories[memory].unit  # type: ignore[index]
-            raise RefusedError(
-                f"{problem.loop.name}: buffers of this schedule take {free[memory]} {unit} of "
-                f"{memory}; {problem.machine.name} has {problem.memories[memory]}"
-            )
+    problem, wanted = named.problem, Signals(named).slots
+    signals = Signals(named, _allocated(named, wanted))
+    streaming = [o for o in problem.operations if o.streaming]
+    storage = [s for v in range(len(problem.operations)) for s in _storage_of(signals, v)]
+    return signals, Layout(
+        tuple(storage),
+        tuple(_fixed(problem, signals.allocation)),
+        {o.name: signals.slots[o.index] for o in streaming},
+        {o.name: wanted[o.index] for o in streaming},
+    )
 
 
-def _laid_out(signals: Signals) -> tuple[Layout, dict[str, int]]:
-    """Place buffers one after the other; return them and the end of each memory."""
-    problem = signals.problem
-    free = dict.fromkeys(problem.memories, 0)
-    fixed = []
+def _allocated(named: Pipeline, wanted: tuple[int, ...]) -> Allocation:
+    """Return addresses with rings as near to the slots that are wanted as memory allows."""
+    problem, interval = named.problem, named.interval
+    assignment = _assignment(named, list(named.groups))
+    least = allocate(problem, interval, assignment, until_read=True)
+    if isinstance(least, Conflict):
+        room = problem.memories[least.memory]
+        about = lack(least.memory, None, least.needed, room) if least.needed else None
+        raise RefusedError(_refusal(problem, least), about)
+    given = {v: ring.count for v, ring in least.values.items()}
+    slots = {v: max(wanted[v], given[v]) for v in given if problem.operations[v].streaming}
+    while slots:
+        found = allocate(problem, interval, assignment, slots, until_read=True)
+        if isinstance(found, Allocation):
+            return found
+        rings = [v for v in slots if problem.operations[v].memory == found.memory]
+        rings.sort(
+            key=lambda v: (slots[v] <= given[v], -slots[v] * problem.operations[v].footprint)
+        )
+        if not rings:
+            break
+        slots[rings[0]] -= 1
+        if slots[rings[0]] < given[rings[0]]:
+            del slots[rings[0]]
+    return least
+
+
+def _refusal(problem: Problem, conflict: Conflict) -> str:
+    occupants = memory_occupants(problem, conflict.memory)
+    names = dict.fromkeys(occupants[i].name for i, _, _ in conflict.facts)
+    room = problem.amount(conflict.memory, problem.memories[conflict.memory])
+    needed = (
+        f"take {problem.amount(conflict.memory, conflict.needed)} at once"
+        if conflict.needed
+        else "find no addresses together"
+    )
+    return (
+        f"{problem.loop.name}: {', '.join(names) or 'what lives through the loop'} {needed} in "
+        f"{conflict.memory}; {problem.machine.name} has {room}"
+    )
+
+
+def _fixed(problem: Problem, allocation: Allocation | None) -> list[Fixed]:
+    found = []
     for invariant in problem.loop.invariants:
         tile = invariant.tile
-        if tile.memory in ("smem", "tmem"):
-            size = _aligned(tile.memory, tile.bytes if tile.memory == "smem" else tile.columns)
-            fixed.append(
-                Fixed(
-                    name=invariant.name,
-                    memory=tile.memory,
-                    size=size,
-                    address=_place(free, tile.memory, size),
-                )
+        if tile.memory not in ("smem", "tmem"):
+            continue
+        ring = allocation.invariants.get(invariant.name) if allocation else None
+        found.append(
+            Fixed(
+                name=invariant.name,
+                memory=tile.memory,
+                size=tile.bytes if tile.memory == "smem" else tile.columns,
+                address=ring.addresses[0] if ring else None,
+                half=ring.halves[0] if ring and ring.halves else None,
             )
-    storage = [s for v in range(len(problem.operations)) for s in _storage_of(signals, v, free)]
-    depths = {o.name: signals.slots[o.index] for o in problem.operations if o.streaming}
-    return Layout(tuple(storage), tuple(fixed), depths), free
+        )
+    return found
 
 
-def _storage_of(signals: Signals, v: int, free: dict[str, int]) -> list[Storage]:
+def _placed(ring: Ring | None) -> dict[str, tuple[int, ...]]:
+    """Return the part of an entry that says where its slots are."""
+    return {} if ring is None else {"addresses": ring.addresses, "halves": ring.halves}
+
+
+def _storage_of(signals: Signals, v: int) -> list[Storage]:
     operation, slots = signals.problem.operations[v], signals.slots[v]
+    allocation = signals.allocation
+    result = signals.problem.loop.operations[v].result
     found = []
     if operation.registers:
         found.append(
@@ -116,16 +151,15 @@ def _storage_of(signals: Signals, v: int, free: dict[str, int]) -> list[Storage]
                 size=operation.registers,
             )
         )
-    elif operation.memory is not None:
-        size = _aligned(operation.memory, operation.footprint)
+    elif operation.memory is not None and result is not None:
         found.append(
             Storage.model_validate(
                 {
                     "value": operation.name,
                     "memory": operation.memory,
                     "slots": slots,
-                    "size": size,
-                    "address": _place(free, operation.memory, slots * size),
+                    "size": result.bytes if operation.memory == "smem" else result.columns,
+                    **_placed(allocation.values.get(v) if allocation else None),
                 }
             )
         )
@@ -142,15 +176,16 @@ def _storage_of(signals: Signals, v: int, free: dict[str, int]) -> list[Storage]
         if edge.transferable and signals.pipeline.crosses(edge)
     ]
     if v in signals.transferred:
-        size, count = _aligned("smem", operation.transfer_bytes), signals.staging_slots(v)
         found.append(
-            Storage(
-                value=operation.name,
-                memory="smem",
-                transfer=True,
-                slots=count,
-                size=size,
-                address=_place(free, "smem", count * size),
+            Storage.model_validate(
+                {
+                    "value": operation.name,
+                    "memory": "smem",
+                    "transfer": True,
+                    "slots": signals.staging_slots(v),
+                    "size": operation.transfer_bytes,
+                    **_placed(allocation.transfers.get(v) if allocation else None),
+                }
             )
         )
     return found
@@ -198,16 +233,3 @@ def _assignment(pipeline: Pipeline, names: list[str]) -> Assignment:
         tuple(names.index(name) for name in pipeline.place),
         tuple(pipeline.groups.values()),
     )
-
-
-def _aligned(memory: str, size: int) -> int:
-    step = ALIGNMENT[memory]
-    return -(-size // step) * step
-
-
-def _place(free: dict[str, int], memory: str, size: int) -> int | None:
-    """Return the next free address, None on a machine that does not limit this memory."""
-    address = free.get(memory)
-    if address is not None:
-        free[memory] = address + size
-    return address

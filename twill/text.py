@@ -24,6 +24,7 @@ def summary(schedule: Schedule) -> dict[str, Any]:
         "rules": schedule.rules,
         "time": schedule.time.mode,
         "interval_units": interval,
+        "interval_bounds": None if proof is None else [proof.bound.value, interval],
         "interval_cycles": None if interval is None else interval * schedule.time.cycles_per_unit,
         "length": schedule.length,
         "stages": schedule.stages,
@@ -37,6 +38,7 @@ def summary(schedule: Schedule) -> dict[str, Any]:
             for g in schedule.groups
         ],
         "pipeline_depths": schedule.pipeline_depths,
+        "hiding_depths": schedule.hiding_depths,
         "start": schedule.start,
         "assignment": schedule.assignment,
         "proved": {} if proof is None else {entry.level: entry.proved for entry in proof.levels},
@@ -84,24 +86,37 @@ def print_schedule(schedule: Schedule) -> None:
         )
         say(f"{group.name}: {group.warps} warp{'s' if group.warps > 1 else ''}{registers}")
     for load, depth in schedule.pipeline_depths.items():
-        say(f"{load}: ring of {depth} slots")
+        wanted = schedule.hiding_depths.get(load, depth)
+        shallow = f" (warning: hiding its latency takes {wanted})" if wanted > depth else ""
+        say(f"{load}: ring of {depth} slots{shallow}")
     say()
     unit = (
         "cycles"
-        if schedule.time.mode == "exact"
+        if schedule.time.mode != "normalized"
         else f"units of {schedule.time.cycles_per_unit:.3g} cycles"
     )
     say(
         f"initiation interval {schedule.initiation_interval} {unit}, length {schedule.length}, "
         f"{schedule.stages} stages ({schedule.rules} rules)"
     )
-    if schedule.time.mode == "normalized":
+    if schedule.time.mode != "exact":
         say(
             f"normalization changed ratios of costs by a factor of up to "
             f"{schedule.time.distortion:.3g}"
         )
     if schedule.proof is not None:
-        say(f"optimal: {why(schedule.proof.bound)}")
+        proved = schedule.proof.bound.reason != "not proved"
+        low = schedule.proof.bound.value
+        say(
+            f"optimal: {why(schedule.proof.bound)}"
+            if proved
+            else f"not proved optimal: the least interval is between {low} and {interval}"
+        )
+        decided = [f"{name} at most {most}" for name, most in schedule.proof.limits.items()]
+        decided += [f"{o} on {group}" for o, group in schedule.proof.pins.items()]
+        decided += [f"{a} before {b}" for a, b in schedule.proof.orders]
+        if decided:
+            say(f"within what was asked for: {', '.join(decided)}")
         say(
             "levels: "
             + ", ".join(
@@ -121,7 +136,7 @@ def why(bound: LowerBound) -> str:
     """
     within = f"with at most {bound.most_stages} stages"
     if bound.reason == "ResMII":
-        return f"unit {bound.unit} is busy for all {bound.value} of an iteration's interval"
+        return f"unit {bound.unit} needs all {bound.value} for one iteration's work"
     if bound.reason == "issue":
         return f"issuing {bound.cycle[0]} takes its warps {bound.value} of an interval"
     if bound.reason == "RecMII":
@@ -131,4 +146,4 @@ def why(bound: LowerBound) -> str:
     if bound.reason == "no joint schedule":
         because = f", because of {', '.join(bound.families)}" if bound.families else ""
         return f"there is no joint schedule at {bound.value - 1} {within}{because} ({bound.solver})"
-    return f"not proved; the interval is at least {bound.value}"
+    return f"the least interval is {bound.value} or more"

@@ -9,6 +9,7 @@ simulator does, by executing them.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from twill.artifacts.schedule import Arrive, Group, Schedule, Storage, Wait
+from twill.artifacts.schedule import Arrive, Fixed, Group, Schedule, Storage, Wait
 from twill.problem import Edge, Problem, ProblemOperation, build_problem
 
 MOST_REPORTED = 20
@@ -426,9 +427,10 @@ class _Case:
                 if memory == "smem" and staged is not None:
                     self._occupy(used, time, staged - time, operation.transfer_bytes)
             if used.max(initial=0) > capacity:
+                unit = 2 if memory == "tmem" else 1
                 yield (
-                    f"{memory} in slot {int(used.argmax())}: {int(used.max())} live, capacity "
-                    f"{capacity}"
+                    f"{memory} in slot {int(used.argmax())}: {int(used.max()) / unit:g} live, "
+                    f"capacity {capacity / unit:g}"
                 )
 
     def _memory_release(self, operation: ProblemOperation) -> int:
@@ -464,41 +466,129 @@ class _Case:
             return self.at(reader), self.at(reader) + max(holds, default=0)
         if storage.memory == "registers":
             return time, self._register_release(operation)
-        crossed = any(
-            e.producer == operation.index and e.carries and self.crosses(e)
-            for e in self.problem.edges
-        )
-        return time, self._memory_release(operation) + (self.problem.hop if crossed else 0)
+        return time, self._released(storage, self.place[storage.value])
+
+    def _released(self, storage: Storage, writer: str) -> int:
+        """When group `writer` may overwrite what `storage` holds in memory.
+
+        Every reader counts by itself: those on other groups than the writer's signal their end.
+        """
+        v = self.problem.index[storage.value]
+        ends = []
+        for edge in self.problem.edges:
+            if edge.producer != v or not edge.carries:
+                continue
+            if storage.transfer and not (edge.transferable and self.crosses(edge)):
+                continue
+            end = self.at(edge.consumer) + edge.distance * self.interval
+            end += 0 if storage.transfer else edge.hold
+            ends.append(end + (self.problem.hop if self.group(edge.consumer) != writer else 0))
+        if ends:
+            return max(ends)
+        away = self.problem.hop if self.group(v) != writer else 0
+        return self.at(v) + self.problem.operations[v].latency + away
 
     def addresses(self) -> Iterator[str]:
         """Every instance in SMEM or TMEM has a range of its own while it lives."""
         placed = [s for s in self.schedule.storage if s.memory in self.problem.memories]
         yield from self._unplaced(placed)
         for storage in placed:
-            if storage.address is None:
-                yield f"{storage.value} in {storage.memory} has no address"
-                continue
-            end = storage.address + storage.slots * storage.size
-            capacity = self.problem.memories[storage.memory]
-            if end > capacity:
-                yield (f"{storage.value} ends at {end} of {storage.memory}, capacity {capacity}")
+            yield from self._inside(storage)
+        placed = [storage for storage in placed if storage.addresses]
+        yield from self._halves(placed)
+        yield from self._updates(placed)
         yield from self._invariants()
         for fixed in self.schedule.fixed:
             for storage in placed:
-                if storage.memory == fixed.memory and _overlap(
-                    fixed.address or 0,
-                    fixed.size,
-                    storage.address or 0,
-                    storage.slots * storage.size,
-                ):
-                    yield (
-                        f"{storage.value} lies over {fixed.name} in {fixed.memory} (from "
-                        f"{max(fixed.address or 0, storage.address or 0)})"
-                    )
+                yield from self._over(storage, fixed)
         for index, first in enumerate(placed):
+            yield from self._own_slots(first)
             for second in placed[index + 1 :]:
                 if first.memory == second.memory:
                     yield from self._shared(first, second)
+
+    def _inside(self, storage: Storage) -> Iterator[str]:
+        """Every slot is aligned and inside its memory."""
+        name, memory = storage.value, storage.memory
+        if not storage.addresses:
+            yield f"{name} in {memory} has no address"
+            return
+        end = max(storage.addresses) + storage.size
+        capacity = self.schedule.machine.memories[memory].capacity  # type: ignore[index]
+        if end > capacity:
+            yield f"{name} ends at {end} of {memory}, capacity {capacity}"
+        step = 1 if memory == "tmem" else 1024 if storage.size >= 1024 else 128
+        for address in storage.addresses:
+            if address % step:
+                yield f"{name} at {memory} address {address} is not aligned to {step}"
+
+    def _over(self, storage: Storage, fixed: Fixed) -> Iterator[str]:
+        """Report a slot that lies over an invariant."""
+        start = fixed.address or 0
+        for address, half in _places(storage):
+            if (
+                storage.memory == fixed.memory
+                and _overlap(start, fixed.size, address, storage.size)
+                and _meet(fixed.half, half)
+            ):
+                yield (
+                    f"{storage.value} lies over {fixed.name} in {fixed.memory} (from "
+                    f"{max(start, address)})"
+                )
+                return
+
+    def _own_slots(self, storage: Storage) -> Iterator[str]:
+        """Two slots of one value are two places."""
+        for (a, half), (b, other) in itertools.combinations(_places(storage), 2):
+            if _overlap(a, storage.size, b, storage.size) and _meet(half, other):
+                yield f"two slots of {storage.value} share {storage.memory} address {max(a, b)}"
+
+    def _halves(self, placed: list[Storage]) -> Iterator[str]:
+        """Only tiles of at most 64 rows take half the lanes; a product's two take the same."""
+        tiles = {o.name: o.result for o in self.schedule.loop.operations}
+        halves: dict[str, set[int]] = {s.value: set(s.halves) for s in placed if not s.transfer}
+        halves |= {f.name: {f.half} for f in self.schedule.fixed if f.half is not None}
+        for storage in placed:
+            tile = tiles[storage.value]
+            if storage.halves and (tile is None or _rows(tile.shape) > 64):
+                yield f"{storage.value} takes more than half the lanes of tmem"
+        for factor, product in self._first_factors():
+            if len(halves.get(factor, set()) | halves.get(product, set())) > 1:
+                yield (
+                    f"{factor} and {product} are first factor and accumulator of a product and lie "
+                    "in different halves of tmem"
+                )
+
+    def _updates(self, placed: list[Storage]) -> Iterator[str]:
+        """What is updated in place, and read by nobody else, stays where it is."""
+        places = {s.value: (s.memory, _places(s)) for s in placed if not s.transfer}
+        data = [d for d in self.schedule.loop.dependences if d.kind == "data"]
+        for d in data:
+            alone = sum(other.producer == d.producer for other in data) == 1
+            old, new = places.get(d.producer), places.get(d.consumer)
+            tiles = [
+                self.problem.operations[self.problem.index[n]] for n in (d.producer, d.consumer)
+            ]
+            alike = tiles[0].footprint == tiles[1].footprint and tiles[0].lanes == tiles[1].lanes
+            if not (d.in_place and alone and alike and old and new and old[0] == new[0]):
+                continue
+            for i in range(len(old[1]) * len(new[1])):
+                before = old[1][(i - d.distance) % len(old[1])]
+                if before != new[1][i % len(new[1])]:
+                    yield f"{d.producer} is updated in place by {d.consumer} and lies elsewhere"
+                    break
+
+    def _first_factors(self) -> Iterator[tuple[str, str]]:
+        """Yield the first factor of every product with the product, both by name."""
+        loop = self.schedule.loop
+        products = {o.name for o in loop.operations if o.kind.startswith("mma")}
+        for d in loop.dependences:
+            if d.consumer in products and d.operand == 0 and d.kind == "data":
+                yield d.producer, d.consumer
+        for invariant in loop.invariants:
+            for read in invariant.reads:
+                if read.operation in products and read.operand == 0:
+                    yield invariant.name, read.operation
 
     def _invariants(self) -> Iterator[str]:
         """Every invariant in memory has a place, inside it and beside the others."""
@@ -511,19 +601,28 @@ class _Case:
             mine = [f for f in fixed if f.name == invariant.name and f.memory == memory]
             if not mine or max(f.size for f in mine) < needed:
                 yield f"{invariant.name} needs {needed} of {memory} for the whole loop and has none"
+            elif mine[0].half is not None and _rows(invariant.tile.shape) > 64:
+                yield f"{invariant.name} takes more than half the lanes of tmem"
+        capacities = {name: m.capacity for name, m in self.schedule.machine.memories.items()}
         for index, first in enumerate(fixed):
             end = (first.address or 0) + first.size
-            if end > self.problem.memories.get(first.memory, 0):
+            if end > capacities.get(first.memory, 0):
                 yield f"{first.name} ends at {end} of {first.memory}, beyond its capacity"
             for second in fixed[index + 1 :]:
-                if first.memory == second.memory and _overlap(
-                    first.address or 0, first.size, second.address or 0, second.size
+                if (
+                    first.memory == second.memory
+                    and _overlap(first.address or 0, first.size, second.address or 0, second.size)
+                    and _meet(first.half, second.half)
                 ):
                     yield f"{first.name} lies over {second.name} in {first.memory}"
 
     def _unplaced(self, placed: list[Storage]) -> Iterator[str]:
         for operation in self.problem.operations:
-            needs = [(operation.memory, False, operation.footprint)] if operation.memory else []
+            result = self.schedule.loop.operation(operation.name).result
+            needs: list[tuple[str, bool, int]] = []
+            if operation.memory and result:
+                size = result.columns if operation.memory == "tmem" else result.bytes
+                needs.append((operation.memory, False, size))
             if self._staged_until(operation) is not None and "smem" in self.problem.memories:
                 needs.append(("smem", True, operation.transfer_bytes))
             for memory, transfer, size in needs:
@@ -541,29 +640,29 @@ class _Case:
 
     def _shared(self, first: Storage, second: Storage) -> Iterator[str]:
         """Report instances of two values that share an address while both live."""
-        if not _overlap(
-            first.address or 0,
-            first.slots * first.size,
-            second.address or 0,
-            second.slots * second.size,
-        ):
+        places_a, places_b = _places(first), _places(second)
+        touching = {
+            (i, j): max(a, b)
+            for i, (a, half) in enumerate(places_a)
+            for j, (b, other) in enumerate(places_b)
+            if _overlap(a, first.size, b, second.size) and _meet(half, other)
+        }
+        if not touching:
             return
-        begin_a, end_a = self._lives(first)
-        begin_b, end_b = self._lives(second)
+        begin_a, begin_b = self.start[first.value], self.start[second.value]
+        end_a = self._released(first, self.place[second.value])
+        end_b = self._released(second, self.place[first.value])
         reach = -(-(max(end_a, end_b) - min(begin_a, begin_b)) // self.interval) + 1
         for i in range(first.slots * second.slots):
             for j in range(i - reach, i + reach + 1):
-                where_a = (first.address or 0) + i % first.slots * first.size
-                where_b = (second.address or 0) + j % second.slots * second.size
+                address = touching.get((i % first.slots, j % second.slots))
                 shift = (j - i) * self.interval
-                if (
-                    _overlap(where_a, first.size, where_b, second.size)
-                    and begin_a < end_b + shift
-                    and begin_b + shift < end_a
-                ):
+                overwritten = begin_a <= begin_b + shift < end_a
+                overwrites = begin_b + shift <= begin_a < end_b + shift
+                if address is not None and (overwritten or overwrites):
                     yield (
                         f"{first.value} of iteration {i} and {second.value} of iteration {j} "
-                        f"are both live at {first.memory} address {max(where_a, where_b)}"
+                        f"are both live at {first.memory} address {address}"
                     )
                     return
 
@@ -600,31 +699,9 @@ class _Case:
         if bound.value > self.interval:
             yield f"the proof says at least {bound.value}, the interval is {self.interval}"
         if bound.reason == "ResMII":
-            work = sum(
-                r.length * r.count
-                for o in self.problem.operations
-                for r in o.reservations
-                if r.unit == bound.unit
-            )
-            capacity = self.problem.capacities.get(bound.unit or "", 0)
-            exclusive = sum(
-                r.length
-                for o in self.problem.operations
-                for r in o.reservations
-                if r.unit == bound.unit and 2 * r.count > capacity
-            )
-            alone = max(
-                (
-                    -(-r.length // (capacity // r.count))
-                    for o in self.problem.operations
-                    for r in o.reservations
-                    if r.unit == bound.unit and r.count <= capacity
-                ),
-                default=0,
-            )
-            busy = max(-(-work // capacity) if capacity else 0, exclusive, alone)
+            busy = self._needed(bound.unit or "")
             if busy != bound.value:
-                yield f"the proof says unit {bound.unit} is busy {bound.value}, it is busy {busy}"
+                yield f"the proof says unit {bound.unit} needs {bound.value}, it needs {busy}"
         if bound.reason == "issue":
             issues = {o.name: o.issue for o in self.problem.operations if o.asynchronous}
             longest = max((issues.get(name, 0) for name in bound.cycle), default=0)
@@ -636,6 +713,27 @@ class _Case:
             actual = self._level(level.level)
             if actual is not None and actual != level.value:
                 yield f"the proof says {level.level} {level.value}, the schedule has {actual}"
+
+    def _needed(self, unit: str) -> int:
+        """The least time in which a unit can do one iteration's work.
+
+        For every t up to half of the capacity: what takes more than all but t of the unit can share
+        it with nothing that takes t or more.
+        """
+        capacity = self.problem.capacities.get(unit, 0)
+        mine = [
+            (r.length, r.count)
+            for o in self.problem.operations
+            for r in o.reservations
+            if r.unit == unit and r.count <= capacity
+        ]
+        least = max((-(-length // (capacity // count)) for length, count in mine), default=0)
+        for twice in range(capacity + 1):
+            rest = 2 * capacity - twice
+            alone = sum(length for length, count in mine if 2 * count > rest)
+            shared = sum(length * count for length, count in mine if twice <= 2 * count <= rest)
+            least = max(least, alone + -(-shared // capacity))
+        return least
 
     def _recurrence(self, cycle: tuple[str, ...], claimed: int) -> Iterator[str]:
         delay = distance = 0
@@ -672,6 +770,22 @@ class _Case:
         first = time % self.interval
         used[first : first + rest] += amount
         used[: max(0, first + rest - self.interval)] += amount
+
+
+def _places(storage: Storage) -> list[tuple[int, int | None]]:
+    """Address and half of every slot."""
+    halves = storage.halves or (None,) * storage.slots
+    return list(zip(storage.addresses, halves, strict=True))
+
+
+def _meet(half: int | None, other: int | None) -> bool:
+    """Whether two ranges of the same columns have lanes in common."""
+    return half is None or other is None or half == other
+
+
+def _rows(shape: tuple[int, ...]) -> int:
+    """Rows of a tile in TMEM; a vector counts as more than half the lanes."""
+    return math.prod(shape[:-1]) if len(shape) > 1 else 128
 
 
 def _overlap(a: int, size_a: int, b: int, size_b: int) -> bool:

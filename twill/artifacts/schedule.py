@@ -19,6 +19,7 @@ Few = Annotated[int, Field(ge=0, le=MOST_DISTANCE)]
 Some = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
 Distance = Annotated[int, Field(ge=-MOST_DISTANCE, le=MOST_DISTANCE)]
 Time = Annotated[int, Field(ge=0, le=1 << 40)]
+Half = Annotated[int, Field(ge=0, le=1)]
 Interval = Annotated[int, Field(ge=1, le=1 << 24)]
 
 
@@ -29,7 +30,8 @@ class TimeScale(Part):
     ----------
     mode : str
         ``exact``: one unit is one clock cycle. ``normalized``: costs were replaced by smaller whole
-        numbers of nearly the same ratios (paper section 5.2).
+        numbers of nearly the same ratios (paper section 5.2). ``refined``: clock cycles again, in
+        the order and with the groups of a normalized solution.
     costs : tuple of (int, int)
         In normalized time, each cost in cycles with its replacement.
     budget : int, optional
@@ -40,7 +42,7 @@ class TimeScale(Part):
         Largest factor by which the ratio of two costs changed; 1 is none.
     """
 
-    mode: Literal["exact", "normalized"] = "exact"
+    mode: Literal["exact", "normalized", "refined"] = "exact"
     costs: tuple[tuple[PositiveInt, PositiveInt], ...] = ()
     budget: PositiveInt | None = None
     cycles_per_unit: Annotated[float, Field(gt=0)] = 1.0
@@ -106,8 +108,11 @@ class Storage(Part):
         Instances that fit.
     size : int
         Registers per thread, bytes or columns of one slot.
-    address : int, optional
-        Of slot 0, in bytes or columns; slots follow each other.
+    addresses : tuple of int
+        Of every slot, in bytes or columns; absent where memory is not limited.
+    halves : tuple of int
+        For tiles of at most 64 rows in TMEM: which half of the lanes of its columns every slot
+        takes. Such a slot leaves the other half free.
     """
 
     value: Name
@@ -117,7 +122,17 @@ class Storage(Part):
     reader: Name | None = None
     slots: Some
     size: NonNegativeInt
-    address: NonNegativeInt | None = None
+    addresses: tuple[NonNegativeInt, ...] = ()
+    halves: tuple[Half, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for key, given in (("addresses", self.addresses), ("halves", self.halves)):
+            if given and len(given) != self.slots:
+                raise refuse(key, f"one for each of {self.slots} slots (got {len(given)})")
+        if self.halves and self.memory != "tmem":
+            raise refuse("halves", f"{self.memory} has no halves")
+        return self
 
 
 class Fixed(Part):
@@ -127,6 +142,7 @@ class Fixed(Part):
     memory: Literal["smem", "tmem"]
     size: PositiveInt
     address: NonNegativeInt | None = None
+    half: Half | None = None
 
 
 class Barrier(Part):
@@ -291,7 +307,8 @@ class LowerBound(Part):
     Attributes
     ----------
     value : int
-        The least interval, in units of the schedule's time.
+        The least interval, in units of the schedule's time; where it is ``not proved``, one that
+        it is not below.
     reason : str
         ``ResMII``, ``RecMII``, ``issue`` (of one operation), ``no modulo schedule``, ``no joint
         schedule`` or ``not proved``.
@@ -327,10 +344,28 @@ class LevelProof(Part):
 
 
 class Proof(Part):
-    """What was proved about a schedule."""
+    """What was proved about a schedule.
+
+    Attributes
+    ----------
+    bound : LowerBound
+        Why no smaller interval exists.
+    levels : tuple of LevelProof
+        The objective, level by level.
+    limits : dict
+        What the user allowed at most: ``registers`` per thread, ``groups``, ``transfers``,
+        ``stages``; the proof holds within them.
+    pins : dict
+        Operations that the user placed, with their groups.
+    orders : tuple of (str, str)
+        Pairs of operations that the user ordered.
+    """
 
     bound: LowerBound
     levels: tuple[LevelProof, ...]
+    limits: dict[str, NonNegativeInt] = {}
+    pins: dict[Name, Name] = {}
+    orders: tuple[tuple[Name, Name], ...] = ()
 
 
 class Schedule(Artifact):
@@ -345,6 +380,8 @@ class Schedule(Artifact):
         I, L and ceil(L / I), in units of `time`.
     pipeline_depths : dict
         Ring slots of each streaming load.
+    hiding_depths : dict
+        Ring slots that hiding the nominal latency of each streaming load asks for.
     machine_hash : str, optional
         Digest of the embedded machine; refused on reading if it does not match.
     solver : dict
@@ -363,6 +400,7 @@ class Schedule(Artifact):
     groups: Annotated[tuple[Group, ...], Field(min_length=1)]
     placements: tuple[Placement, ...]
     pipeline_depths: dict[Name, Some] = {}
+    hiding_depths: dict[Name, Some] = {}
     storage: tuple[Storage, ...] = ()
     fixed: tuple[Fixed, ...] = ()
     barriers: tuple[Barrier, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twill.artifacts.loop import THREADS_PER_WARP
+from twill.artifacts.loop import HALVES, THREADS_PER_WARP
 from twill.audit.subject import Finding, Subject
 
 MEMORY_UNITS = {"smem": "bytes", "tmem": "columns"}
@@ -217,11 +217,10 @@ def memories_hold_their_loops(subject: Subject) -> Iterator[Finding]:
         for name, unit in MEMORY_UNITS.items():
             fixed = [i.tile for i in loop.invariants if i.tile.memory == name]
             made = [o.result for o in loop.operations if o.result and o.result.memory == name]
-            sizes = [
-                [tile.bytes if unit == "bytes" else tile.columns for tile in tiles]
-                for tiles in (fixed, made)
-            ]
+            sizes = [[tile.footprint for tile in tiles] for tiles in (fixed, made)]
             needed = sum(sizes[0]) + max(sizes[1], default=0)
+            if name == "tmem":
+                needed = -(-needed // HALVES)
             memory = next((m for key, m in subject.machine.memories.items() if key == name), None)
             if needed and (memory is None or needed > memory.capacity):
                 there = "there is none" if memory is None else f"there are {memory.capacity}"

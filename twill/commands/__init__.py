@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
 
 from twill.console import say
+from twill.errors import InputError, RefusedError, short
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -21,3 +24,67 @@ def print_json(data: Any) -> None:
         Plain data.
     """
     say(json.dumps(data, indent=1, ensure_ascii=False))
+
+
+@contextlib.contextmanager
+def refusals(*, as_json: bool) -> Iterator[None]:
+    """Print a refusal as data and end in its exit status, if JSON was asked for.
+
+    Parameters
+    ----------
+    as_json : bool
+        Whether it was; otherwise refusals pass.
+    """
+    try:
+        yield
+    except RefusedError as error:
+        if not as_json:
+            raise
+        print_json({"refused": error.data})
+        raise typer.Exit(error.exit_status) from None
+
+
+def pairs(texts: Iterable[str] | None, between: str, option: str) -> list[tuple[str, str]]:
+    """Split the values of a repeatable option in two.
+
+    Parameters
+    ----------
+    texts : iterable of str, optional
+        What was given.
+    between : str
+        What stands between the two parts.
+    option : str
+        For messages.
+
+    Raises
+    ------
+    InputError
+        If a part is missing.
+    """
+    found = []
+    for text in texts or ():
+        first, _, second = text.partition(between)
+        if not first.strip() or not second.strip():
+            raise InputError(f"two parts with {between!r} between (got {short(text)})", path=option)
+        found.append((first.strip(), second.strip()))
+    return found
+
+
+def number(text: str, option: str) -> int:
+    """Return a whole number that was given as text.
+
+    Parameters
+    ----------
+    text : str
+        What was given.
+    option : str
+        For messages.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    if not text.isdecimal():
+        raise InputError(f"a whole number (got {short(text)})", path=option)
+    return int(text)

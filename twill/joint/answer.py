@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -19,6 +19,7 @@ FAMILIES = (
     "registers",
     "transfers",
     "concurrency",
+    "wishes",
 )
 
 
@@ -63,6 +64,10 @@ class Assignment:
             for edge in problem.edges
         )
 
+    def used(self) -> int:
+        """Return how many groups have operations."""
+        return len(set(self.group))
+
     def slack(self, problem: Problem, interval: int) -> int | None:
         """Return the least time between a completion and its blocking consumer's issue.
 
@@ -89,6 +94,28 @@ class Assignment:
 
 
 @dataclass(frozen=True)
+class Limits:
+    """What a solution may have at most, or of slack at least; None is no limit.
+
+    Attributes
+    ----------
+    length : int, optional
+        Time from first issue to last completion (the system's own length without it).
+    groups : int, optional
+        Warp groups used.
+    transfers : int, optional
+        Dependences that move a register value to another group.
+    slack : int, optional
+        Least time between a producer's completion and its blocking consumer's issue.
+    """
+
+    length: int | None = None
+    groups: int | None = None
+    transfers: int | None = None
+    slack: int | None = None
+
+
+@dataclass(frozen=True)
 class Answer:
     """Outcome of one question to an engine.
 
@@ -102,35 +129,30 @@ class Answer:
         Constraint families of the unsatisfiable core, if it was asked for.
     statistics : dict
         Counts for people: rounds, atoms, clauses.
+    hints : tuple of (str, int)
+        What the engine had to look at, for engines that are asked similar questions.
     """
 
     status: Status
     assignment: Assignment | None = None
     families: tuple[str, ...] = ()
     statistics: dict[str, int] = field(default_factory=dict)
+    hints: tuple[tuple[str, int], ...] = ()
+
+
+NO_LIMITS = Limits()
 
 
 class Engine(Protocol):
     """One joint system at a fixed interval, asked again and again under further limits."""
 
-    def solve(
-        self,
-        *,
-        length: int | None = None,
-        transfers: int | None = None,
-        slack: int | None = None,
-        timeout: float | None = None,
-    ) -> Answer:
+    def solve(self, limits: Limits = NO_LIMITS, timeout: float | None = None) -> Answer:
         """Search for a schedule within these limits.
 
         Parameters
         ----------
-        length : int, optional
-            Most time from first issue to last completion (the system's own length without it).
-        transfers : int, optional
-            Most dependences that move a register value to another group.
-        slack : int, optional
-            Least time between a completion and its blocking consumer.
+        limits : Limits, optional
+            What the schedule may have.
         timeout : float, optional
             Seconds.
         """
@@ -156,6 +178,7 @@ class EngineFactory(Protocol):
         families: Sequence[str] = FAMILIES,
         explain: bool = False,
         seed: int = 0,
+        hints: Iterable[tuple[str, int]] = (),
     ) -> Engine:
         """Build the system.
 
@@ -173,4 +196,71 @@ class EngineFactory(Protocol):
             Whether an ``unsat`` answer shall name the families it needed.
         seed : int
             The solver's random seed.
+        hints : iterable of (str, int)
+            What an engine for a similar question reported as `Answer.hints`; may save time.
+        """
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """Outcome of a question about a range of intervals.
+
+    Attributes
+    ----------
+    status : str
+        ``unsat`` (no interval of the range has a schedule), ``sat`` or ``unknown``.
+    bound : int
+        Every smaller interval of the range is refuted.
+    interval : int or None
+        The interval found.
+    assignment : Assignment or None
+        Its schedule.
+    statistics : dict
+        Counts for people.
+    """
+
+    status: Status
+    bound: int
+    interval: int | None = None
+    assignment: Assignment | None = None
+    statistics: dict[str, int] = field(default_factory=dict)
+
+
+class RangeProver(Protocol):
+    """Refutes a range of intervals at once, or finds one that has a schedule."""
+
+    @property
+    def name(self) -> str:
+        """Solver and version, for the proof."""
+
+    def __call__(
+        self,
+        problem: Problem,
+        low: int,
+        high: int,
+        most_stages: int,
+        groups: Sequence[WarpGroup],
+        *,
+        limits: Limits = NO_LIMITS,
+        seed: int = 0,
+        timeout: float | None = None,
+    ) -> Refutation:
+        """Ask whether any interval from `low` to `high` has a schedule.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+        low, high : int
+            The range, both ends included.
+        most_stages : int
+            The length of an iteration is at most so many intervals.
+        groups : sequence of WarpGroup
+            Groups that may be used.
+        limits : Limits, optional
+            What the schedule may have.
+        seed : int
+            The solver's random seed.
+        timeout : float, optional
+            Seconds.
         """

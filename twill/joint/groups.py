@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from twill.problem import Problem, ProblemOperation
+from twill.problem import Problem, ProblemOperation, RegisterFile
 
 UNLIMITED = 1 << 30
 
@@ -22,7 +21,8 @@ class WarpGroup:
     variable_latency : bool
         Whether it is set aside for operations of variable latency.
     allocation : int
-        Registers per thread allocated to it; 0 if the machine does not limit registers.
+        Registers per thread allocated to it; 0 before that is decided, or if the machine does not
+        limit registers.
     live_limit : int
         Most registers per thread that values and working sets may take.
     """
@@ -32,138 +32,202 @@ class WarpGroup:
     allocation: int
     live_limit: int
 
+    def takes(self, operation: ProblemOperation) -> bool:
+        """Return whether an operation may run on it.
 
-def configurations(
-    problem: Problem, most_groups: int | None = None
-) -> Iterator[tuple[WarpGroup, ...]]:
-    """Yield the sets of warp groups to try, fewest groups first.
+        Parameters
+        ----------
+        operation : ProblemOperation
+            The operation.
+        """
+        return self.warps >= operation.warps and self.variable_latency == operation.variable_latency
 
-    Wide groups share what the register file holds equally; wide groups that only load are tried
-    with no more than their values need first. A wider group than an
-    operation needs stands in for narrower ones once those are used up, or where they are too
-    narrow to have registers allocated to them alone.
+
+def available_groups(problem: Problem) -> tuple[WarpGroup, ...]:
+    """Return all warp groups that a schedule may use; it need not use them all.
+
+    Those for operations of variable latency come first. There are as many as could ever help: no
+    more of a width than there are operations for it, and a second loading group only if some
+    load waits for something.
 
     Parameters
     ----------
     problem : Problem
         The problem.
-    most_groups : int, optional
-        Most groups beside those for operations of variable latency.
     """
-    found = [
-        (loaders, widths)
-        for loaders in _loader_widths(problem)
-        for widths in _other_widths(problem, loaders, most_groups)
-        if sum(loaders) + sum(widths) <= problem.machine.warps.value
-    ]
-    for loaders, widths in sorted(found, key=lambda f: (len(f[0]) + len(f[1]), f)):
-        few = _with_registers(problem, loaders, widths, loading=_needed_to_load(problem))
-        equal = _with_registers(problem, loaders, widths)
-        yield from (groups for groups in dict.fromkeys((few, equal)) if groups is not None)
-
-
-def _needed_to_load(problem: Problem) -> int:
-    """Return registers per thread that hold two instances of all that loads leave in them."""
-    file = problem.registers
-    if file is None:
-        return 0
-    held = 2 * sum(o.registers + o.working_set for o in problem.operations if o.variable_latency)
-    return max(file.least, -(-(file.reserve + held) // file.step) * file.step)
-
-
-def _loader_widths(problem: Problem) -> Iterator[list[int]]:
-    """Yield widths of the groups for operations of variable latency.
-
-    Operations that wait for nothing never keep each other from starting, so that one group of the
-    width that the widest needs is enough for them.
-    """
-    variable = [o for o in problem.operations if o.variable_latency]
-    if not variable:
-        yield []
-        return
-    needed = max(o.warps for o in variable)
-    width, available = min((p.warps, p.count) for p in problem.machine.groups if p.warps >= needed)
-    waiting = [o for o in variable if any(e.consumer == o.index for e in problem.edges)]
-    for count in range(1, min(available, 1 + len(waiting), len(variable)) + 1):
-        yield [width] * count
-
-
-def _other_widths(
-    problem: Problem, loaders: list[int], most_groups: int | None
-) -> Iterator[list[int]]:
-    """Yield widths of the groups for all other operations."""
+    count = {pool.warps: pool.count for pool in problem.machine.groups}
+    limit = _most_live(problem.registers)
+    found = []
+    loading = [o for o in problem.operations if o.variable_latency]
     others = [o for o in problem.operations if not o.variable_latency]
-    if not others:
-        yield []
-        return
-    available = {pool.warps: pool.count for pool in problem.machine.groups}
-    for width in loaders:
-        available[width] -= 1
-    widest = max(o.warps for o in others)
-    pools = sorted((width, count) for width, count in available.items() if count > 0)
-    for counts in itertools.product(*(range(count + 1) for _, count in pools)):
-        total = sum(counts)
-        if not total or (most_groups is not None and total > most_groups):
+    if loading:
+        width = min((w for w in count if w >= max(o.warps for o in loading)), default=0)
+        waiting = [o for o in loading if any(e.consumer == o.index for e in problem.edges)]
+        most = count.get(width, 0)
+        if others and not any(count[w] for w in count if w != width and w >= _widest(others)):
+            most = max(1, most - 1)
+        loaders = min(count.get(width, 0), most, 1 + len(waiting), len(loading))
+        found += [WarpGroup(width, variable_latency=True, allocation=0, live_limit=limit)] * loaders
+        count[width] = count.get(width, 0) - loaders
+    for width in sorted(count):
+        fitting = sum(o.warps <= width for o in others)
+        group = WarpGroup(width, variable_latency=False, allocation=0, live_limit=limit)
+        found += [group] * min(max(count[width], 0), fitting)
+    return tuple(found)
+
+
+def _widest(operations: Sequence[ProblemOperation]) -> int:
+    return max(operation.warps for operation in operations)
+
+
+def opened_before(groups: Sequence[WarpGroup], problem: Problem) -> list[tuple[int, int]]:
+    """Return pairs (first, second) of groups where the second is used only if the first is.
+
+    Identical groups are opened in order; a wider group than any operation needs, only after all of
+    the next narrower width: what it executes could as well move to one of those that is idle.
+
+    Parameters
+    ----------
+    groups : sequence of WarpGroup
+        The groups.
+    problem : Problem
+        The problem.
+    """
+    pairs = []
+    for second, group in enumerate(groups):
+        same = [g for g in range(second) if groups[g] == group]
+        if same:
+            pairs.append((same[-1], second))
             continue
-        chosen = {width: n for (width, _), n in zip(pools, counts, strict=True) if n}
-        spare = [width for width, count in pools if chosen.get(width, 0) < count]
-        fits = max(chosen) >= widest and all(
-            n <= sum(o.warps <= width for o in others) for width, n in chosen.items()
-        )
-        if fits and all(_is_needed(problem, others, width, spare) for width in chosen):
-            yield [width for width, n in chosen.items() for _ in range(n)]
+        allowed = [o.warps for o in problem.operations if group.takes(o)]
+        narrower = [
+            g
+            for g, other in enumerate(groups)
+            if other.variable_latency == group.variable_latency
+            and max(allowed, default=0) <= other.warps < group.warps
+        ]
+        if narrower:
+            pairs.append((narrower[-1], second))
+    return pairs
 
 
-def _is_needed(
-    problem: Problem, others: Sequence[ProblemOperation], width: int, spare: Sequence[int]
-) -> bool:
-    """Whether a group of this width can do what no narrower one that is left could."""
-    if all(o.warps > width for o in others):
-        return False
-    narrower = max((w for w in spare if w < width), default=0)
-    if any(narrower < o.warps <= width for o in others):
-        return True
-    shares_registers = problem.registers is not None and narrower < problem.registers.warps
-    return shares_registers and any(o.registers or o.working_set for o in others)
+@dataclass(frozen=True)
+class Share:
+    """Warp groups that share one allocation of registers.
+
+    Attributes
+    ----------
+    members : tuple of int
+        Positions of the groups.
+    blocks : int
+        Allocations of `RegisterFile.warps` warps that they take.
+    """
+
+    members: tuple[int, ...]
+    blocks: int
 
 
-def _with_registers(
-    problem: Problem, loaders: list[int], widths: list[int], *, loading: int | None = None
+def shares(file: RegisterFile, groups: Sequence[WarpGroup]) -> list[Share]:
+    """Return which groups are allocated registers together.
+
+    A wide group has blocks of its own; narrow ones share a block, in the order of their positions.
+
+    Parameters
+    ----------
+    file : RegisterFile
+        The limits.
+    groups : sequence of WarpGroup
+        The groups.
+    """
+    found, narrow, filled = [], list[int](), 0
+    for g, group in enumerate(groups):
+        if group.warps >= file.warps:
+            found.append(Share((g,), group.warps // file.warps))
+            continue
+        if filled + group.warps > file.warps:
+            found.append(Share(tuple(narrow), 1))
+            narrow, filled = [], 0
+        narrow.append(g)
+        filled += group.warps
+    return [*found, *([Share(tuple(narrow), 1)] if narrow else [])]
+
+
+def allocated(
+    problem: Problem, groups: Sequence[WarpGroup], needed: Sequence[int | None]
 ) -> tuple[WarpGroup, ...] | None:
-    """Hand out the register file, or return None if it cannot hold these groups.
+    """Return the groups with registers allocated, or None if the file cannot hold them.
 
-    Wide groups that only load get `loading` registers per thread if that is less than an equal
-    share.
+    Every used group gets the least step that holds what is live on it; what is left goes to the
+    wide ones that hold most, equally.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    groups : sequence of WarpGroup
+        The groups.
+    needed : sequence of int or None
+        Most registers per thread live on each; None for a group that is not used.
     """
     file = problem.registers
     if file is None:
-        return tuple(
-            WarpGroup(width, variable, 0, UNLIMITED)
-            for variable, some in ((True, loaders), (False, widths))
-            for width in some
-        )
-    small = [width for width in [*loaders, *widths] if width < file.warps]
-    small_blocks = -(-sum(small) // file.warps)
-    blocks = sum(width // file.warps for width in widths if width >= file.warps)
-    load_blocks = sum(width // file.warps for width in loaders if width >= file.warps)
-    budget = file.file // (32 * file.warps) - small_blocks * file.least
-    if loading is None or loading > file.most:
-        blocks, load_blocks = blocks + load_blocks, 0
-    else:
-        budget -= load_blocks * loading
-    share = file.most if not blocks else budget // blocks // file.step * file.step
-    share = min(share, file.most)
-    if share < file.least:
+        return tuple(groups)
+    allocation: dict[Share, int] = {}
+    for share in shares(file, groups):
+        live = [needed[g] for g in share.members if needed[g] is not None]
+        if live:
+            allocation[share] = least_allocation(file, max(x or 0 for x in live))
+    room = file.blocks_hold - sum(share.blocks * a for share, a in allocation.items())
+    if room < 0 or any(a > file.most for a in allocation.values()):
         return None
+    _hand_out(file, groups, needed, allocation, room)
+    result = list(groups)
+    for share, amount in allocation.items():
+        for g in share.members:
+            live_limit = min(amount, file.limit) - file.reserve
+            result[g] = replace(groups[g], allocation=amount, live_limit=live_limit)
+    return tuple(result)
 
-    def group(width: int, *, variable: bool) -> WarpGroup:
-        allocation = file.least if width < file.warps else share
-        if variable and width >= file.warps and load_blocks and loading is not None:
-            allocation = loading
-        live = min(allocation, file.limit) - file.reserve
-        return WarpGroup(width, variable, allocation, live)
 
-    return (
-        *(group(width, variable=True) for width in loaders),
-        *(group(width, variable=False) for width in widths),
-    )
+def least_allocation(file: RegisterFile, live: int) -> int:
+    """Return the least allocation that holds so many live registers per thread.
+
+    Parameters
+    ----------
+    file : RegisterFile
+        The limits.
+    live : int
+        Registers per thread of values and working sets.
+    """
+    wanted = -(-(live + file.reserve) // file.step) * file.step
+    return max(file.least, wanted)
+
+
+def _hand_out(
+    file: RegisterFile,
+    groups: Sequence[WarpGroup],
+    needed: Sequence[int | None],
+    allocation: dict[Share, int],
+    room: int,
+) -> None:
+    """Give what is left to wide computing groups, a step at a time to all that have least."""
+    wide = [
+        share
+        for share in allocation
+        if groups[share.members[0]].warps >= file.warps
+        and not groups[share.members[0]].variable_latency
+        and (needed[share.members[0]] or 0) > 0
+    ]
+    while wide:
+        least = min(allocation[share] for share in wide)
+        poorest = [share for share in wide if allocation[share] == least]
+        cost = sum(share.blocks for share in poorest) * file.step
+        if cost > room or least + file.step > file.most:
+            return
+        for share in poorest:
+            allocation[share] += file.step
+        room -= cost
+
+
+def _most_live(file: RegisterFile | None) -> int:
+    return UNLIMITED if file is None else min(file.most, file.limit) - file.reserve

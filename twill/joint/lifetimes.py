@@ -46,6 +46,9 @@ class Occupant:
         It exists only if these two operations are on different groups.
     delay : int
         Cycles after the issue of `start` at which it begins.
+    hop : int
+        Further time for which it is in the way of what starts on another group than its reader's:
+        a slot that is free is announced to the group that fills it again.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Occupant:
     group_of: int | None
     apart: tuple[int, int] | None = None
     delay: int = 0
+    hop: int = 0
 
 
 def register_occupants(problem: Problem) -> list[Occupant]:
@@ -147,20 +151,19 @@ def memory_occupants(problem: Problem, memory: str) -> list[Occupant]:
         ``smem`` or ``tmem``.
     """
     occupants = []
+    hop = problem.hop if problem.rules == "issue" else 0
     for operation in problem.operations:
         v = operation.index
         if operation.memory == memory:
-            occupants.append(
-                Occupant(operation.name, operation.footprint, v, memory_ends(problem, v), None)
-            )
+            ends = memory_ends(problem, v)
+            occupants.append(Occupant(operation.name, operation.footprint, v, ends, None, hop=hop))
         if memory == "smem" and operation.registers and problem.consumers[v]:
             staged = tuple(
                 Moment(edge.consumer, 0, edge.distance, apart=(v, edge.consumer))
                 for edge in problem.consumers[v]
             )
-            occupants.append(
-                Occupant(f"transfer of {operation.name}", operation.transfer_bytes, v, staged, None)
-            )
+            name = f"transfer of {operation.name}"
+            occupants.append(Occupant(name, operation.transfer_bytes, v, staged, None, hop=hop))
     return occupants
 
 

@@ -1,4 +1,4 @@
-"""What refutes a set of warp groups without a search: too few registers for too long."""
+"""What refutes an interval without a search: too few registers for too long."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ FAMILIES = ("dependence", "registers")
 
 
 def lacks_registers(problem: Problem, interval: int, groups: Sequence[WarpGroup]) -> bool:
-    """Return whether values take more registers for longer than these groups can have together.
+    """Return whether values take more registers for longer than all wide groups have together.
 
     In every interval each value lives at least as long as the longest path to its readers, so that
-    its registers times that time are taken; all groups offer their registers times the interval.
+    its registers times that time are taken; what the register file can give to groups, less the
+    reserve of each, times the interval is offered.
 
     Parameters
     ----------
@@ -25,23 +26,59 @@ def lacks_registers(problem: Problem, interval: int, groups: Sequence[WarpGroup]
     interval : int
         I.
     groups : sequence of WarpGroup
-        The groups.
+        All groups that may be used.
+    """
+    file = problem.registers
+    if file is None:
+        return False
+    wide = [group for group in groups if group.warps >= file.warps]
+    offered = max(
+        (
+            min(count * wide[0].live_limit, file.blocks_hold - count * file.reserve)
+            for count in range(1, len(wide) + 1)
+        ),
+        default=0,
+    )
+    least = least_lifetimes(problem, interval)
+    taken = sum(o.registers * least[o.index] for o in problem.operations if o.warps >= file.warps)
+    return taken > offered * interval
+
+
+def average_registers(problem: Problem, interval: int) -> list[int]:
+    """Return how many registers per thread each result takes on average, at least.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        I.
+    """
+    least = least_lifetimes(problem, interval)
+    return [o.registers * least[o.index] // interval for o in problem.operations]
+
+
+def least_lifetimes(problem: Problem, interval: int) -> list[int]:
+    """Return for how long each result is in registers at least, wherever its readers are.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        I; at least the recurrence bound.
     """
     paths = longest_paths(problem, interval)
-    if problem.registers is None or paths is None:
-        return False
-    for variable in (False, True):
-        offered = sum(g.live_limit for g in groups if g.variable_latency == variable)
-        taken = 0
-        for operation in problem.operations:
-            if operation.variable_latency == variable and operation.registers:
-                v = operation.index
-                after = [int(d) for d in paths[v]]
-                after[v] = 0
-                taken += operation.registers * _least_lifetime(problem, interval, v, after)
-        if taken > offered * interval:
-            return True
-    return False
+    found = []
+    for operation in problem.operations:
+        v = operation.index
+        if paths is None or not operation.registers:
+            found.append(0)
+            continue
+        after = [int(d) for d in paths[v]]
+        after[v] = 0
+        found.append(_least_lifetime(problem, interval, v, after))
+    return found
 
 
 def _least_lifetime(problem: Problem, interval: int, v: int, after: Sequence[int]) -> int:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from twill.joint.answer import Assignment
-from twill.joint.lifetimes import Moment, Occupant
+from twill.joint.lifetimes import (
+    Moment,
+    Occupant,
+    memory_occupants,
+    register_occupants,
+    unit_occupants,
+)
 from twill.problem import Problem
 
 
@@ -32,6 +38,39 @@ class Sum:
     capacity: int | None
 
 
+def sums_of(problem: Problem, families: Sequence[str]) -> list[Sum]:
+    """Return all sums of a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    families : sequence of str
+        Constraint families that are switched on.
+    """
+    found = []
+    if "registers" in families and problem.registers is not None:
+        found.append(Sum("registers", "registers", register_occupants(problem), None))
+    if "memory" in families:
+        for memory, capacity in problem.memories.items():
+            room = capacity - problem.fixed[memory]
+            found.append(Sum("memory", memory, _without_hops(problem, memory), room))
+    if "capacity" in families:
+        for unit, capacity in problem.capacities.items():
+            if capacity > 1:
+                found.append(Sum("capacity", unit, unit_occupants(problem, unit), capacity))
+    return [entry for entry in found if entry.occupants]
+
+
+def _without_hops(problem: Problem, memory: str) -> list[Occupant]:
+    """Return what takes a memory at any one time.
+
+    A slot whose release somebody has yet to see may be filled again by somebody else: hops keep
+    two values at different addresses, they do not make an instance take more than its slot.
+    """
+    return [replace(occupant, hop=0) for occupant in memory_occupants(problem, memory)]
+
+
 def excess(problem: Problem, interval: int, entry: Sum, assignment: Assignment) -> list[int]:
     """Return the occupants at whose start the sum is exceeded, the worst first.
 
@@ -48,13 +87,87 @@ def excess(problem: Problem, interval: int, entry: Sum, assignment: Assignment) 
     """
     found = []
     for index, starting in enumerate(entry.occupants):
-        span = lifetime(starting, interval, assignment)
-        if span is None:
-            continue
-        total, limit = _demand(problem, interval, entry, starting, span[0], assignment)
+        total = demand(problem, interval, entry, starting, assignment)
+        limit = entry.capacity
+        if limit is None:
+            limit = assignment.groups[assignment.group[starting.start]].live_limit
         if total > limit:
             found.append((limit - total, index))
     return [index for _, index in sorted(found)]
+
+
+def demand(
+    problem: Problem, interval: int, entry: Sum, starting: Occupant, assignment: Assignment
+) -> int:
+    """Return what is taken of a sum at the moment that `starting` starts.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        I.
+    entry : Sum
+        The sum; of registers, those of the starting operation's group are counted.
+    starting : Occupant
+        One of its occupants.
+    assignment : Assignment
+        A solution.
+    """
+    if lifetime(starting, interval, assignment) is None:
+        return 0
+    place = assignment.group[starting.start]
+    total = 0
+    for occupant in entry.occupants:
+        if occupant.group_of is None or assignment.group[occupant.group_of] == place:
+            total += occupant.weight * in_the_way(occupant, starting, interval, assignment)
+    if entry.capacity is not None:
+        return total
+    for pinned in problem.pinned:
+        if any(assignment.group[user] == place for user in pinned.used_by):
+            total += pinned.registers
+    return total
+
+
+def peaks(problem: Problem, interval: int, assignment: Assignment) -> list[int | None]:
+    """Return the most registers per thread live on each group, None for groups without operations.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        I.
+    assignment : Assignment
+        A solution.
+    """
+    entry = Sum("registers", "registers", register_occupants(problem), None)
+    most: list[int | None] = [None] * len(assignment.groups)
+    for g in assignment.group:
+        most[g] = 0
+    for starting in entry.occupants:
+        g = assignment.group[starting.start]
+        most[g] = max(most[g] or 0, demand(problem, interval, entry, starting, assignment))
+    return most
+
+
+def in_the_way(
+    occupant: Occupant, starting: Occupant, interval: int, assignment: Assignment
+) -> int:
+    """Return how many instances of `occupant` hold their place when `starting` starts.
+
+    Parameters
+    ----------
+    occupant, starting : Occupant
+        Occupants of one sum.
+    interval : int
+        I.
+    assignment : Assignment
+        A solution.
+    """
+    time = assignment.start[starting.start] + starting.delay
+    span = lifetime(occupant, interval, assignment)
+    return 0 if span is None else alive(span, time, interval)
 
 
 def lifetime(occupant: Occupant, interval: int, assignment: Assignment) -> tuple[int, int] | None:
@@ -78,8 +191,8 @@ def lifetime(occupant: Occupant, interval: int, assignment: Assignment) -> tuple
         for end in occupant.ends
         if _counts(end, assignment)
     ]
-    end = max(ends, default=start)
-    return (start, end) if end > start else None
+    last = max(ends, default=start)
+    return (start, last) if last > start else None
 
 
 def alive(span: tuple[int, int], time: int, interval: int) -> int:
@@ -104,27 +217,3 @@ def _counts(end: Moment, assignment: Assignment) -> bool:
     if end.apart is not None:
         return group[end.apart[0]] != group[end.apart[1]]
     return True
-
-
-def _demand(
-    problem: Problem,
-    interval: int,
-    entry: Sum,
-    starting: Occupant,
-    time: int,
-    assignment: Assignment,
-) -> tuple[int, int]:
-    place = assignment.group[starting.start]
-    total = 0
-    for occupant in entry.occupants:
-        if occupant.group_of is not None and assignment.group[occupant.group_of] != place:
-            continue
-        span = lifetime(occupant, interval, assignment)
-        if span is not None:
-            total += occupant.weight * alive(span, time, interval)
-    if entry.capacity is not None:
-        return total, entry.capacity
-    for pinned in problem.pinned:
-        if any(assignment.group[user] == place for user in pinned.used_by):
-            total += pinned.registers
-    return total, assignment.groups[place].live_limit

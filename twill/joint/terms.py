@@ -1,7 +1,7 @@
-"""Literals over integer differences, and the clauses made of them, in Yices.
+"""Clauses over Booleans and integer differences, in Yices.
 
-A literal is `True`, `False` or a Yices term. What longest paths already decide never becomes a
-term; an atom and its complement share one.
+A literal is `True`, `False` or a Yices term. What bounds already decide never becomes a term; an
+atom and its complement share one.
 """
 
 from __future__ import annotations
@@ -21,28 +21,19 @@ from twill.joint.library import import_yices
 Literal = bool | int
 
 
-class Terms:
+class Clauses:
     """A Yices context for integer differences, with clauses added for good.
 
     Parameters
     ----------
-    names : sequence of str
-        One integer variable for each.
-    paths : ndarray
-        D with M(v) - M(u) >= D[u, v], from `twill.bounds.longest_paths`.
     seed : int
         Yices' random seed.
     """
 
-    def __init__(self, names: Sequence[str], paths: NDArray[np.int64], seed: int) -> None:
+    def __init__(self, seed: int) -> None:
         self._yices: Any = import_yices()
-        self._types, self._terms = self._yices.Types, self._yices.Terms
-        self._integer = self._types.int_type()
-        self._boolean = self._types.bool_type()
-        self._variables = [
-            self._terms.new_uninterpreted_term(self._integer, name) for name in names
-        ]
-        self._paths = [[int(x) for x in row] for row in paths]
+        self.types, self.terms = self._yices.Types, self._yices.Terms
+        self._boolean = self.types.bool_type()
         config = self._yices.Config()
         config.default_config_for_logic("QF_IDL")
         self._context = self._yices.Context(config)
@@ -50,7 +41,6 @@ class Terms:
         self._parameters = self._yices.Parameters()
         self._parameters.default_params_for_context(self._context)
         self._parameters.set_param("random-seed", str(seed + 1))
-        self._atoms: dict[tuple[int, int, int], int] = {}
         self._clauses: set[frozenset[int]] = set()
         self._guard: int | None = None
         self.contradiction = False
@@ -61,9 +51,9 @@ class Terms:
         return str(self._yices.Yices.version)
 
     @property
-    def size(self) -> tuple[int, int]:
-        """Atoms and clauses so far."""
-        return len(self._atoms), len(self._clauses)
+    def size(self) -> int:
+        """Clauses so far."""
+        return len(self._clauses)
 
     def dispose(self) -> None:
         """Give the solver's memory back."""
@@ -71,10 +61,11 @@ class Terms:
             self._context.dispose()
             self._parameters.dispose()
             self._context = None
+            self._clauses.clear()
 
     def fresh(self) -> int:
         """Return a new Boolean variable."""
-        return int(self._terms.new_uninterpreted_term(self._boolean))
+        return int(self.terms.new_uninterpreted_term(self._boolean))
 
     def negated(self, literal: Literal) -> Literal:
         """Return the complement of `literal`.
@@ -86,78 +77,7 @@ class Terms:
         """
         if isinstance(literal, bool):
             return not literal
-        return int(self._terms.ynot(literal))
-
-    def at_least(self, v: int, u: int, amount: int) -> Literal:
-        """Return the literal M(v) - M(u) >= amount.
-
-        Parameters
-        ----------
-        v, u : int
-            Operations.
-        amount : int
-            Time units.
-        """
-        if v == u:
-            return amount <= 0
-        low, high = self._paths[u][v], self._paths[v][u]
-        if low > NO_PATH // 2 and low >= amount:
-            return True
-        if high > NO_PATH // 2 and -high < amount:
-            return False
-        return self.stated(v, u, amount)
-
-    def stated(self, v: int, u: int, amount: int) -> Literal:
-        """Return M(v) - M(u) >= amount as a term even where longest paths decide it.
-
-        Parameters
-        ----------
-        v, u : int
-            Different operations.
-        amount : int
-            Time units.
-        """
-        if v < u:
-            return self.negated(self._atom(u, v, 1 - amount))
-        return self._atom(v, u, amount)
-
-    def range_of(self, v: int, u: int) -> tuple[int, int]:
-        """Return bounds on M(v) - M(u).
-
-        Parameters
-        ----------
-        v, u : int
-            Operations, in one connected window.
-        """
-        return self._paths[u][v], -self._paths[v][u]
-
-    def bound(self, v: int, low: int, high: int) -> None:
-        """Assert low <= M(v) <= high.
-
-        Parameters
-        ----------
-        v : int
-            An operation.
-        low, high : int
-            Time units.
-        """
-        variable = self._variables[v]
-        self._context.assert_formula(self._terms.arith_geq_atom(variable, self._terms.integer(low)))
-        self._context.assert_formula(
-            self._terms.arith_leq_atom(variable, self._terms.integer(high))
-        )
-
-    def at_most(self, v: int, high: int) -> int:
-        """Return the term M(v) <= high.
-
-        Parameters
-        ----------
-        v : int
-            An operation.
-        high : int
-            Time units.
-        """
-        return int(self._terms.arith_leq_atom(self._variables[v], self._terms.integer(high)))
+        return int(self.terms.ynot(literal))
 
     @contextlib.contextmanager
     def under(self, guard: int | None) -> Iterator[None]:
@@ -189,7 +109,7 @@ class Terms:
             if literal is not False:
                 kept.add(int(literal))
         if self._guard is not None:
-            kept.add(int(self._terms.ynot(self._guard)))
+            kept.add(int(self.terms.ynot(self._guard)))
         if not kept:
             self.contradiction = True
             return
@@ -198,47 +118,26 @@ class Terms:
             return
         self._clauses.add(key)
         ordered = sorted(key)
-        self._context.assert_formula(ordered[0] if len(ordered) == 1 else self._terms.yor(ordered))
+        self._context.assert_formula(ordered[0] if len(ordered) == 1 else self.terms.yor(ordered))
 
-    def weighted_sum(self, items: Sequence[tuple[int, Literal]], limit: int) -> Literal:
-        """Return a literal that implies: the weights of the true items sum to at most `limit`.
-
-        A one-sided decision diagram; items of large weight come first.
+    def either(self, literals: Sequence[Literal]) -> Literal:
+        """Return a literal that is true if one of `literals` is.
 
         Parameters
         ----------
-        items : sequence of (int, literal)
-            Positive weights and their literals.
-        limit : int
-            The bound.
+        literals : sequence of literal
+            Constants and terms.
         """
-        limit -= sum(weight for weight, literal in items if literal is True)
-        open_items = sorted(
-            ((weight, int(literal)) for weight, literal in items if not isinstance(literal, bool)),
-            reverse=True,
-        )
-        rest = [0]
-        for weight, _ in reversed(open_items):
-            rest.append(rest[-1] + weight)
-        rest.reverse()
-        nodes: dict[tuple[int, int], Literal] = {}
-
-        def node(position: int, room: int) -> Literal:
-            if room < 0:
-                return False
-            if rest[position] <= room:
-                return True
-            key = (position, room)
-            if key not in nodes:
-                weight, literal = open_items[position]
-                without, with_it = node(position + 1, room), node(position + 1, room - weight)
-                here = self.fresh()
-                self.clause(self.negated(here), without)
-                self.clause(self.negated(here), self.negated(literal), with_it)
-                nodes[key] = here
-            return nodes[key]
-
-        return node(0, limit)
+        if any(x is True for x in literals):
+            return True
+        some = list(dict.fromkeys(x for x in literals if x is not False))
+        if len(some) < 2:
+            return some[0] if some else False
+        result = self.fresh()
+        with self.under(None):
+            for x in some:
+                self.clause(result, self.negated(x))
+        return result
 
     def check(self, assumptions: Sequence[int] = (), timeout: float | None = None) -> str:
         """Search for a model.
@@ -278,27 +177,134 @@ class Terms:
         """Return the assumptions that the last ``unsat`` needed."""
         return [] if self.contradiction else [int(t) for t in self._context.get_unsat_core()]
 
-    def model(self, literals: Sequence[int]) -> tuple[list[int], list[bool]]:
-        """Return the values of the integer variables and of `literals` after ``sat``.
+    def model(
+        self, variables: Sequence[int], literals: Sequence[int]
+    ) -> tuple[list[int], list[bool]]:
+        """Return values after ``sat``.
 
         Parameters
         ----------
+        variables : sequence of int
+            Integer terms.
         literals : sequence of int
             Boolean terms.
         """
         model = self._yices.Model.from_context(self._context, 1)
         try:
             return (
-                [int(model.get_integer_value(variable)) for variable in self._variables],
+                [int(model.get_integer_value(variable)) for variable in variables],
                 [bool(model.get_bool_value(term)) for term in literals],
             )
         finally:
             model.dispose()
 
+    def assert_term(self, term: int) -> None:
+        """Assert a term of the theory as it is.
+
+        Parameters
+        ----------
+        term : int
+            A Boolean term.
+        """
+        self._context.assert_formula(term)
+
+
+class Differences:
+    """Integer variables of which only differences matter, within known bounds.
+
+    Parameters
+    ----------
+    clauses : Clauses
+        Where atoms are asserted.
+    names : sequence of str
+        One variable for each.
+    """
+
+    def __init__(self, clauses: Clauses, names: Sequence[str]) -> None:
+        self._clauses, self._terms = clauses, clauses.terms
+        integer = clauses.types.int_type()
+        self.variables = [int(self._terms.new_uninterpreted_term(integer, n)) for n in names]
+        self._atoms: dict[tuple[int, int, int], int] = {}
+        self._paths: list[list[int]] = [[NO_PATH] * len(names) for _ in names]
+
+    @property
+    def size(self) -> int:
+        """Atoms so far."""
+        return len(self._atoms)
+
+    def bounded(self, paths: NDArray[np.int64]) -> None:
+        """Let longest paths decide atoms; what they follow from has to be asserted elsewhere.
+
+        Parameters
+        ----------
+        paths : ndarray of shape (variables, variables)
+            D with x(v) - x(u) >= D[u, v].
+        """
+        self._paths = [[int(x) for x in row] for row in paths]
+
+    def at_least(self, v: int, u: int, amount: int) -> Literal:
+        """Return the literal x(v) - x(u) >= amount.
+
+        Parameters
+        ----------
+        v, u : int
+            Variables.
+        amount : int
+            The difference.
+        """
+        if v == u:
+            return amount <= 0
+        low, high = self._paths[u][v], self._paths[v][u]
+        if low > NO_PATH // 2 and low >= amount:
+            return True
+        if high > NO_PATH // 2 and -high < amount:
+            return False
+        return self.stated(v, u, amount)
+
+    def stated(self, v: int, u: int, amount: int) -> Literal:
+        """Return x(v) - x(u) >= amount as a term even where bounds decide it.
+
+        Parameters
+        ----------
+        v, u : int
+            Variables.
+        amount : int
+            The difference.
+        """
+        if v == u:
+            return amount <= 0
+        if v < u:
+            return self._clauses.negated(self._atom(u, v, 1 - amount))
+        return self._atom(v, u, amount)
+
+    def range_of(self, v: int, u: int) -> tuple[int, int]:
+        """Return bounds on x(v) - x(u).
+
+        Parameters
+        ----------
+        v, u : int
+            Variables, in one connected window.
+        """
+        return self._paths[u][v], -self._paths[v][u]
+
+    def bound(self, v: int, low: int, high: int) -> None:
+        """Assert low <= x(v) <= high.
+
+        Parameters
+        ----------
+        v : int
+            A variable.
+        low, high : int
+            Its bounds.
+        """
+        variable, integer = self.variables[v], self._terms.integer
+        self._clauses.assert_term(self._terms.arith_geq_atom(variable, integer(low)))
+        self._clauses.assert_term(self._terms.arith_leq_atom(variable, integer(high)))
+
     def _atom(self, v: int, u: int, amount: int) -> int:
         key = (v, u, amount)
         if key not in self._atoms:
-            difference = self._terms.sub(self._variables[v], self._variables[u])
+            difference = self._terms.sub(self.variables[v], self.variables[u])
             self._atoms[key] = int(
                 self._terms.arith_geq_atom(difference, self._terms.integer(amount))
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from twill.analysis import Analysis, Recurrence, product_flops
-from twill.artifacts.loop import Operation
+from twill.artifacts.loop import HALVES, Operation
 from twill.console import say
 from twill.costing import StaticCost
 from twill.views.grid import Column, grid
@@ -315,7 +315,9 @@ def occupied(analysis: Analysis) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name, memory in analysis.machine.memories.items():
         tiles = [i.tile for i in analysis.loop.invariants if i.tile.memory == name]
-        used = sum(tile.columns if memory.unit == "columns" else tile.bytes for tile in tiles)
+        used = sum(tile.footprint for tile in tiles)
+        if name == "tmem":
+            used = -(-used // HALVES)
         if tiles:
             found[name] = {"used": used, "capacity": memory.capacity, "unit": memory.unit}
     return found

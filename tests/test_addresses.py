@@ -1,0 +1,410 @@
+"""Addresses: against enumeration, shared in time, judged by verifier and simulator."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import twill
+from tests.placements import (
+    UNIT,
+    alive,
+    fits,
+    random_assignment,
+    random_problem,
+    shares,
+    slot_by_slot,
+    with_memory,
+)
+from tests.small import edge, hand_made, op, small_loop, small_machine
+from twill.artifacts.loop import Tile
+from twill.artifacts.schedule import Await, Wait
+from twill.bounds import bounds
+from twill.errors import RefusedError
+from twill.joint.addresses import Allocation, Conflict, allocate
+from twill.joint.answer import Assignment, Limits
+from twill.joint.difference import DifferenceEngine
+from twill.joint.groups import WarpGroup
+from twill.joint.packing import Buffer, Range, heaviest_clique, pack
+from twill.pipeline import pipeline
+from twill.problem import Problem, build_problem
+from twill.scheduler import realize
+from twill.sim.errors import SimulationError
+
+GROUPS = (
+    WarpGroup(1, True, 24, 8),
+    WarpGroup(1, False, 24, 8),
+    *[WarpGroup(4, False, 240, 224)] * 3,
+)
+
+
+# -- packing ------------------------------------------------------------------------------------
+
+
+def test_packing_is_right_about_every_small_case() -> None:
+    generator = random.Random(0)
+    answers = []
+    for case in range(300):
+        sizes = [generator.randint(1, 4) for _ in range(generator.randint(3, 6))]
+        pairs = [
+            p for p in itertools.combinations(range(len(sizes)), 2) if generator.random() < 0.6
+        ]
+        capacity = generator.randint(4, 8)
+        buffers = [Buffer(size, 1, 1) for size in sizes]
+        placed = pack(buffers, frozenset(pairs), capacity)
+        assert (placed is not None) == fits(sizes, set(pairs), capacity), case
+        answers.append(placed is not None)
+        if placed is None:
+            continue
+        ranges = [ranges[0] for ranges in placed]
+        assert all(r.address + r.size <= capacity for r in ranges)
+        assert not any(ranges[a].overlaps(ranges[b]) for a, b in pairs)
+    assert 50 < sum(answers) < 250
+
+
+def test_a_ring_of_five_takes_more_than_any_moment_of_it() -> None:
+    # Each lives with the next, at most two at once; an odd ring of them needs room for three.
+    pairs = frozenset({(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)})
+    buffers = [Buffer(1, 1, 1)] * 5
+    assert heaviest_clique(buffers, pairs)[0] == 2 * 2
+    for capacity in (2, 3):
+        assert (pack(buffers, pairs, capacity) is not None) == fits([1] * 5, set(pairs), capacity)
+    assert pack(buffers, pairs, 2) is None
+
+
+def test_halves_stand_side_by_side_and_those_of_one_side_do_not() -> None:
+    apart = frozenset({(0, 1)})
+    free = [Buffer(128, 1, 1, halved=True)] * 2
+    placed = pack(free, apart, 128)
+    assert placed is not None
+    assert {ranges[0] for ranges in placed} == {Range(0, 128, 0), Range(0, 128, 1)}
+    tied = [Buffer(128, 1, 1, halved=True, side=0)] * 2
+    assert pack(tied, apart, 255) is None
+    assert pack(tied, apart, 256) is not None
+
+
+# -- allocation against enumeration ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hop", [0, 1])
+def test_allocation_agrees_with_enumeration_of_instances(hop: int) -> None:
+    generator = random.Random(hop)
+    found: list[bool] = []
+    for case in range(150):
+        problem = random_problem(generator, hop)
+        interval = generator.randint(2, 6)
+        assignment = random_assignment(generator, problem)
+        answer = allocate(problem, interval, assignment)
+        possible = slot_by_slot(problem, interval, assignment)
+        if isinstance(answer, Allocation):
+            assert possible, case
+        elif hop == 0:
+            assert not possible, case
+        found.append(isinstance(answer, Allocation))
+    assert 20 < sum(found) < 140
+
+
+def test_facts_of_a_conflict_rule_out_every_assignment_that_has_them() -> None:
+    generator = random.Random(7)
+    ruled_out = 0
+    for _ in range(120):
+        problem = random_problem(generator, generator.randint(0, 1))
+        interval = generator.randint(2, 6)
+        answer = allocate(problem, interval, random_assignment(generator, problem))
+        if isinstance(answer, Allocation):
+            continue
+        for _ in range(20):
+            other = random_assignment(generator, problem)
+            if all(alive(problem, interval, other, i, j) >= count for i, j, count in answer.facts):
+                ruled_out += 1
+                assert isinstance(allocate(problem, interval, other), Conflict)
+                if problem.hop == 0:
+                    assert not slot_by_slot(problem, interval, other)
+    assert ruled_out > 100
+
+
+def test_facts_hold_for_the_assignment_that_they_come_from() -> None:
+    generator = random.Random(3)
+    conflicts = 0
+    for _ in range(100):
+        problem = random_problem(generator, 1)
+        assignment = random_assignment(generator, problem)
+        answer = allocate(problem, 3, assignment)
+        if isinstance(answer, Conflict):
+            conflicts += 1
+            assert answer.facts
+            assert all(alive(problem, 3, assignment, i, j) >= n for i, j, n in answer.facts)
+    assert conflicts > 20
+
+
+def test_loops_that_share_memory_are_valid_and_run_without_an_alarm() -> None:
+    generator = random.Random(11)
+    sharing = 0
+    for case in range(120):
+        problem = random_problem(generator, generator.randint(0, 2))
+        interval = bounds(problem).interval + generator.randint(2, 16)
+        groups = (WarpGroup(4, False, 0, 1 << 30),) * generator.randint(1, 2)
+        engine = DifferenceEngine(problem, interval, 2 * interval + 8, groups, seed=case)
+        assignment = engine.solve().assignment
+        engine.dispose()
+        if assignment is None or isinstance(allocate(problem, interval, assignment), Conflict):
+            continue
+        for units in range(1, 9):  # the least memory that will do
+            problem = with_memory(problem, units * UNIT)
+            if isinstance(allocate(problem, interval, assignment), Allocation):
+                break
+        schedule = realize(pipeline(problem, interval, assignment))
+        assert twill.verify(schedule).violations == (), case
+        sharing += shares(schedule)
+        # With fewer iterations than the farthest dependence reaches nothing is read.
+        for iterations in (8, 9, 20) if shares(schedule) else ():
+            assert twill.sim.run(schedule, iterations=iterations).total_cycles > 0
+    assert sharing > 10
+
+
+def test_a_hop_passes_between_a_reader_and_a_writer_of_another_group() -> None:
+    tile = {"shape": (256,), "dtype": "f32", "memory": "smem"}
+    operations = [op("a", "ALU", memory="smem"), op("b", "ALU", 2), op("c", "ALU", memory="smem"),
+                  op("d", "ALU")]  # fmt: skip
+    assert Tile.model_validate(tile) == operations[0].result
+    loop = small_loop(operations, [edge("a", "b"), edge("c", "d")])
+    groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
+    machine = small_machine({"ALU": 4}, hop=3, smem=1024)
+
+    def schedule(place: dict[str, str], c: int) -> twill.Schedule:
+        used = {name: group for name, group in groups.items() if name in place.values()}
+        return hand_made(loop, machine, 16, {"a": 0, "b": 1, "c": c, "d": c + 4}, place, used)
+
+    one = dict.fromkeys("abcd", "left")
+    two = {"a": "left", "b": "left", "c": "right", "d": "right"}
+    for place, earliest in ((one, 3), (two, 6)):
+        found = schedule(place, earliest)
+        assert twill.verify(found).violations == ()
+        assert twill.sim.run(found).total_cycles > 0
+        with pytest.raises(RefusedError, match="a, c take 2048 bytes at once in smem"):
+            schedule(place, earliest - 1)
+    # The judge knows the hop by itself.
+    placements = tuple(
+        p.model_copy(update={"start": 5}) if p.operation == "c" else p for p in found.placements
+    )
+    early = found.model_copy(update={"placements": placements})
+    assert [str(v) for v in twill.verify(early).violations if v.rule == "addresses"] == [
+        "addresses: a of iteration 0 and c of iteration 0 are both live at smem address 0"
+    ]
+
+
+# -- attention forward on Blackwell ----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def forward() -> tuple[Problem, Assignment]:
+    problem = build_problem(
+        twill.load_loop("fa_fwd_blackwell"), twill.Machine.named("blackwell_b200")
+    )
+    engine = DifferenceEngine(problem, 3000, 6000, GROUPS)
+    try:
+        for slack in (0, 50, 20, 100, 80, 150):
+            for transfers in (0, 1):
+                assignment = engine.solve(Limits(transfers=transfers, slack=slack)).assignment
+                if assignment and isinstance(allocate(problem, 3000, assignment), Allocation):
+                    return problem, assignment
+    finally:
+        engine.dispose()
+    pytest.fail("no assignment with addresses among those tried")
+
+
+@pytest.fixture(scope="module")
+def laid_out(forward: tuple[Problem, Assignment]) -> twill.Schedule:
+    return realize(pipeline(forward[0], 3000, forward[1]))
+
+
+def columns(schedule: twill.Schedule, value: str) -> set[int]:
+    entry = next(s for s in schedule.storage if s.value == value and s.memory == "tmem")
+    return {a + k for a in entry.addresses for k in range(entry.size)}
+
+
+def test_attention_forward_fits_tensor_memory(laid_out: twill.Schedule) -> None:
+    big = [columns(laid_out, v) for v in ("s0.mma", "s1.mma", "o0", "o1")]
+    assert len(set().union(*big)) <= 512
+    for tile in ("0", "1"):
+        # What is updated in place stays where it is.
+        assert columns(laid_out, f"o{tile}") == columns(laid_out, f"o{tile}.tmem_store2")
+    taken = sum(len(c) for c in big) + sum(
+        len(columns(laid_out, f"o{tile}.tmem_store")) for tile in "01"
+    )
+    assert taken > 512
+    # The register allocation of these groups is not the machine's; everything else is.
+    assert {v.rule for v in twill.verify(laid_out).violations} <= {"register file"}
+
+
+@pytest.mark.parametrize("latency", [None, "uniform:300,4000"])
+def test_attention_forward_runs_without_an_alarm(
+    laid_out: twill.Schedule, latency: str | None
+) -> None:
+    for iterations in (1, 2, 3, 24):
+        assert twill.sim.run(laid_out, iterations=iterations, latency=latency).total_cycles > 0
+
+
+def test_without_the_new_waits_the_simulator_objects(laid_out: twill.Schedule) -> None:
+    # Waits for the readers of another value are those whose barrier is not the operation's own.
+    dropped = 0
+    programs = []
+    for program in laid_out.programs:
+        body = []
+        for position, instruction in enumerate(program.body):
+            if isinstance(instruction, Wait) and instruction.barrier.endswith(("empty", "freed")):
+                mine = instruction.barrier.rpartition(".")[0]
+                following = (i for i in program.body[position:] if not isinstance(i, Wait | Await))
+                starts = next(following)
+                issued = [part.operation for part in getattr(starts, "parts", [starts])]
+                if mine not in issued:
+                    dropped += 1
+                    continue
+            body.append(instruction)
+        programs.append(program.model_copy(update={"body": tuple(body)}))
+    assert dropped >= 1
+    without = laid_out.model_copy(update={"programs": tuple(programs)})
+    with pytest.raises(SimulationError, match=r"written over|overwrites"):
+        twill.sim.run(without, latency="uniform:300,4000")
+
+
+def moved(schedule: twill.Schedule, value: str, **update: Any) -> twill.Schedule:
+    storage = tuple(
+        s.model_copy(update=update) if s.value == value and s.memory == "tmem" else s
+        for s in schedule.storage
+    )
+    return schedule.model_copy(update={"storage": storage})
+
+
+def test_two_live_values_at_one_address_are_noticed_by_both(laid_out: twill.Schedule) -> None:
+    o0 = next(s for s in laid_out.storage if s.value == "o0")
+    over = moved(laid_out, "s0.mma", addresses=o0.addresses)
+    assert any(
+        v.rule == "addresses" and "s0.mma" in v.message and "both live" in v.message
+        for v in twill.verify(over).violations
+    )
+    with pytest.raises(SimulationError, match="written over"):
+        twill.sim.run(over)
+
+
+def test_an_update_in_place_at_another_address_is_refused(laid_out: twill.Schedule) -> None:
+    other = next(s for s in laid_out.storage if s.value == "o1").addresses
+    away = moved(laid_out, "o0", addresses=other)
+    assert any("updated in place" in v.message for v in twill.verify(away).violations)
+
+
+def test_the_same_input_gives_the_same_addresses(
+    forward: tuple[Problem, Assignment], laid_out: twill.Schedule
+) -> None:
+    again = realize(pipeline(forward[0], 3000, forward[1]))
+    assert again.to_json() == laid_out.to_json()
+
+
+# -- halves of tensor memory -----------------------------------------------------------------
+
+
+def test_products_of_64_rows_share_columns() -> None:
+    problem = build_problem(
+        twill.load_loop("fa_bwd_blackwell"), twill.Machine.named("blackwell_b200")
+    )
+    footprints = {o.name: o.footprint for o in problem.operations if o.memory == "tmem"}
+    assert problem.memories["tmem"] == 2 * 512
+    assert sum(footprints[f"{name}{tile}"] for name in ("dv", "dk") for tile in "01") == 2 * 256
+    assert footprints["dq.mma"] == 2 * 128
+
+
+def product(name: str, start: Tile | None = None) -> Any:
+    made = op(name, "TC", 2, asynchronous=True, latency=3, memory="tmem")
+    tile = Tile(shape=(64, 128), dtype="f32", memory="tmem")
+    return made.model_copy(update={"result": tile, "kind": "mma" if start else "test"})
+
+
+def tensor_machine(columns: int) -> twill.Machine:
+    machine = json.loads(small_machine().to_json())
+    machine["memories"] = {"tmem": {"capacity": columns, "unit": "columns", "source": "TEST"}}
+    return twill.Machine.from_json(json.dumps(machine))
+
+
+def halved(columns: int, *, factor: bool) -> twill.Schedule:
+    """Two accumulators of 64 rows; perhaps the first is the other's first factor."""
+    tile = Tile(shape=(64, 128), dtype="f32", memory="tmem")
+    edges = [edge("a", "a", 1, in_place=True), edge("b", "b", 1, in_place=True)]
+    if factor:
+        edges.append(edge("a", "b", operand=0))
+    second = product("b", tile)
+    loop = small_loop([product("a"), second], edges)
+    groups = {"all": WarpGroup(4, False, 0, 9)}
+    return hand_made(loop, tensor_machine(columns), 8, {"a": 0, "b": 4},
+                     {"a": "all", "b": "all"}, groups)  # fmt: skip
+
+
+def test_two_accumulators_of_64_rows_take_the_two_halves() -> None:
+    schedule = halved(128, factor=False)
+    assert twill.verify(schedule).violations == ()
+    assert {(s.addresses, s.halves) for s in schedule.storage} == {((0,), (0,)), ((0,), (1,))}
+    same = schedule.model_copy(
+        update={"storage": tuple(s.model_copy(update={"halves": (0,)}) for s in schedule.storage)}
+    )
+    assert "both live at tmem address 0" in str(twill.verify(same).violations[0])
+    with pytest.raises(SimulationError, match="written over"):
+        twill.sim.run(same)
+    whole = schedule.model_copy(
+        update={"storage": tuple(s.model_copy(update={"halves": ()}) for s in schedule.storage)}
+    )
+    assert "both live at tmem address 0" in str(twill.verify(whole).violations[0])
+
+
+def test_first_factor_and_accumulator_lie_in_the_same_half() -> None:
+    with pytest.raises(RefusedError, match="find no addresses together in tmem"):
+        halved(128, factor=True)
+    schedule = halved(256, factor=True)
+    assert twill.verify(schedule).violations == ()
+    assert len({s.halves for s in schedule.storage}) == 1
+    split = moved(schedule, "a", halves=(1 - schedule.storage[0].halves[0],))
+    assert "different halves" in str(twill.verify(split).violations[0])
+
+
+# -- rings and messages -----------------------------------------------------------------------
+
+
+def streaming(capacity: int) -> Callable[[], twill.Schedule]:
+    load = op("k", "BUS", 1, asynchronous=True, latency=9, memory="smem", variable_latency=True)
+    loop = small_loop([load, op("use", "ALU", 2)], [edge("k", "use")])
+    machine = small_machine({"BUS": 1, "ALU": 1}, smem=capacity, groups=((4, 2),))
+    groups = {"load": WarpGroup(4, True, 0, 9), "rest": WarpGroup(4, False, 0, 9)}
+    return lambda: hand_made(
+        loop, machine, 4, {"k": 0, "use": 0}, {"k": "load", "use": "rest"}, groups
+    )
+
+
+@pytest.mark.parametrize(("capacity", "depth"), [(8192, 3), (2048, 2), (1024, 1)])
+def test_a_ring_is_as_deep_as_memory_allows_and_says_what_it_lacks(
+    capacity: int, depth: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from twill.text import print_schedule
+
+    schedule = streaming(capacity)()
+    assert twill.verify(schedule).violations == ()
+    assert (schedule.pipeline_depths, schedule.hiding_depths) == ({"k": depth}, {"k": 3})
+    print_schedule(schedule)
+    warned = "warning: hiding its latency takes 3" in capsys.readouterr().out
+    assert warned == (depth < 3)
+
+
+def test_what_does_not_fit_is_named() -> None:
+    with pytest.raises(RefusedError, match=r"small: k take 1024 bytes at once in smem; small has"):
+        streaming(512)()
+
+
+def test_addresses_that_are_not_aligned_are_refused() -> None:
+    schedule = streaming(8192)()
+    entry = schedule.storage[0]
+    crooked = schedule.model_copy(
+        update={"storage": (entry.model_copy(update={"addresses": (128, 2048, 4096)}),)}
+    )
+    assert "not aligned to 1024" in str(twill.verify(crooked).violations[0])

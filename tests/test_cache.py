@@ -1,0 +1,228 @@
+"""The cache gives back what was solved, byte by byte, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import twill
+from twill import scheduler
+from twill.cache import Cache, default_folder, proved, request_key
+from twill.scheduler import Solved, solve
+from twill.search import Options
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "answers", most=3)
+
+
+def answers(cache: Cache) -> list[Path]:
+    return sorted(cache.folder.glob("*.answer"))
+
+
+def test_a_cached_answer_is_the_solved_one(
+    attention: twill.Loop,
+    hopper: twill.Machine,
+    attention_schedule: twill.Schedule,
+    cache: Cache,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    key = "0" * 64
+    monkeypatch.setattr(scheduler, "request_key", lambda _: key)
+    cache.put(key, attention_schedule)
+    solved = solve(attention, hopper, cache=cache)
+    assert solved.cached
+    assert solved.schedule.to_json() == attention_schedule.to_json()
+    assert solved.schedule == attention_schedule
+    assert set(solved.seconds) == {"interval", "levels", "total"}
+
+
+def test_the_second_time_nothing_is_solved(
+    paper_loop: twill.Loop,
+    paper_machine: twill.Machine,
+    cache: Cache,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = solve(paper_loop, paper_machine, cache=cache)
+    monkeypatch.setattr(scheduler, "complete_search", None)
+    second = solve(paper_loop, paper_machine, cache=cache)
+    assert (first.cached, second.cached) == (False, True)
+    assert first.schedule.to_json() == second.schedule.to_json()
+    assert second.seconds["interval"] == 0.0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rules": "paper"},
+        {"time": "normalized"},
+        {"budget": 299},
+        {"engine": "other"},
+        {"options": Options(seed=1)},
+        {"options": Options(most_stages=7)},
+        {"limits": {"groups": 1}},
+        {"pins": {"S": "g"}},
+        {"orders": [("S", "O")]},
+    ],
+    ids=str,
+)
+def test_any_other_request_is_another_question(
+    paper_loop: twill.Loop,
+    paper_machine: twill.Machine,
+    cache: Cache,
+    monkeypatch: pytest.MonkeyPatch,
+    change: dict[str, Any],
+) -> None:
+    asked: list[str] = []
+
+    def remember(request: dict[str, Any]) -> str:
+        asked.append(request_key(request))
+        return asked[-1]
+
+    answer = Solved(twill.schedule(paper_loop, paper_machine), {"total": 0.0})
+    monkeypatch.setattr(scheduler, "request_key", remember)
+    monkeypatch.setattr(scheduler, "_solve", lambda *_, **__: answer)
+    solve(paper_loop, paper_machine, cache=cache)
+    solve(paper_loop, paper_machine, cache=cache, **change)
+    solve(paper_loop, paper_machine, cache=cache, options=Options(timeout=60.0))
+    assert asked[0] != asked[1]
+    assert asked[0] == asked[2]
+
+
+def test_a_changed_cost_is_another_question(
+    paper_loop: twill.Loop, paper_machine: twill.Machine, cache: Cache
+) -> None:
+    solve(paper_loop, paper_machine, cache=cache)
+    hop = paper_machine.synchronisation.hop.model_copy(update={"value": 1})
+    signals = paper_machine.synchronisation.model_copy(update={"hop": hop})
+    slower = paper_machine.model_copy(update={"synchronisation": signals})
+    assert not solve(paper_loop, slower, cache=cache).cached
+
+
+def test_without_a_cache_nothing_is_written(
+    paper_loop: twill.Loop, paper_machine: twill.Machine, no_users_cache: Path
+) -> None:
+    solve(paper_loop, paper_machine)
+    twill.schedule(paper_loop, paper_machine)
+    assert list(no_users_cache.iterdir()) == []
+
+
+def test_what_is_not_proved_is_not_kept(paper_schedule: twill.Schedule, cache: Cache) -> None:
+    assert paper_schedule.proof is not None
+    first, *rest = paper_schedule.proof.levels
+    levels = (first.model_copy(update={"proved": False}), *rest)
+    proof = paper_schedule.proof.model_copy(update={"levels": levels})
+    open_one = paper_schedule.model_copy(update={"proof": proof})
+    assert not proved(open_one)
+    cache.put("a", open_one)
+    cache.put("b", paper_schedule.model_copy(update={"proof": None}))
+    assert cache.get("a") is None
+    assert cache.get("b") is None
+
+
+def test_an_answer_at_the_limit_of_time_is_not_kept(
+    paper_loop: twill.Loop,
+    paper_machine: twill.Machine,
+    paper_schedule: twill.Schedule,
+    cache: Cache,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    late = Solved(paper_schedule, {"total": 5.0})
+    monkeypatch.setattr(scheduler, "_solve", lambda *_, **__: late)
+    solve(paper_loop, paper_machine, cache=cache, options=Options(timeout=5.0))
+    assert answers(cache) == []
+    solve(paper_loop, paper_machine, cache=cache, options=Options(timeout=6.0))
+    assert len(answers(cache)) == 1
+
+
+def test_damaged_and_foreign_files_are_ignored(
+    paper_schedule: twill.Schedule, cache: Cache
+) -> None:
+    cache.put("k", paper_schedule)
+    (file,) = answers(cache)
+    whole = file.read_bytes()
+    swapped = whole.replace(b'"start": 0', b'"start": 1', 1)
+    assert swapped != whole
+    for damaged in (b"", whole[:-10], swapped, b"\xff\xfe", b"{}\n", whole.replace(b" k ", b" x ")):
+        file.write_bytes(damaged)
+        assert cache.get("k") is None
+    file.write_bytes(whole)
+    assert cache.get("k") == paper_schedule
+    other = file.with_name("other.answer")
+    other.write_bytes(whole)
+    assert cache.get("other") is None
+    other.unlink()
+    other.mkdir()
+    assert cache.get("other") is None
+
+
+def test_the_least_recently_used_go_first(paper_schedule: twill.Schedule, cache: Cache) -> None:
+    for age, key in enumerate("abc"):
+        cache.put(key, paper_schedule)
+        os.utime(cache.folder / f"{key}.answer", (age, age))
+    assert cache.get("a") is not None
+    cache.put("d", paper_schedule)
+    assert [file.stem for file in answers(cache)] == ["a", "c", "d"]
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing(
+    paper_loop: twill.Loop, paper_machine: twill.Machine, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    blocked = Cache(tmp_path / "file" / "folder")
+    assert not solve(paper_loop, paper_machine, cache=blocked).cached
+    assert not solve(paper_loop, paper_machine, cache=blocked).cached
+
+
+def test_many_writers_and_readers_see_whole_answers(
+    paper_schedule: twill.Schedule, cache: Cache
+) -> None:
+    def work(turn: int) -> bool:
+        key = str(turn % 5)
+        cache.put(key, paper_schedule)
+        found = cache.get(key)
+        return found is None or found == paper_schedule
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(80)))
+    cache.put("last", paper_schedule)
+    assert len(answers(cache)) == 3
+    assert {file.suffix for file in cache.folder.iterdir()} == {".answer"}
+
+
+def test_the_folder_is_the_users_unless_it_is_named(
+    no_users_cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert default_folder() == no_users_cache
+    monkeypatch.delenv("TWILL_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_folder() == tmp_path / "twill"
+
+
+def test_the_command_says_whether_it_was_cached(tmp_path: Path, no_users_cache: Path) -> None:
+    def told(*more: str) -> dict[str, Any]:
+        words = [sys.executable, "-m", "twill", "schedule", "paper_example", "-m", "paper_example"]
+        done = subprocess.run(
+            [*words, "--json", *more], capture_output=True, text=True, check=True, cwd=tmp_path
+        )
+        data: dict[str, Any] = json.loads(done.stdout)
+        return data
+
+    assert told("-o", "a.json")["cached"] is False
+    assert told("-o", "b.json")["cached"] is True
+    assert told("-o", "c.json", "--no-cache")["cached"] is False
+    files = [(tmp_path / f"{name}.json").read_bytes() for name in "abc"]
+    assert files[0] == files[1] == files[2]
+    assert len(list(no_users_cache.iterdir())) == 1
+    first, second = told(), told("--no-cache")
+    assert {k: v for k, v in first.items() if k not in ("seconds", "cached")} == {
+        k: v for k, v in second.items() if k not in ("seconds", "cached")
+    }

@@ -1,0 +1,151 @@
+"""Proved answers on disk, by a hash of everything that they follow from."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from twill.artifacts.base import SIZE_LIMIT_BYTES, write_whole
+from twill.artifacts.schedule import Schedule
+from twill.errors import TwillError
+
+FOLDER_VARIABLE = "TWILL_CACHE_DIR"
+MOST_FILES = 256
+MARK = "twill-answer-1"
+
+
+def default_folder() -> Path:
+    """Return the user's cache folder, or what ``TWILL_CACHE_DIR`` names."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    if named:
+        return Path(named)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("twill"))
+
+
+def request_key(request: Mapping[str, Any]) -> str:
+    """Return the hash of a request for a schedule, and of the code that answers it.
+
+    Parameters
+    ----------
+    request : mapping
+        Plain data.
+    """
+    text = json.dumps({**request, "code": _code()}, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def proved(schedule: Schedule) -> bool:
+    """Return whether every level of a schedule was proved.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+    """
+    proof = schedule.proof
+    return (
+        proof is not None
+        and proof.bound.reason != "not proved"
+        and all(level.proved for level in proof.levels)
+    )
+
+
+class Cache:
+    """Schedules by key, a file each; the least recently used ones go first.
+
+    Processes may share a folder: a file is replaced as a whole, and one that is not whole, or not
+    ours, is as good as none. What cannot be written is not kept.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Where they are; `default_folder` without it.
+    most : int
+        Most files to keep.
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str] | None = None, most: int = MOST_FILES
+    ) -> None:
+        self.folder = default_folder() if folder is None else Path(folder)
+        self.most = most
+
+    def get(self, key: str) -> Schedule | None:
+        """Return the schedule kept under a key, None if there is none.
+
+        Parameters
+        ----------
+        key : str
+            From `request_key`.
+        """
+        file = self._file(key)
+        try:
+            if file.stat().st_size > SIZE_LIMIT_BYTES:
+                return None
+            head, _, text = file.read_bytes().decode("utf-8").partition("\n")
+            if head != _head(key, text):
+                return None
+            schedule = Schedule.from_json(text)
+            if schedule.to_json() != text:
+                return None
+            os.utime(file)
+        except (OSError, UnicodeDecodeError, TwillError):
+            return None
+        return schedule
+
+    def put(self, key: str, schedule: Schedule) -> None:
+        """Keep a schedule; one that is not proved level by level is not kept.
+
+        Parameters
+        ----------
+        key : str
+            From `request_key`.
+        schedule : Schedule
+            The answer.
+        """
+        if not proved(schedule):
+            return
+        text = schedule.to_json()
+        with contextlib.suppress(OSError, TwillError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_whole(self._file(key), f"{_head(key, text)}\n{text}")
+            self._drop_oldest()
+
+    def _file(self, key: str) -> Path:
+        return self.folder / f"{key}.answer"
+
+    def _drop_oldest(self) -> None:
+        files = sorted(self.folder.glob("*.answer"), key=_used)
+        for file in files[: max(0, len(files) - self.most)]:
+            file.unlink(missing_ok=True)
+
+
+def _used(file: Path) -> float:
+    """Return when a file was used last; one that another process has just removed is oldest."""
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _head(key: str, text: str) -> str:
+    return f"{MARK} {key} {hashlib.sha256(text.encode()).hexdigest()}"
+
+
+@functools.cache
+def _code() -> str:
+    """Return a hash of the package's own code: an answer of other code is none."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parent
+    for file in sorted(root.rglob("*.py")):
+        digest.update(f"{file.relative_to(root)}\n".encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

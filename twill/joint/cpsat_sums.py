@@ -1,0 +1,235 @@
+"""Sums that must fit when something starts: registers, memories, units of capacity above one.
+
+Usage rises only when something starts. What is alive then is counted by small integers, each
+bounded from below by what makes instances live: too much is never allowed, and a count may be as
+low as the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from twill.joint.addresses import Conflict, allocate
+from twill.joint.answer import Assignment
+from twill.joint.cpsat_places import Places
+from twill.joint.cpsat_time import Literal, Times, negated
+from twill.joint.groups import UNLIMITED, shares
+from twill.joint.lifetimes import (
+    Moment,
+    Occupant,
+    memory_occupants,
+    register_occupants,
+    unit_occupants,
+)
+from twill.joint.sums import excess, sums_of
+from twill.problem import Problem
+
+STATED_PER_ROUND = 4
+FEW_OCCUPANTS = 12
+
+
+class Sums:
+    """States sums over the operations of a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    times : Times
+        Where it is stated.
+    places : Places
+        The groups.
+    """
+
+    def __init__(self, problem: Problem, times: Times, places: Places) -> None:
+        self._problem, self._times, self._places = problem, times, places
+        self._model = times.model
+
+    # -- families -------------------------------------------------------------------------------
+
+    def registers(self) -> None:
+        """On every group what is live fits its allocation, and allocations fit the file."""
+        file = self._problem.registers
+        if file is None:
+            return
+        occupants = register_occupants(self._problem)
+        room = self._allocations()
+        for starting in occupants:
+            most = max((group.live_limit for group in self._places.groups), default=0)
+            terms = self._alive_at(occupants, starting, most)
+            terms += self._pinned_with(starting.start)
+            total = sum(terms)
+            limit = self._model.new_int_var(0, min(most, file.limit - file.reserve), "")
+            self._model.add(total <= limit)
+            for g, here in self._places.on[starting.start].items():
+                condition = [here] if here is not True else []
+                live_limit = self._places.groups[g].live_limit
+                if live_limit < most:
+                    self._model.add(limit <= live_limit).only_enforce_if(condition)
+                self._model.add(limit <= room[g]).only_enforce_if(condition)
+
+    def few_in_memory(self) -> None:
+        """State the sums of memories that few operations use, at all starts from the outset."""
+        for entry in sums_of(self._problem, ["memory"]):
+            assert entry.capacity is not None
+            if len(entry.occupants) <= FEW_OCCUPANTS:
+                for starting in entry.occupants:
+                    terms = self._alive_at(entry.occupants, starting, entry.capacity)
+                    self._model.add(sum(terms) <= entry.capacity)
+
+    def memory(self, found: Assignment, interval: int) -> bool:
+        """State that memories hold what is alive where `found` exceeds them most, if anywhere.
+
+        Most of the many starts never matter. Addresses are looked for once sizes fit.
+
+        Parameters
+        ----------
+        found : Assignment
+            A solution of what is stated so far.
+        interval : int
+            Its I.
+
+        Returns
+        -------
+        bool
+            Whether anything is exceeded, or has no addresses.
+        """
+        exceeded = False
+        for entry in sums_of(self._problem, ["memory"]):
+            assert entry.capacity is not None
+            for event in excess(self._problem, interval, entry, found)[:STATED_PER_ROUND]:
+                starting = entry.occupants[event]
+                terms = self._alive_at(entry.occupants, starting, entry.capacity)
+                self._model.add(sum(terms) <= entry.capacity)
+                exceeded = True
+        return exceeded or self._lacks_addresses(found, interval)
+
+    def _lacks_addresses(self, found: Assignment, interval: int) -> bool:
+        """State that what has no addresses together is never alive so again, if there is any."""
+        conflict = allocate(self._problem, interval, found)
+        if not isinstance(conflict, Conflict):
+            return False
+        occupants = memory_occupants(self._problem, conflict.memory)
+        alive = []
+        for position, event, count in conflict.facts:
+            fact = self._model.new_bool_var("")
+            for condition, amount in self._lower_bounds(occupants[position], occupants[event]):
+                self._model.add(amount <= count - 1).only_enforce_if([*condition, ~fact])
+            alive.append(fact)
+        self._model.add_bool_or([~fact for fact in alive])
+        return True
+
+    def capacity(self) -> None:
+        """Reservations fit units of several instances."""
+        for unit, capacity in self._problem.capacities.items():
+            if capacity > 1:
+                mine = unit_occupants(self._problem, unit)
+                for starting in mine:
+                    self._model.add(sum(self._busy_at(mine, starting)) <= capacity)
+
+    # -- the register file ------------------------------------------------------------------------
+
+    def _allocations(self) -> list[Any]:
+        """Return what each group may have live, with all allocations together in the file."""
+        file = self._problem.registers
+        assert file is not None
+        steps = (file.most - file.least) // file.step
+        room: list[Any] = [0] * len(self._places.groups)
+        total = []
+        for share in shares(file, self._places.groups):
+            used = self._times.either([self._places.used[g] for g in share.members])
+            more = self._model.new_int_var(0, steps, f"steps of {share.members}")
+            total.append(share.blocks * (file.least * used + file.step * more))
+            for g in share.members:
+                room[g] = file.least - file.reserve + file.step * more
+        self._model.add(sum(total) <= file.blocks_hold)
+        return room
+
+    def _pinned_with(self, v: int) -> list[Any]:
+        return [
+            pinned.registers
+            * self._times.either([self._places.same(user, v) for user in pinned.used_by])
+            for pinned in self._problem.pinned
+        ]
+
+    # -- counting instances -----------------------------------------------------------------------
+
+    def _alive_at(self, occupants: Sequence[Occupant], starting: Occupant, most: int) -> list[Any]:
+        """Return weight times number of what is alive when `starting` starts."""
+        terms = []
+        for occupant in occupants:
+            if not occupant.weight:
+                continue
+            lower = self._lower_bounds(occupant, starting)
+            if lower:
+                count = self._model.new_int_var(
+                    0, max(0, min(most, UNLIMITED) // occupant.weight), ""
+                )
+                for condition, amount in lower:
+                    self._model.add(count >= amount).only_enforce_if(condition)
+                terms.append(occupant.weight * count)
+        return terms
+
+    def _lower_bounds(
+        self, occupant: Occupant, starting: Occupant
+    ) -> list[tuple[list[Literal], Any]]:
+        """Return (conditions, number of instances alive at the start) for each end."""
+        v, always = starting.start, []
+        if occupant.group_of is not None:
+            always.append(self._places.same(occupant.group_of, v))
+        if occupant.apart is not None:
+            always.append(negated(self._places.same(*occupant.apart)))
+        found = []
+        for end in occupant.ends:
+            conditions = [*always, *self._places.conditions(end)]
+            offsets = [(0, conditions)]
+            if occupant.hop:
+                apart = negated(self._places.same(end.operation, v))
+                offsets.append((occupant.hop, [*conditions, apart]))
+            for later, needed in offsets:
+                if not any(x is False for x in needed):
+                    amount = self._instances(occupant.start, end, later, v)
+                    found.append(([x for x in needed if x is not True], amount))
+        return found
+
+    def _instances(self, u: int, end: Moment, later: int, v: int) -> Any:
+        """Return how many instances from u's issue to `later` after an end exist when v starts.
+
+        Before v's start instances have begun up to its stage, less one if v's row is before u's;
+        what has ended is counted by how many whole intervals the end's row is past v's.
+        """
+        times, c, offset = self._times, end.operation, end.offset + later
+        begun = times.later_row(v, u, 0) if u != v else True
+        stages = times.stages[c] - times.stages[u] if c != u else 0
+        whole, past = -1, []
+        while (literal := times.later_row(c, v, 1 - offset, whole)) is True:
+            whole += 1
+        first = whole
+        while literal is not False:
+            past.append(literal)
+            whole += 1
+            literal = times.later_row(c, v, 1 - offset, whole)
+        return stages + end.iterations + first + sum(past) - 1 + begun
+
+    # -- units ------------------------------------------------------------------------------------
+
+    def _busy_at(self, mine: Sequence[Occupant], starting: Occupant) -> list[Any]:
+        """Return count times literal for each reservation in progress when `starting` starts."""
+        times, v, terms = self._times, starting.start, []
+        for occupant in mine:
+            u, length = occupant.start, occupant.ends[0].offset - occupant.delay
+            shift = occupant.delay - starting.delay
+            first = -(abs(shift) + length) // times.low - 2
+            for m in range(first, -first + 1):
+                begun = times.later_row(v, u, shift, -m)
+                ended = times.later_row(v, u, shift + length, -m)
+                if begun is False or ended is True:
+                    continue
+                if begun is True and ended is False:
+                    terms.append(occupant.weight)
+                    continue
+                busy = self._model.new_bool_var("")
+                times.clause(busy, negated(begun), ended)
+                terms.append(occupant.weight * busy)
+        return terms

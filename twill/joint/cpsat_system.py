@@ -1,0 +1,229 @@
+"""The joint system for CP-SAT: one method a family of constraints, at one interval or a range."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from twill.bounds import bounds
+from twill.joint.cpsat_places import Places
+from twill.joint.cpsat_sums import Sums
+from twill.joint.cpsat_time import Arc, Literal, Times, negated
+from twill.joint.groups import WarpGroup
+from twill.joint.lifetimes import register_ends, unit_occupants
+from twill.problem import Problem
+
+
+class CpSatSystem:
+    """Everything about a problem, for every I of a range at once.
+
+    Parameters
+    ----------
+    cp : module
+        ``ortools.sat.python.cp_model``.
+    problem : Problem
+        The problem.
+    low, high : int
+        Least and largest I.
+    length : (int, int)
+        (time units, intervals) that an iteration may take together.
+    groups : sequence of WarpGroup
+        Groups that may be used.
+    families : sequence of str
+        Constraint families that are switched on.
+    """
+
+    def __init__(
+        self,
+        cp: Any,
+        problem: Problem,
+        low: int,
+        high: int,
+        length: tuple[int, int],
+        groups: Sequence[WarpGroup],
+        families: Sequence[str],
+    ) -> None:
+        self.problem, self.families = problem, tuple(families)
+        self._dependences = self._arcs() if "dependence" in families else []
+        window = self._window(length)
+        names = [o.name for o in problem.operations]
+        self.times = Times(cp, names, low, high, [*self._dependences, *window], _anchor(problem))
+        if "capacity" in families:
+            self._exclusion()
+        self.places = Places(self.times, problem, groups)
+        for u, v, amount, iterations in [*self._dependences, *window]:
+            self.times.require(v, u, amount, iterations)
+        self.sums = sums = Sums(problem, self.times, self.places)
+        for family, states in (
+            ("transfers", [self._spills]),
+            ("turns", [self._turns]),
+            ("concurrency", [self._concurrency]),
+            ("capacity", [sums.capacity]),
+            ("registers", [self._big_registers, sums.registers]),
+            ("memory", [sums.few_in_memory]),
+            ("wishes", [self._wishes]),
+        ):
+            if family in families:
+                for state in states:
+                    state()
+
+    # -- time -------------------------------------------------------------------------------------
+
+    def _arcs(self) -> list[Arc]:
+        return [
+            (edge.producer, edge.consumer, self.problem.least_delay(position), edge.distance)
+            for position, edge in enumerate(self.problem.edges)
+        ]
+
+    def _window(self, length: tuple[int, int]) -> list[Arc]:
+        """Every operation is issued after the base and ends within the length of an iteration."""
+        base, found = len(self.problem.operations), []
+        for operation in self.problem.operations:
+            v = operation.index
+            found += [(base, v, 0, 0), (v, base, operation.cycles - length[0], length[1])]
+        return found
+
+    # -- families ---------------------------------------------------------------------------------
+
+    def _exclusion(self) -> None:
+        """Two reservations that exceed a unit's capacity together never overlap, modulo I."""
+        self.times.model.add(self.times.interval >= bounds(self.problem).resource)
+        least: dict[tuple[int, int], tuple[int, int]] = {}
+        for unit, capacity in self.problem.capacities.items():
+            for a, b in itertools.combinations(unit_occupants(self.problem, unit), 2):
+                if a.weight + b.weight <= capacity or a.start == b.start:
+                    continue
+                after_a = a.ends[0].offset - b.delay
+                after_b = b.ends[0].offset - a.delay
+                if after_a < 1 or after_b < 1:
+                    self._clear(a.start, b.start, after_a, after_b, [])
+                    continue
+                u, v = sorted((a.start, b.start))
+                known = least.get((u, v), (1, 1))
+                mine = (after_a, after_b) if u == a.start else (after_b, after_a)
+                least[u, v] = (max(known[0], mine[0]), max(known[1], mine[1]))
+        for (u, v), (after_u, after_v) in least.items():
+            self.times.apart(u, v, after_u, after_v)
+
+    def _clear(self, u: int, v: int, after_u: int, after_v: int, unless: Sequence[Literal]) -> None:
+        """State that v comes `after_u` later than u or u `after_v` later than v, modulo I."""
+        times = self.times
+        most = (max(abs(after_u), abs(after_v)) // times.low) + 2
+        for m in range(-most, most + 1):
+            times.clause(
+                *unless, times.later_row(v, u, after_u, -m), times.later_row(u, v, after_v, m)
+            )
+
+    def _spills(self) -> None:
+        """Across groups a signal, and a register value's transfer, take longer."""
+        for edge in self.problem.edges:
+            if edge.cross_delay > edge.delay and edge.producer != edge.consumer:
+                together = self.places.same(edge.producer, edge.consumer)
+                self.times.require(
+                    edge.consumer, edge.producer, edge.cross_delay, edge.distance, [together]
+                )
+
+    def _turns(self) -> None:
+        """Operations of different groups on one in-order unit leave time to pass the turn."""
+        for u, v in itertools.combinations(range(len(self.problem.operations)), 2):
+            if not self.problem.separated(u, v):
+                after_u, after_v = self.problem.turn(u, v), self.problem.turn(v, u)
+                self._clear(u, v, after_u, after_v, [self.places.same(u, v)])
+
+    def _concurrency(self) -> None:
+        """Nothing of a group is being issued when one of its blocking operations starts."""
+        for v, wait in enumerate(self._waits()):
+            for other in self.problem.operations:
+                if other.index != v and other.blocked_span:
+                    together = self.places.same(v, other.index)
+                    unless = [negated(wait), negated(together)]
+                    self._clear(other.index, v, other.blocked_span, 1, unless)
+
+    def _waits(self) -> list[Literal]:
+        """For each operation, a literal that is true if it executes a blocking wait."""
+        found: list[list[Literal]] = [[] for _ in self.problem.operations]
+        for position, edge in enumerate(self.problem.edges):
+            always = edge.blocking or self.problem.forced_cross[position]
+            together = True if always else self.places.same(edge.producer, edge.consumer)
+            found[edge.consumer].append(True if always else negated(together))
+        return [self.times.either(reasons) for reasons in found]
+
+    def _big_registers(self) -> None:
+        """A value lives no longer than its group can hold further instances of it (redundant)."""
+        if self.problem.registers is None:
+            return
+        limit = max(group.live_limit for group in self.places.groups)
+        for operation in self.problem.operations:
+            if not operation.registers:
+                continue
+            copies = limit // operation.registers
+            for end in register_ends(self.problem, operation.index):
+                if end.operation != operation.index:
+                    unless = [negated(x) for x in self.places.conditions(end)]
+                    self.times.require(
+                        operation.index, end.operation, end.offset, copies - end.iterations, unless
+                    )
+
+    def _wishes(self) -> None:
+        """What the user has pinned and ordered."""
+        wishes = self.problem.wishes
+        for (u, here), (v, there) in itertools.combinations(wishes.pins, 2):
+            together = self.places.same(u, v)
+            self.times.clause(together if here == there else negated(together))
+        for first, second in wishes.orders:
+            self.times.require(second, first, 0, 0)
+
+    # -- limits -----------------------------------------------------------------------------------
+
+    def limit_groups(self, most: int) -> None:
+        """Allow at most so many groups.
+
+        Parameters
+        ----------
+        most : int
+            Groups.
+        """
+        self.times.model.add(sum(self.places.used) <= most)
+
+    def limit_transfers(self, most: int) -> None:
+        """Allow at most so many dependences that move a register value to another group.
+
+        Parameters
+        ----------
+        most : int
+            Dependences.
+        """
+        crossing = [
+            1 - self.places.same(e.producer, e.consumer)
+            for e in self.problem.edges
+            if e.transferable
+        ]
+        self.times.model.add(sum(crossing) <= most)
+
+    def limit_slack(self, least: int) -> None:
+        """Demand so much time between a completion and its blocking consumer.
+
+        Parameters
+        ----------
+        least : int
+            Time units.
+        """
+        for edge in self.problem.edges:
+            if edge.streaming:
+                continue
+            u, v = edge.producer, edge.consumer
+            together = self.places.same(u, v)
+            if edge.blocking:
+                unless = [negated(together)]
+                self.times.require(v, u, edge.delay + least, edge.distance, unless)
+            self.times.require(v, u, edge.cross_delay + least, edge.distance, [together])
+
+
+def _anchor(problem: Problem) -> int:
+    """Return the operation that is longest on the busiest unit."""
+    unit = bounds(problem).resource_unit
+    return max(
+        problem.operations,
+        key=lambda o: (sum(r.length for r in o.reservations if r.unit == unit), -o.index),
+    ).index

@@ -1,0 +1,126 @@
+"""Several ways to one answer, side by side in processes: the first that is definite counts."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Protocol, TypeVar
+
+SLICE = 0.25
+"""Seconds for which a process runs before the next one's turn, where there are more than cores."""
+
+PARENT_DEATH_SIGNAL = 1
+
+
+class Definite(Protocol):
+    """An answer that may be undecided."""
+
+    @property
+    def status(self) -> str:
+        """``sat``, ``unsat`` or ``unknown``."""
+
+
+T = TypeVar("T", bound=Definite)
+
+
+def race(ways: Sequence[Callable[[], T]], jobs: int, timeout: float | None = None) -> T | None:
+    """Return the first definite answer, None if there is none in time.
+
+    Each way runs in a process of its own; with more ways than `jobs` they take turns.
+
+    Parameters
+    ----------
+    ways : sequence of callable
+        Each returns an answer; they agree if all are definite.
+    jobs : int
+        Processes that run at a time.
+    timeout : float, optional
+        Seconds.
+    """
+    if len(ways) == 1 or "fork" not in multiprocessing.get_all_start_methods():
+        answers = (way() for way in ways)
+        return next((answer for answer in answers if answer.status != "unknown"), None)
+    ends = None if timeout is None else time.monotonic() + timeout
+    with _running(ways) as runners:
+        return _first(runners, jobs, ends)
+
+
+class _Runner:
+    """A process that works out one answer."""
+
+    def __init__(self, way: Callable[[], Definite]) -> None:
+        context = multiprocessing.get_context("fork")
+        self.answers, sending = context.Pipe(duplex=False)
+        self.process = context.Process(target=_work, args=(way, sending), daemon=True)
+        self.process.start()
+        sending.close()
+
+    def send(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.process.pid or 0, number)
+
+    def end(self) -> None:
+        self.send(signal.SIGKILL)
+        self.process.join()
+        self.answers.close()
+
+
+@contextlib.contextmanager
+def _running(ways: Sequence[Callable[[], Definite]]) -> Iterator[list[_Runner]]:
+    runners: list[_Runner] = []
+    try:
+        runners.extend(_Runner(way) for way in ways)
+        yield runners
+    finally:
+        for runner in runners:
+            runner.end()
+
+
+def _first(runners: list[_Runner], jobs: int, ends: float | None) -> T | None:
+    waiting = list(runners)
+    while waiting and (ends is None or time.monotonic() < ends):
+        crowded = len(waiting) > jobs
+        for position, runner in enumerate(waiting):
+            runner.send(signal.SIGCONT if position < jobs else signal.SIGSTOP)
+        left = None if ends is None else max(0.0, ends - time.monotonic())
+        pause = min(SLICE, left if left is not None else SLICE) if crowded else left
+        for ready in wait([runner.answers for runner in waiting], pause):
+            runner = next(r for r in waiting if r.answers is ready)
+            waiting.remove(runner)
+            answer = _received(runner)
+            if answer is not None and answer.status != "unknown":
+                return answer  # type: ignore[return-value]
+        if crowded:
+            waiting = [*waiting[jobs:], *waiting[:jobs]]
+    return None
+
+
+def _received(runner: _Runner) -> Definite | None:
+    """Return what a process sent, None if it ended without an answer."""
+    try:
+        answer = runner.answers.recv()
+    except EOFError:
+        return None
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer  # type: ignore[no-any-return]
+
+
+def _work(way: Callable[[], Definite], sending: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    try:
+        sending.send(way())
+    except Exception as error:
+        sending.send(error)
+    finally:
+        sending.close()
+        os._exit(0)
