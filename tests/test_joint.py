@@ -10,6 +10,7 @@ import pytest
 import twill
 from tests.brute import least_length
 from tests.small import edge, op, random_loop, small_loop, small_machine
+from twill.artifacts.schedule import Rules
 from twill.bounds import bounds
 from twill.joint.answer import FAMILIES, EngineFactory, Limits
 from twill.joint.cpsat import CpSatEngine
@@ -37,11 +38,11 @@ def engine_least_length(
 
 @pytest.mark.parametrize("rules", ["issue", "paper"])
 @pytest.mark.parametrize("block", range(4))
-def test_difference_engine_is_right_about_every_small_loop(block: int, rules: str) -> None:
+def test_difference_engine_is_right_about_every_small_loop(block: int, rules: Rules) -> None:
     above_bound = 0
     for seed in range(10 * block, 10 * block + 10):
         loop, machine = random_loop(seed)
-        problem = build_problem(loop, machine, rules=rules)  # type: ignore[arg-type]
+        problem = build_problem(loop, machine, rules=rules)
         least = bounds(problem).interval
         for interval in (least, least + 1):
             most = min(2 * interval + 2, 8)
@@ -228,11 +229,11 @@ def test_an_undecided_question_is_not_called_infeasible(
 
 
 @pytest.mark.parametrize("rules", ["issue", "paper"])
-def test_groups_that_lack_registers_have_no_schedule(rules: str) -> None:
+def test_groups_that_lack_registers_have_no_schedule(rules: Rules) -> None:
     refuted = kept = 0
     for seed in range(250):
         loop, machine = random_loop(seed)
-        problem = build_problem(loop, machine, rules=rules)  # type: ignore[arg-type]
+        problem = build_problem(loop, machine, rules=rules)
         interval = bounds(problem).interval
         groups = available_groups(problem)
         lacking = lacks_registers(problem, interval, groups)

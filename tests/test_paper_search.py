@@ -9,6 +9,7 @@ import pytest
 import twill
 from tests.small import edge, op, random_loop, small_loop, small_machine
 from twill import paper_search as module
+from twill.artifacts.schedule import Rules
 from twill.bounds import bounds, longest_paths
 from twill.errors import RefusedError
 from twill.joint.answer import EngineFactory
@@ -125,10 +126,10 @@ def test_bisection_stops_where_the_listing_does(factory: EngineFactory) -> None:
 
 
 @pytest.mark.parametrize("rules", ["issue", "paper"])
-def test_the_stage_rule_never_gains(rules: str) -> None:
+def test_the_stage_rule_never_gains(rules: Rules) -> None:
     lost = 0
     for seed in (2, 3, 4, 9, 17, 28, 35):
-        problem = build_problem(*random_loop(seed), rules=rules)  # type: ignore[arg-type]
+        problem = build_problem(*random_loop(seed), rules=rules)
         try:
             theirs = paper_search(problem, DifferenceEngine)
         except RefusedError:

@@ -7,12 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import twill
 from tests.small import edge, op, small_loop, small_machine, tight_loop
 from twill.errors import InputError, RefusedError
+from twill.scheduler import EngineName
 
 UNITS = {"TC": 1, "ALU": 1, "BUS": 1}
 
@@ -66,10 +68,10 @@ def test_a_limit_below_one_value_is_refused() -> None:
 
 
 @pytest.mark.parametrize("engine", ["difference", "cpsat"])
-def test_pinned_groups_keep_their_names(engine: str) -> None:
+def test_pinned_groups_keep_their_names(engine: EngineName) -> None:
     loop, machine = far_apart()
     pins = {"a": "products", "b": "products", "c": "rest"}
-    schedule = twill.schedule(loop, machine, pins=pins, engine=engine)  # type: ignore[arg-type]
+    schedule = twill.schedule(loop, machine, pins=pins, engine=engine)
     assert schedule.assignment == pins
     assert {group.name for group in schedule.groups} == {"products", "rest"}
     assert schedule.initiation_interval == 3
@@ -77,7 +79,7 @@ def test_pinned_groups_keep_their_names(engine: str) -> None:
     assert schedule.proof is not None
     assert schedule.proof.pins == pins
     together = dict.fromkeys(pins, "only")
-    schedule = twill.schedule(loop, machine, pins=together, engine=engine)  # type: ignore[arg-type]
+    schedule = twill.schedule(loop, machine, pins=together, engine=engine)
     assert schedule.initiation_interval == 4
     assert [group.name for group in schedule.groups] == ["only"]
 
@@ -117,12 +119,13 @@ def test_an_order_binds() -> None:
 
 
 @pytest.mark.parametrize("engine", ["difference", "cpsat"])
-def test_contradictory_wishes_are_refused_with_their_name(engine: str) -> None:
+def test_contradictory_wishes_are_refused_with_their_name(engine: EngineName) -> None:
     loop, machine = far_apart()
     three = {"a": "x", "b": "y", "c": "z"}
-    for wishes in ({"pins": three}, {"orders": [("b", "a")]}):
+    contradictions: tuple[dict[str, Any], ...] = ({"pins": three}, {"orders": [("b", "a")]})
+    for wishes in contradictions:
         with pytest.raises(RefusedError) as caught:
-            twill.schedule(loop, machine, engine=engine, **wishes)  # type: ignore[arg-type]
+            twill.schedule(loop, machine, engine=engine, **wishes)
         if engine == "difference":
             assert "wishes" in str(caught.value)
 
@@ -144,9 +147,9 @@ def test_a_load_and_a_product_on_one_group_are_refused(
         ({"limits": {"stages": 1.5}}, r"limit stages: a whole number \(got 1.5\)"),
     ],
 )
-def test_bad_wishes_are_bad_input(wishes: dict[str, object], message: str) -> None:
+def test_bad_wishes_are_bad_input(wishes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        twill.schedule(*far_apart(), **wishes)  # type: ignore[arg-type]
+        twill.schedule(*far_apart(), **wishes)
 
 
 # -- on the command line ------------------------------------------------------------------------
@@ -242,7 +245,7 @@ def test_refined_attention_is_valid_and_no_faster_than_exact(
 
 
 @pytest.mark.parametrize("engine", ["difference", "cpsat"])
-def test_the_same_bytes_whatever_the_hash_seed(engine: str, tmp_path: Path) -> None:
+def test_the_same_bytes_whatever_the_hash_seed(engine: EngineName, tmp_path: Path) -> None:
     loop, machine = tight_loop(11)
     loop.save(tmp_path / "loop.json")
     code = (
@@ -266,5 +269,5 @@ def test_the_same_bytes_whatever_the_hash_seed(engine: str, tmp_path: Path) -> N
     assert twill.Schedule.from_json(written.pop()) == twill.schedule(
         loop,
         machine,
-        engine=engine,  # type: ignore[arg-type]
+        engine=engine,
     )

@@ -251,3 +251,31 @@ def _positive_cycle(size: int, arcs: list[tuple[int, int, int, int]], interval: 
     while before[cycle[-1]] != node:
         cycle.append(before[cycle[-1]])
     return cycle[::-1]
+
+
+def least_length(problem: Problem, interval: int) -> int:
+    """Return the least time that an iteration takes whatever the resources.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        I.
+    """
+    paths = longest_paths(problem, interval)
+    cycles = [o.cycles for o in problem.operations]
+    return max(cycles) if paths is None else int((paths.max(axis=0) + cycles).max())
+
+
+def least_stages(problem: Problem, interval: int) -> int:
+    """Return how many intervals an iteration takes at least.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        I.
+    """
+    return max(1, -(-least_length(problem, interval) // interval))

@@ -1,8 +1,9 @@
-"""What no interval can make feasible, found before any solver starts."""
+"""What no interval can make feasible, found before any solver starts, and how to refuse it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from twill.artifacts.loop import HALVES
 from twill.errors import Refusal, RefusedError
@@ -102,4 +103,85 @@ def lack(memory: str, value: str | None, needed: int, limit: int) -> Refusal:
         needed=needed / HALVES if columns else needed,
         limit=limit / HALVES if columns else limit,
         unit=f"{'columns' if columns else 'bytes'} of {memory}",
+    )
+
+
+def hopeless_interval(problem: Problem) -> int:
+    """Return an interval at which a whole iteration fits before the next one starts.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    """
+    every = range(len(problem.operations))
+    turns = sum(max((problem.turn(u, v) for v in every), default=0) for u in every)
+    work = sum(o.cycles + o.latency + o.transfer for o in problem.operations)
+    return work + turns + sum(e.cross_delay for e in problem.edges)
+
+
+def no_schedule(
+    problem: Problem,
+    groups: Sequence[WarpGroup],
+    interval: int,
+    stages: int,
+    families: tuple[str, ...],
+) -> RefusedError:
+    """Return the refusal of a loop that no interval helps.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    groups : sequence of WarpGroup
+        All groups that may be used.
+    interval, stages : int
+        What was tried last.
+    families : tuple of str
+        Constraint families in the way.
+    """
+    lack = _widest_values(problem, groups) if "registers" in families else None
+    advice = (
+        f"; the widest values are {lack.value} {lack.unit}, a group has at most {lack.limit:g} for "
+        "values: smaller tiles need fewer (twill loop subtile)"
+        if lack
+        else ""
+    )
+    return RefusedError(
+        f"{problem.loop.name}: no schedule of at most {stages} stages even at an interval of "
+        f"{interval}, whatever the order; in the way are "
+        f"{', '.join(families) or 'constraints that the engine does not name'}{advice}",
+        replace(lack or Refusal(), families=families, interval=interval, stages=stages),
+    )
+
+
+def undecided(problem: Problem, least: int, seconds: float | None) -> RefusedError:
+    """Return the refusal where nothing was found, which is no proof that there is nothing.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    least : int
+        Every smaller interval is refuted.
+    seconds : float or None
+        The time that was over, if it was.
+    """
+    time_over = "" if seconds is None else f" within {seconds:g} s"
+    unit = "units" if problem.scale.mode == "normalized" else "cycles"
+    return RefusedError(
+        f"{problem.loop.name}: no schedule was found{time_over}, which does not mean that "
+        f"there is none; its interval would be {least} {unit} or more",
+        Refusal(least_interval=least, seconds=seconds),
+    )
+
+
+def _widest_values(problem: Problem, groups: Sequence[WarpGroup]) -> Refusal:
+    """Return what the values that take most registers need, and what there is."""
+    widest = sorted(problem.operations, key=lambda o: -o.registers)[:2]
+    return Refusal(
+        value=" and ".join(f"{o.name} ({o.registers})" for o in widest if o.registers),
+        needed=sum(o.registers for o in widest),
+        limit=max(group.live_limit for group in groups),
+        unit="registers per thread",
     )

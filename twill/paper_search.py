@@ -20,7 +20,8 @@ from twill.joint.answer import Assignment, Engine, EngineFactory, Limits
 from twill.joint.groups import UNLIMITED, WarpGroup, available_groups
 from twill.modulo import shortest_modulo_schedule
 from twill.problem import Problem
-from twill.search import LEAST, Found, Options, bound_reached, proof_within
+from twill.proofs import bound_reached, proof_within
+from twill.search import LEAST, Found, Options
 
 COARSE_SLOTS = 64
 MODULO_STAGES = 6

@@ -10,29 +10,22 @@ that it does not depend on the way there.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from twill.artifacts.schedule import Level, LevelProof, LowerBound, Proof
-from twill.bounds import Bounds, bounds, longest_paths
+from twill.artifacts.schedule import LowerBound, Proof
+from twill.bounds import Bounds, bounds, least_stages
 from twill.console import Report, silent
-from twill.errors import InputError, Refusal, RefusedError, short
-from twill.hopeless import refuse_hopeless
-from twill.joint.answer import (
-    Answer,
-    Assignment,
-    Engine,
-    EngineFactory,
-    Limits,
-    RangeProver,
-    Refutation,
-)
+from twill.errors import InputError, RefusedError, short
+from twill.hopeless import hopeless_interval, no_schedule, refuse_hopeless, undecided
+from twill.joint.answer import Assignment, EngineFactory, Limits, RangeProver
 from twill.joint.groups import available_groups
-from twill.joint.race import race
 from twill.joint.relaxation import FAMILIES as RELAXED
 from twill.joint.relaxation import lacks_registers
+from twill.levels import Levels
 from twill.modulo import modulo_schedule
 from twill.problem import Problem
+from twill.proofs import bound_reached, proof_within
+from twill.questions import Deadline, Engines, Questions
 
 LEAST_STAGES_BOUND = 6
 QUICK_STAGES = 2
@@ -42,8 +35,6 @@ NARROW = 32
 """Intervals that are asked about as a whole instead of being halved."""
 FEW_OPERATIONS = 16
 """Up to so many operations the finder refutes by itself, and names the constraints it takes."""
-ALONE = 1.0
-"""Seconds for which the finder is asked alone."""
 MOST_SEED = (1 << 31) - 1
 LEAST = "least I = "
 """What a search reports, with the interval, once it turns to the levels below."""
@@ -196,7 +187,7 @@ class _Search:
         options: Options,
         report: Report,
     ) -> None:
-        self.problem, self.factory, self.rival = problem, engine, rival
+        self.problem = problem
         self.prover = prover if len(problem.operations) > FEW_OPERATIONS else None
         self.options, self.report = options, report
         self.groups = available_groups(problem)
@@ -204,17 +195,22 @@ class _Search:
         self.limits = Limits(
             groups=problem.wishes.limit("groups"), transfers=problem.wishes.limit("transfers")
         )
-        self._hints: dict[tuple[str, int], None] = {}
-        self._engine: tuple[tuple[int, int], Engine] | None = None
-        self._solver = ""
-        self._began = time.monotonic()
+        self.deadline = Deadline(options.timeout)
+        self.questions = Questions(
+            problem,
+            self.groups,
+            Engines(engine, rival, self.prover),
+            self.deadline,
+            options.seed,
+            options.jobs,
+        )
 
     def least(self) -> tuple[int, bool]:
         refuse_hopeless(self.problem, self.groups)
         try:
             best, bound = self._at_the_bounds() or self._least_interval(self._first_interval())
         finally:
-            self._close()
+            self.questions.close()
         return best.interval, bound.reason != "not proved"
 
     def run(self) -> Found:
@@ -224,17 +220,18 @@ class _Search:
             interval_done = time.monotonic()
             proved = bound.reason != "not proved"
             self.report(f"{LEAST}{best.interval}")
-            assignment, levels = self._levels(best, proved=proved)
+            improved = Levels(self.questions, self.problem, self.limits, self.report)
+            assignment, levels = improved.improve(best.interval, best.assignment, proved=proved)
         finally:
-            self._close()
+            self.questions.close()
         proof = proof_within(self.problem, best.interval, bound, levels)
         ended = time.monotonic()
         seconds = {
-            "interval": interval_done - self._began,
+            "interval": interval_done - self.deadline.began,
             "levels": ended - interval_done,
-            "total": ended - self._began,
+            "total": ended - self.deadline.began,
         }
-        return Found(best.interval, assignment, proof, self._solver, seconds)
+        return Found(best.interval, assignment, proof, self.questions.solver, seconds)
 
     # -- the interval -----------------------------------------------------------------------
 
@@ -255,8 +252,10 @@ class _Search:
             while self._modulo(interval) == "unsat":
                 interval += 1
         while lacks_registers(self.problem, interval, self.groups):
-            if interval > self._hopeless_interval():
-                raise self._hopeless(interval, RELAXED)
+            if interval > hopeless_interval(self.problem):
+                raise no_schedule(
+                    self.problem, self.groups, interval, self._most_stages(interval), RELAXED
+                )
             interval += max(1, interval // 256) if self.problem.starts_at_issue else 1
         if interval > self.lower.interval and self.problem.starts_at_issue:
             while not lacks_registers(self.problem, interval - 1, self.groups) and (
@@ -270,7 +269,7 @@ class _Search:
         if self.problem.scale.mode != "normalized" or interval > COARSE_SLOTS:
             return "unknown"
         self.report(f"modulo schedule at I = {interval}")
-        status, _ = modulo_schedule(self.problem, interval, timeout=self._remaining())
+        status, _ = modulo_schedule(self.problem, interval, timeout=self.deadline.remaining())
         return status
 
     def _least_interval(self, first: int) -> tuple[_Best, LowerBound]:
@@ -297,8 +296,12 @@ class _Search:
         low, best, step = first, None, max(1, first // 8)
         while best is None or low < best.interval:
             high = low + step - 1 if best is None else self._middle(low, best.interval - 1)
-            answer = self._ask_range(low, high)
-            if answer.status == "unknown" or (answer.status == "unsat" and self._is_hopeless(high)):
+            stages = self._most_stages(low)
+            self.report(f"any I from {low} to {high}, up to {stages} stages, any warp groups")
+            answer = self.questions.ask_range(low, high, stages, self.limits)
+            if answer.status == "unknown" or (
+                answer.status == "unsat" and high > hopeless_interval(self.problem)
+            ):
                 break
             if answer.assignment is None or answer.interval is None:
                 low, step = high + 1, 2 * step
@@ -307,6 +310,7 @@ class _Search:
             best = _Best(answer.interval, found, most, found.used())
         if best is None:
             best = self._upper_bound(low)
+        self._tell(best)
         proved = low == best.interval
         if proved and low == first:
             return best, self._bound_before(first)
@@ -317,49 +321,10 @@ class _Search:
         """Return the end of the part of a range that is asked about next."""
         return high if high - low < NARROW else (low + high) // 2
 
-    def _is_hopeless(self, interval: int) -> bool:
-        return interval > self._hopeless_interval()
-
-    def _ask_range(self, low: int, high: int) -> Refutation:
-        """Ask the prover about a range, and the finder about its end; the first answer counts."""
-        assert self.prover is not None
-        prover, most, timeout = self.prover, self._most_stages(low), self._remaining()
-        self.report(f"any I from {low} to {high}, up to {most} stages, any warp groups")
-
-        def by_range() -> Refutation:
-            return prover(
-                self.problem,
-                low,
-                high,
-                most,
-                self.groups,
-                limits=self.limits,
-                seed=self.options.seed,
-                timeout=timeout,
-            )
-
-        hints = tuple(self._hints)
-
-        def at_its_end() -> Refutation:
-            stages = self._least_stages(high) + 1
-            engine = self.factory(
-                self.problem,
-                high,
-                stages * high,
-                self.groups,
-                seed=self.options.seed,
-                hints=hints,
-            )
-            found = engine.solve(self.limits, timeout=timeout).assignment
-            return Refutation("unknown" if found is None else "sat", low, high, found)
-
-        found = race([by_range, at_its_end], self.options.jobs, timeout)
-        return found or Refutation("unknown", low)
-
     def _bisect(self, low: int, best: _Best) -> _Best:
         """Narrow the least interval down, asking only about few stages and few groups."""
         low += 1
-        while low < best.interval and not self._late():
+        while low < best.interval and not self.deadline.late:
             middle = (low + best.interval) // 2
             better = self._quickly(middle, stages=best.stages, groups=best.groups)
             if better is None:
@@ -393,83 +358,45 @@ class _Search:
         for _ in range(MOST_PROBES):
             interval += step
             best = self._quickly(interval)
-            if best is None and interval > self._hopeless_interval():
+            if best is None and interval > hopeless_interval(self.problem):
                 best = self._thoroughly(interval)
                 if best is None:
                     break
             if best is not None:
                 return best
-            if self._late():
+            if self.deadline.late:
                 raise self._undecided(first)
             step *= 2
         refutation, best = self._refute(interval)
         if best is not None:
             return best
         raise (
-            self._hopeless(interval, refutation.families)
+            no_schedule(
+                self.problem,
+                self.groups,
+                interval,
+                self._most_stages(interval),
+                refutation.families,
+            )
             if refutation.refuted
             else self._undecided(first)
         )
 
-    def _hopeless(self, interval: int, families: tuple[str, ...]) -> RefusedError:
-        """Refuse because no interval helps."""
-        stages = self._most_stages(interval)
-        lack = self._widest_values() if "registers" in families else None
-        return RefusedError(
-            f"{self.problem.loop.name}: no schedule of at most {stages} "
-            f"stages even at an interval of {interval}, whatever the order; in the way are "
-            f"{', '.join(families) or 'constraints that the engine does not name'}"
-            f"{self._too_wide(lack) if lack else ''}",
-            replace(lack or Refusal(), families=families, interval=interval, stages=stages),
-        )
-
     def _undecided(self, least: int) -> RefusedError:
-        """Refuse because nothing was found in time, which is no proof that there is nothing."""
-        seconds = self.options.timeout
-        time_over = f" within {seconds:g} s" if seconds is not None and self._late() else ""
-        unit = "units" if self.problem.scale.mode == "normalized" else "cycles"
-        return RefusedError(
-            f"{self.problem.loop.name}: no schedule was found{time_over}, which does not mean that "
-            f"there is none; its interval would be {least} {unit} or more",
-            Refusal(least_interval=least, seconds=seconds if time_over else None),
-        )
-
-    def _widest_values(self) -> Refusal:
-        """Return what the values that take most registers need, and what there is."""
-        widest = sorted(self.problem.operations, key=lambda o: -o.registers)[:2]
-        return Refusal(
-            value=" and ".join(f"{o.name} ({o.registers})" for o in widest if o.registers),
-            needed=sum(o.registers for o in widest),
-            limit=max(group.live_limit for group in self.groups),
-            unit="registers per thread",
-        )
-
-    @staticmethod
-    def _too_wide(lack: Refusal) -> str:
-        return (
-            f"; the widest values are {lack.value} {lack.unit}, a group has at most "
-            f"{lack.limit:g} for values: smaller tiles need fewer (twill loop subtile)"
-        )
-
-    def _hopeless_interval(self) -> int:
-        """An interval at which a whole iteration fits before the next one starts."""
-        problem = self.problem
-        every = range(len(problem.operations))
-        turns = sum(max((problem.turn(u, v) for v in every), default=0) for u in every)
-        work = sum(o.cycles + o.latency + o.transfer for o in problem.operations)
-        return work + turns + sum(e.cross_delay for e in problem.edges)
+        seconds = self.options.timeout if self.deadline.late else None
+        return undecided(self.problem, least, seconds)
 
     def _quickly(
         self, interval: int, *, stages: int | None = None, groups: int | None = None
     ) -> _Best | None:
         """Look for a schedule of few stages with few groups; None does not mean there is none."""
-        least = self._least_stages(interval)
+        least = least_stages(self.problem, interval)
         most = min(max(least + QUICK_STAGES, (stages or 0) + 1), self._most_stages(interval) + 1)
         for count in range(least, most):
             for used in self._likely_groups(groups):
                 self.report(f"I = {interval}, {count} stages, {used} warp groups")
                 limits = replace(self.limits, groups=used)
-                answer = self._ask(interval, count, limits)
+                answer = self.questions.ask(interval, count, limits)
                 if answer.assignment is not None:
                     return _Best(interval, answer.assignment, count, used)
         return None
@@ -478,7 +405,7 @@ class _Search:
         """Look for a schedule with as many stages and groups as there may be."""
         most = self._most_stages(interval)
         self.report(f"I = {interval}, up to {most} stages, any warp groups")
-        answer = self._ask(interval, most, self.limits)
+        answer = self.questions.ask(interval, most, self.limits)
         if answer.assignment is None:
             return None
         return _Best(interval, answer.assignment, most, answer.assignment.used())
@@ -489,96 +416,14 @@ class _Search:
         self.report(f"refuting I = {interval}, up to {most} stages, any warp groups")
         if lacks_registers(self.problem, interval, self.groups):
             return _Refutation(refuted=True, families=RELAXED, solver="relaxation"), None
-        if self._late():
+        if self.deadline.late:
             return _Refutation(refuted=False), None
-        engine = self.factory(
-            self.problem,
-            interval,
-            most * interval,
-            self.groups,
-            explain=True,
-            seed=self.options.seed,
-            hints=tuple(self._hints),
-        )
-        answer = engine.solve(self.limits, timeout=self._remaining())
-        name = engine.name
-        engine.dispose()
-        self._hints.update(dict.fromkeys(answer.hints))
+        answer, name = self.questions.refute(interval, most, self.limits)
         if answer.assignment is not None:
             found = answer.assignment
             return _Refutation(refuted=False), _Best(interval, found, most, found.used())
         refuted = answer.status == "unsat"
         return _Refutation(refuted=refuted, families=answer.families, solver=name), None
-
-    def _ask(self, interval: int, stages: int, limits: Limits) -> Answer:
-        """Ask the finder, with the engine of the last question if it is the same one."""
-        if self._late():
-            return Answer("unknown")
-        key = (interval, stages)
-        if self._engine is None or self._engine[0] != key:
-            self._close()
-            engine = self.factory(
-                self.problem,
-                interval,
-                stages * interval,
-                self.groups,
-                seed=self.options.seed,
-                hints=tuple(self._hints),
-            )
-            self._engine = (key, engine)
-            self._solver = engine.name
-        alone = self._remaining() if self.rival is None else self._at_most(ALONE)
-        answer = self._engine[1].solve(limits, timeout=alone)
-        self._hints.update(dict.fromkeys(answer.hints))
-        if answer.status == "unknown":
-            self._close()
-            if self.rival is not None:
-                return self._ask_both(interval, stages, limits, self.rival)
-        return answer
-
-    def _ask_both(self, interval: int, stages: int, limits: Limits, rival: EngineFactory) -> Answer:
-        """Let both engines work on a question, each in a process; the first answer counts."""
-        timeout, hints = self._remaining(), tuple(self._hints)
-
-        def way(factory: EngineFactory) -> Callable[[], Answer]:
-            def answer() -> Answer:
-                engine = factory(
-                    self.problem,
-                    interval,
-                    stages * interval,
-                    self.groups,
-                    seed=self.options.seed,
-                    hints=hints,
-                )
-                return engine.solve(limits, timeout=timeout)
-
-            return answer
-
-        ways = [way(factory) for factory in (rival, self.factory)]
-        found = race(ways, self.options.jobs, timeout)
-        if found is None:
-            return Answer("unknown")
-        self._hints.update(dict.fromkeys(found.hints))
-        return found
-
-    def _at_most(self, seconds: float) -> float:
-        remaining = self._remaining()
-        return seconds if remaining is None else min(seconds, remaining)
-
-    def _close(self) -> None:
-        if self._engine is not None:
-            self._engine[1].dispose()
-            self._engine = None
-
-    def _remaining(self) -> float | None:
-        if self.options.timeout is None:
-            return None
-        return max(0.01, self._began + self.options.timeout - time.monotonic())
-
-    def _late(self) -> bool:
-        """Return whether the time is over."""
-        timeout = self.options.timeout
-        return timeout is not None and time.monotonic() >= self._began + timeout
 
     def _most_groups(self, groups: int | None = None) -> int:
         most = len(self.groups) if self.limits.groups is None else self.limits.groups
@@ -591,26 +436,13 @@ class _Search:
         kinds = {0 if o.variable_latency else o.warps for o in operations}
         return sorted({min(most, len(kinds) + 1), most})
 
-    def _fewest_groups(self) -> int:
-        """Return how many groups every schedule needs."""
-        kinds = {operation.variable_latency for operation in self.problem.operations}
-        return len(kinds)
-
     def _most_stages(self, interval: int) -> int:
         wished = self.problem.wishes.limit("stages")
         if wished is not None:
             return wished
         if self.options.most_stages is not None:
             return self.options.most_stages
-        return max(LEAST_STAGES_BOUND, self._least_stages(interval) + 2)
-
-    def _least_stages(self, interval: int) -> int:
-        return max(1, -(-self._least_length(interval) // interval))
-
-    def _least_length(self, interval: int) -> int:
-        paths = longest_paths(self.problem, interval)
-        cycles = [o.cycles for o in self.problem.operations]
-        return max(cycles) if paths is None else int((paths.max(axis=0) + cycles).max())
+        return max(LEAST_STAGES_BOUND, least_stages(self.problem, interval) + 2)
 
     # -- the proof --------------------------------------------------------------------------
 
@@ -636,174 +468,3 @@ class _Search:
             families=refutation.families,
             most_stages=most,
         )
-
-    # -- the other levels -------------------------------------------------------------------
-
-    def _levels(self, best: _Best, *, proved: bool) -> tuple[Assignment, list[LevelProof]]:
-        """Improve level by level; the assignment is solved for once more at the end.
-
-        A level is proved only if all above it are: it is best among schedules that are no worse
-        in those.
-        """
-        problem, interval = self.problem, best.interval
-        assignment, stages, levels = self._fewest_stages(best, proved=proved)
-        limits, proved = self.limits, levels[0].proved
-
-        def step(
-            level: Level,
-            measure: Callable[[Assignment], int],
-            low: int,
-            within: Callable[[int], Limits],
-        ) -> None:
-            nonlocal assignment, limits, proved
-            self.report(f"I = {interval}, {stages} stages, fewest {level}")
-            value, assignment, done = _smallest(
-                lambda most: self._ask(interval, stages, within(most)), measure, assignment, low
-            )
-            limits, proved = within(value), proved and done
-            levels.append(LevelProof(level=level, value=value, proved=proved))
-
-        step("groups", Assignment.used, self._fewest_groups(), lambda n: replace(limits, groups=n))
-        step(
-            "transfers",
-            lambda a: a.transfers(problem),
-            0,
-            lambda n: replace(limits, transfers=n),
-        )
-        step(
-            "length",
-            lambda a: a.length(problem),
-            self._least_length(interval),
-            lambda n: replace(limits, length=n),
-        )
-        slack = assignment.slack(problem, interval)
-        if slack is not None:
-            self.report(f"I = {interval}, {stages} stages, most slack")
-            slack, assignment, done = _largest(
-                lambda least: self._ask(interval, stages, replace(limits, slack=least)),
-                lambda a: a.slack(problem, interval) or 0,
-                assignment,
-                (limits.length or 0) + interval * max(e.distance for e in problem.edges),
-            )
-            limits = replace(limits, slack=slack)
-            levels.append(LevelProof(level="slack", value=slack, proved=done and proved))
-        return self._settled(interval, limits, assignment), levels
-
-    def _fewest_stages(
-        self, best: _Best, *, proved: bool
-    ) -> tuple[Assignment, int, list[LevelProof]]:
-        """Return an assignment of the fewest stages and the level's proof."""
-        interval, assignment = best.interval, best.assignment
-        stages = -(-assignment.length(self.problem) // interval)
-        for count in range(self._least_stages(interval), stages):
-            self.report(f"I = {interval}, {count} stages")
-            answer = self._ask(interval, count, self.limits)
-            if answer.assignment is not None:
-                assignment, stages = answer.assignment, count
-                break
-            proved = proved and answer.status == "unsat"
-        return assignment, stages, [LevelProof(level="stages", value=stages, proved=proved)]
-
-    def _settled(self, interval: int, limits: Limits, assignment: Assignment) -> Assignment:
-        """Solve once more within all levels, so that the way there leaves no trace."""
-        self._close()
-        if self._late():
-            return assignment
-        engine = self.factory(
-            self.problem,
-            interval,
-            limits.length or assignment.length(self.problem),
-            self.groups,
-            seed=self.options.seed,
-        )
-        self._solver = engine.name
-        answer = engine.solve(limits, timeout=self._remaining())
-        engine.dispose()
-        return answer.assignment or assignment
-
-
-def bound_reached(lower: Bounds, most_stages: int) -> LowerBound:
-    """Return the bound of a schedule at the least interval that needs no solver.
-
-    Parameters
-    ----------
-    lower : Bounds
-        ResMII, RecMII and the longest issue.
-    most_stages : int
-        Most stages of the schedules that were looked for.
-    """
-    value = lower.interval
-    if lower.issue > max(lower.resource, lower.recurrence):
-        return LowerBound(
-            value=value, reason="issue", cycle=(lower.issue_operation,), most_stages=most_stages
-        )
-    if lower.resource >= lower.recurrence:
-        return LowerBound(
-            value=value, reason="ResMII", unit=lower.resource_unit, most_stages=most_stages
-        )
-    return LowerBound(
-        value=value, reason="RecMII", cycle=lower.recurrence_cycle, most_stages=most_stages
-    )
-
-
-def proof_within(
-    problem: Problem, interval: int, bound: LowerBound, levels: Iterable[LevelProof]
-) -> Proof:
-    """Return what was proved, with what the user had decided beforehand.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    interval : int
-        The interval that was found.
-    bound : LowerBound
-        Why there is no smaller one, if that was proved.
-    levels : iterable of LevelProof
-        The levels after the interval.
-    """
-    wishes, names = problem.wishes, [o.name for o in problem.operations]
-    proved = bound.reason != "not proved"
-    return Proof(
-        bound=bound,
-        levels=(LevelProof(level="interval", value=interval, proved=proved), *levels),
-        limits=dict(wishes.limits),
-        pins={names[v]: group for v, group in wishes.pins},
-        orders=tuple((names[u], names[v]) for u, v in wishes.orders),
-    )
-
-
-def _smallest(
-    ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, low: int
-) -> tuple[int, Assignment, bool]:
-    """Bisect for the least feasible value; the bound itself is tried first."""
-    high, proved = measure(best), True
-    probe = low
-    while low < high:
-        answer = ask(probe)
-        if answer.assignment is not None:
-            best = answer.assignment
-            high = min(probe, measure(best))
-        else:
-            proved = proved and answer.status == "unsat"
-            low = probe + 1
-        probe = (low + high) // 2
-    return high, best, proved
-
-
-def _largest(
-    ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, high: int
-) -> tuple[int, Assignment, bool]:
-    """Bisect for the largest feasible value, in growing steps from what is known."""
-    low, proved, step = measure(best), True, 1
-    while low < high:
-        probe = min(high, low + step)
-        answer = ask(probe)
-        if answer.assignment is not None:
-            best = answer.assignment
-            low = max(probe, measure(best))
-            step *= 2
-        else:
-            proved = proved and answer.status == "unsat"
-            high, step = probe - 1, max(1, (probe - low) // 2)
-    return low, best, proved

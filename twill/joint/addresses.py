@@ -146,17 +146,16 @@ def allocate(
     """
     result = Allocation({}, {}, {})
     for memory, capacity in problem.memories.items():
-        case = _Memory(problem, interval, assignment, memory, dict(slots or {}), until_read)
+        case = _Memory(
+            problem, interval, assignment, memory, dict(slots or {}), until_read=until_read
+        )
         columns = capacity // HALVES if memory == "tmem" else capacity
         found = case.solve(columns)
         if isinstance(found, Conflict):
             return found
-        for known, new in (
-            (result.values, found.values),
-            (result.transfers, found.transfers),
-            (result.invariants, found.invariants),
-        ):
-            known.update(new)  # type: ignore[arg-type]
+        result.values.update(found.values)
+        result.transfers.update(found.transfers)
+        result.invariants.update(found.invariants)
     return result
 
 
@@ -170,7 +169,8 @@ class _Memory:
         assignment: Assignment,
         memory: str,
         slots: dict[int, int],
-        until_read: bool,  # noqa: FBT001 - one caller
+        *,
+        until_read: bool,
     ) -> None:
         self.problem, self.interval, self.memory = problem, interval, memory
         self.start, self.group = assignment.start, assignment.group

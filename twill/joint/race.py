@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 SLICE = 0.25
 """Seconds for which a process runs before the next one's turn, where there are more than cores."""
@@ -52,10 +52,10 @@ def race(ways: Sequence[Callable[[], T]], jobs: int, timeout: float | None = Non
         return _first(runners, jobs, ends)
 
 
-class _Runner:
+class _Runner(Generic[T]):
     """A process that works out one answer."""
 
-    def __init__(self, way: Callable[[], Definite]) -> None:
+    def __init__(self, way: Callable[[], T]) -> None:
         context = multiprocessing.get_context("fork")
         self.answers, sending = context.Pipe(duplex=False)
         self.process = context.Process(target=_work, args=(way, sending), daemon=True)
@@ -73,8 +73,8 @@ class _Runner:
 
 
 @contextlib.contextmanager
-def _running(ways: Sequence[Callable[[], Definite]]) -> Iterator[list[_Runner]]:
-    runners: list[_Runner] = []
+def _running(ways: Sequence[Callable[[], T]]) -> Iterator[list[_Runner[T]]]:
+    runners: list[_Runner[T]] = []
     try:
         runners.extend(_Runner(way) for way in ways)
         yield runners
@@ -83,7 +83,7 @@ def _running(ways: Sequence[Callable[[], Definite]]) -> Iterator[list[_Runner]]:
             runner.end()
 
 
-def _first(runners: list[_Runner], jobs: int, ends: float | None) -> T | None:
+def _first(runners: list[_Runner[T]], jobs: int, ends: float | None) -> T | None:
     waiting = list(runners)
     while waiting and (ends is None or time.monotonic() < ends):
         crowded = len(waiting) > jobs
@@ -96,21 +96,21 @@ def _first(runners: list[_Runner], jobs: int, ends: float | None) -> T | None:
             waiting.remove(runner)
             answer = _received(runner)
             if answer is not None and answer.status != "unknown":
-                return answer  # type: ignore[return-value]
+                return answer
         if crowded:
             waiting = [*waiting[jobs:], *waiting[:jobs]]
     return None
 
 
-def _received(runner: _Runner) -> Definite | None:
+def _received(runner: _Runner[T]) -> T | None:
     """Return what a process sent, None if it ended without an answer."""
     try:
-        answer = runner.answers.recv()
+        answer: T | BaseException = runner.answers.recv()
     except EOFError:
         return None
     if isinstance(answer, BaseException):
         raise answer
-    return answer  # type: ignore[no-any-return]
+    return answer
 
 
 def _work(way: Callable[[], Definite], sending: Connection) -> None:

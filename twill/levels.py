@@ -1,0 +1,154 @@
+"""The levels of the objective below the interval: stages, groups, transfers, length, slack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from twill.artifacts.schedule import Level, LevelProof
+from twill.bounds import least_length, least_stages
+from twill.console import Report
+from twill.joint.answer import Answer, Assignment, Limits
+from twill.problem import Problem
+from twill.questions import Questions
+
+
+class Levels:
+    """Improves a schedule at its interval.
+
+    Parameters
+    ----------
+    questions : Questions
+        Who is asked.
+    problem : Problem
+        The problem.
+    limits : Limits
+        What the user allows.
+    report : Report
+        Told what is being tried.
+    """
+
+    def __init__(
+        self, questions: Questions, problem: Problem, limits: Limits, report: Report
+    ) -> None:
+        self._questions, self._problem = questions, problem
+        self._limits, self._report = limits, report
+
+    @property
+    def _fewest_groups(self) -> int:
+        """How many groups every schedule needs."""
+        return len({operation.variable_latency for operation in self._problem.operations})
+
+    def improve(
+        self, interval: int, found: Assignment, *, proved: bool
+    ) -> tuple[Assignment, list[LevelProof]]:
+        """Improve level by level; the assignment is solved for once more at the end.
+
+        A level is proved only if all above it are: it is best among schedules that are no worse
+        in those.
+
+        Parameters
+        ----------
+        interval : int
+            I.
+        found : Assignment
+            A schedule at that interval.
+        proved : bool
+            Whether the interval was proved to be the least.
+        """
+        problem = self._problem
+        assignment, stages, levels = self._fewest_stages(interval, found, proved=proved)
+        limits, proved = self._limits, levels[0].proved
+
+        def step(
+            level: Level,
+            measure: Callable[[Assignment], int],
+            low: int,
+            within: Callable[[int], Limits],
+        ) -> None:
+            nonlocal assignment, limits, proved
+            self._report(f"I = {interval}, {stages} stages, fewest {level}")
+            value, assignment, done = _smallest(
+                lambda most: self._questions.ask(interval, stages, within(most)),
+                measure,
+                assignment,
+                low,
+            )
+            limits, proved = within(value), proved and done
+            levels.append(LevelProof(level=level, value=value, proved=proved))
+
+        step("groups", Assignment.used, self._fewest_groups, lambda n: replace(limits, groups=n))
+        step(
+            "transfers",
+            lambda a: a.transfers(problem),
+            0,
+            lambda n: replace(limits, transfers=n),
+        )
+        step(
+            "length",
+            lambda a: a.length(problem),
+            least_length(problem, interval),
+            lambda n: replace(limits, length=n),
+        )
+        slack = assignment.slack(problem, interval)
+        if slack is not None:
+            self._report(f"I = {interval}, {stages} stages, most slack")
+            slack, assignment, done = _largest(
+                lambda least: self._questions.ask(interval, stages, replace(limits, slack=least)),
+                lambda a: a.slack(problem, interval) or 0,
+                assignment,
+                (limits.length or 0) + interval * max(e.distance for e in problem.edges),
+            )
+            limits = replace(limits, slack=slack)
+            levels.append(LevelProof(level="slack", value=slack, proved=done and proved))
+        return self._questions.settle(interval, limits, assignment), levels
+
+    def _fewest_stages(
+        self, interval: int, assignment: Assignment, *, proved: bool
+    ) -> tuple[Assignment, int, list[LevelProof]]:
+        """Return an assignment of the fewest stages and the level's proof."""
+        stages = -(-assignment.length(self._problem) // interval)
+        for count in range(least_stages(self._problem, interval), stages):
+            self._report(f"I = {interval}, {count} stages")
+            answer = self._questions.ask(interval, count, self._limits)
+            if answer.assignment is not None:
+                assignment, stages = answer.assignment, count
+                break
+            proved = proved and answer.status == "unsat"
+        return assignment, stages, [LevelProof(level="stages", value=stages, proved=proved)]
+
+
+def _smallest(
+    ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, low: int
+) -> tuple[int, Assignment, bool]:
+    """Bisect for the least feasible value; the bound itself is tried first."""
+    high, proved = measure(best), True
+    probe = low
+    while low < high:
+        answer = ask(probe)
+        if answer.assignment is not None:
+            best = answer.assignment
+            high = min(probe, measure(best))
+        else:
+            proved = proved and answer.status == "unsat"
+            low = probe + 1
+        probe = (low + high) // 2
+    return high, best, proved
+
+
+def _largest(
+    ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, high: int
+) -> tuple[int, Assignment, bool]:
+    """Bisect for the largest feasible value, in growing steps from what is known."""
+    low, proved, step = measure(best), True, 1
+    while low < high:
+        probe = min(high, low + step)
+        answer = ask(probe)
+        if answer.assignment is not None:
+            best = answer.assignment
+            low = max(probe, measure(best))
+            step *= 2
+        else:
+            proved = proved and answer.status == "unsat"
+            high, step = probe - 1, max(1, (probe - low) // 2)
+    return low, best, proved

@@ -1,0 +1,244 @@
+"""Questions to the engines: about an interval or a range, for a refutation or a last solution."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from twill.bounds import least_stages
+from twill.joint.answer import (
+    Answer,
+    Assignment,
+    Engine,
+    EngineFactory,
+    Limits,
+    RangeProver,
+    Refutation,
+)
+from twill.joint.groups import WarpGroup
+from twill.joint.race import race
+from twill.problem import Problem
+
+ALONE = 1.0
+"""Seconds for which the finder is asked alone."""
+
+
+class Deadline:
+    """The time that a search may take.
+
+    Parameters
+    ----------
+    seconds : float or None
+        From now on; None is no limit.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self.began = time.monotonic()
+        self._ends = None if seconds is None else self.began + seconds
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return self._ends is not None and time.monotonic() >= self._ends
+
+    def remaining(self, most: float | None = None) -> float | None:
+        """Return the seconds left, at least a moment; None without a limit.
+
+        Parameters
+        ----------
+        most : float, optional
+            No more than this.
+        """
+        if self._ends is None:
+            return most
+        left = max(0.01, self._ends - time.monotonic())
+        return left if most is None else min(most, left)
+
+
+@dataclass(frozen=True)
+class Engines:
+    """Who answers.
+
+    Attributes
+    ----------
+    finder : EngineFactory
+        Looks for schedules at one interval.
+    rival : EngineFactory or None
+        Asked beside the finder where that has no answer within a second.
+    prover : RangeProver or None
+        Refutes ranges of intervals.
+    """
+
+    finder: EngineFactory
+    rival: EngineFactory | None = None
+    prover: RangeProver | None = None
+
+
+class Questions:
+    """Asks engines about one problem with all its warp groups.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    groups : tuple of WarpGroup
+        All groups that may be used.
+    engines : Engines
+        Who is asked.
+    deadline : Deadline
+        When to stop.
+    seed : int
+        Seed of the engines.
+    jobs : int
+        Processes that run at a time.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        groups: tuple[WarpGroup, ...],
+        engines: Engines,
+        deadline: Deadline,
+        seed: int,
+        jobs: int,
+    ) -> None:
+        self._problem, self._groups, self._engines = problem, groups, engines
+        self._deadline, self._seed, self._jobs = deadline, seed, jobs
+        self._hints: dict[tuple[str, int], None] = {}
+        self._kept: tuple[tuple[int, int], Engine] | None = None
+        self.solver = ""
+
+    def ask(self, interval: int, stages: int, limits: Limits) -> Answer:
+        """Ask the finder, with the engine of the last question if it is the same one.
+
+        Parameters
+        ----------
+        interval, stages : int
+            I, and how many intervals an iteration may take.
+        limits : Limits
+            What the schedule may have.
+        """
+        if self._deadline.late:
+            return Answer("unknown")
+        key, rival = (interval, stages), self._engines.rival
+        if self._kept is None or self._kept[0] != key:
+            self.close()
+            self._kept = (key, self._make(self._engines.finder, interval, stages * interval))
+            self.solver = self._kept[1].name
+        answer = self._kept[1].solve(
+            limits, timeout=self._deadline.remaining(None if rival is None else ALONE)
+        )
+        self._learn(answer)
+        if answer.status == "unknown":
+            self.close()
+            if rival is not None:
+                return self._ask_both(interval, stages, limits, rival)
+        return answer
+
+    def _ask_both(self, interval: int, stages: int, limits: Limits, rival: EngineFactory) -> Answer:
+        """Let both engines work on a question, each in a process; the first answer counts."""
+        timeout = self._deadline.remaining()
+
+        def way(factory: EngineFactory) -> Callable[[], Answer]:
+            return lambda: self._make(factory, interval, stages * interval).solve(limits, timeout)
+
+        ways = [way(rival), way(self._engines.finder)]
+        return self._learn(race(ways, self._jobs, timeout) or Answer("unknown"))
+
+    def ask_range(self, low: int, high: int, most_stages: int, limits: Limits) -> Refutation:
+        """Ask the prover about a range, and the finder about its end; the first answer counts.
+
+        Parameters
+        ----------
+        low, high : int
+            The range, both ends included.
+        most_stages : int
+            How many intervals an iteration may take.
+        limits : Limits
+            What the schedule may have.
+        """
+        prover, timeout = self._engines.prover, self._deadline.remaining()
+        assert prover is not None
+        stages = least_stages(self._problem, high) + 1
+
+        def by_range() -> Refutation:
+            return prover(
+                self._problem,
+                low,
+                high,
+                most_stages,
+                self._groups,
+                limits=limits,
+                seed=self._seed,
+                timeout=timeout,
+            )
+
+        def at_its_end() -> Refutation:
+            engine = self._make(self._engines.finder, high, stages * high)
+            found = engine.solve(limits, timeout).assignment
+            return Refutation("unknown" if found is None else "sat", low, high, found)
+
+        return race([by_range, at_its_end], self._jobs, timeout) or Refutation("unknown", low)
+
+    def refute(self, interval: int, most_stages: int, limits: Limits) -> tuple[Answer, str]:
+        """Ask the finder for what makes an interval infeasible; return the solver's name too.
+
+        Parameters
+        ----------
+        interval, most_stages : int
+            I, and how many intervals an iteration may take.
+        limits : Limits
+            What the schedule may have.
+        """
+        engine = self._make(self._engines.finder, interval, most_stages * interval, explain=True)
+        answer = self._learn(engine.solve(limits, timeout=self._deadline.remaining()))
+        engine.dispose()
+        return answer, engine.name
+
+    def settle(self, interval: int, limits: Limits, assignment: Assignment) -> Assignment:
+        """Solve once more within all levels, so that the way there leaves no trace.
+
+        Parameters
+        ----------
+        interval : int
+            I.
+        limits : Limits
+            What was reached.
+        assignment : Assignment
+            Kept if the time is over.
+        """
+        self.close()
+        if self._deadline.late:
+            return assignment
+        self._hints.clear()
+        length = limits.length or assignment.length(self._problem)
+        engine = self._make(self._engines.finder, interval, length)
+        self.solver = engine.name
+        answer = engine.solve(limits, timeout=self._deadline.remaining())
+        engine.dispose()
+        return answer.assignment or assignment
+
+    def close(self) -> None:
+        """Give the memory of the engine that is kept back."""
+        if self._kept is not None:
+            self._kept[1].dispose()
+            self._kept = None
+
+    def _make(
+        self, factory: EngineFactory, interval: int, length: int, *, explain: bool = False
+    ) -> Engine:
+        return factory(
+            self._problem,
+            interval,
+            length,
+            self._groups,
+            explain=explain,
+            seed=self._seed,
+            hints=tuple(self._hints),
+        )
+
+    def _learn(self, answer: Answer) -> Answer:
+        """Keep what an engine had to look at, for the next question."""
+        self._hints.update(dict.fromkeys(answer.hints))
+        return answer
