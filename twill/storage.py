@@ -99,7 +99,7 @@ def _allocated(named: Pipeline, wanted: tuple[int, ...]) -> Allocation:
 
 def _refusal(problem: Problem, conflict: Conflict) -> str:
     occupants = memory_occupants(problem, conflict.memory)
-    names = dict.fromkeys(occupants[i].name for i, _, _ in conflict.facts)
+    names = dict.fromkeys(occupants[i].name for fact in conflict.facts for i, _, _ in fact)
     room = problem.amount(conflict.memory, problem.memories[conflict.memory])
     needed = (
         f"take {problem.amount(conflict.memory, conflict.needed)} at once"

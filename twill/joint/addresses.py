@@ -8,7 +8,7 @@ share addresses; they do only where a memory is too small for all side by side.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from twill.artifacts.loop import HALVES
@@ -25,7 +25,11 @@ BULK = 128
 """Bytes: alignment of the SMEM side of a tensor copy by TMA (PTX ISA, cp.async.bulk.tensor)."""
 COLUMN = 1
 
-Fact = tuple[int, int, int]
+Seen = tuple[int, int, int]
+"""(occupant, starting, count): at the start of `starting` at least `count` instances of `occupant`
+are alive; both are positions in ``memory_occupants(problem, memory)``."""
+Fact = tuple[Seen, ...]
+"""At least one of these is seen."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +93,10 @@ class Conflict:
     ----------
     memory : str
         The memory.
-    facts : tuple of (int, int, int)
-        ``(occupant, starting, count)``, positions in ``memory_occupants(problem, memory)``: at the
-        start of `starting` at least `count` instances of `occupant` are alive. Every assignment for
-        which all of them hold has no addresses either. Of an occupant itself the count is its
-        slots; of two one such count says that they share no address, so that no more are named.
+    facts : tuple of Fact
+        Every assignment for which all of them hold has no addresses either. Of an occupant itself
+        the count seen is its slots; of two any instance of one seen by the other says that they
+        share no address.
     needed : int
         What the occupants take at once in the unit of `Problem.memories`, if that alone is too
         much; otherwise 0.
@@ -391,33 +394,58 @@ class _Memory:
             fewer = [c for c in kept if c != b]
             if b not in fixed and not self._fits(fewer, apart, capacity):
                 kept = fewer
-        facts = self._facts([self.chains[b - len(fixed)] for b in kept if b not in fixed])
+        counts = self._least_counts(kept, apart, capacity)
+        facts = self._facts(
+            [(self.chains[b - len(fixed)], counts[b]) for b in kept if b not in fixed]
+        )
         taken = sum(self.buffers[b].weight for b in kept)
         unit = 1 if self.memory == "tmem" else HALVES
         return Conflict(self.memory, tuple(facts), taken // unit if crowded else 0)
 
-    def _facts(self, kept: list[Chain]) -> list[Fact]:
-        """Return the counts that give these chains their slots and keep them apart."""
-        counts = [
-            (i, chain.members[0][0])
-            for chain in kept
-            if chain.period is None
-            for i, _ in chain.members
-        ]
-        facts = [(i, j, n) for i, j in counts if (n := self.alive(i, j)) > 0]
-        for number, a in enumerate(kept):
-            for b in kept[:number]:
+    def _least_counts(self, kept: list[int], apart: Apart, capacity: int) -> dict[int, int]:
+        """Return the fewest slots with which these buffers still do not fit."""
+        counts = {b: self.buffers[b].count for b in kept}
+        for b in kept:
+            while b >= len(self.fixed) and counts[b] > 1 and self._has_own_slots(b):
+                counts[b] -= 1
+                if self._fits(kept, apart, capacity, counts):
+                    counts[b] += 1
+                    break
+        return counts
+
+    def _has_own_slots(self, b: int) -> bool:
+        chain = self.chains[b - len(self.fixed)]
+        return chain.period is None and len(chain.members) == 1
+
+    def _facts(self, kept: list[tuple[Chain, int]]) -> list[Fact]:
+        """Return what gives these chains so many slots and keeps them apart."""
+        facts: list[Fact] = []
+        for chain, count in kept:
+            first, alone = chain.members[0][0], len(chain.members) == 1
+            for i, _ in chain.members if chain.period is None else ():
+                seen = self.alive(i, first)
+                if seen > 0:
+                    facts.append(((i, first, min(seen, count) if alone else seen),))
+        for number, (a, _) in enumerate(kept):
+            for b, _ in kept[:number]:
                 pairs = [(i, j) for i, _ in a.members for j, _ in b.members]
-                both = [pair for i, j in pairs for pair in ((i, j), (j, i))]
-                facts += [(i, j, 1) for i, j in both if self.alive(i, j) > 0][:1]
+                both = tuple((i, j, 1) for p in pairs for i, j in (p, p[::-1]))
+                if any(self.alive(i, j) >= n for i, j, n in both):
+                    facts.append(both)
         return facts
 
-    def _fits(self, kept: list[int], apart: Apart, capacity: int) -> bool:
+    def _fits(
+        self, kept: list[int], apart: Apart, capacity: int, counts: Mapping[int, int] | None = None
+    ) -> bool:
         position = {b: k for k, b in enumerate(kept)}
         within = frozenset(
             (position[a], position[b]) for a, b in apart if a in position and b in position
         )
-        return pack([self.buffers[b] for b in kept], within, capacity) is not None
+        buffers = [
+            self.buffers[b] if counts is None else replace(self.buffers[b], count=counts[b])
+            for b in kept
+        ]
+        return pack(buffers, within, capacity) is not None
 
 
 def _joined(pairs: list[tuple[str, str]]) -> dict[str, int]:

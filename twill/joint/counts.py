@@ -79,8 +79,13 @@ class Counts:
         if not isinstance(conflict, Conflict):
             return False
         with self._clauses.under(system.guards.get("memory")):
-            alive = [self._counted_at_least(conflict.memory, *fact) for fact in conflict.facts]
-            self._clauses.clause(*(self._clauses.negated(x) for x in alive))
+            facts = [
+                self._clauses.either(
+                    [self._counted_at_least(conflict.memory, *seen) for seen in fact]
+                )
+                for fact in conflict.facts
+            ]
+            self._clauses.clause(*(self._clauses.negated(x) for x in facts))
         self.conflicts += 1
         return True
 
@@ -156,13 +161,25 @@ class Counts:
         if self._sums[name].family == "capacity":
             yield from self._overlaps(occupant, starting)
             return
+        ring = position in self._sums[name].rings
         for back in range(most // occupant.weight + 1):
             key = (name, position, event, back)
             if key not in self._counted:
                 self._counted[key] = self._alive(occupant, starting, back)
-            if self._counted[key] is False:
+            literal = self._counted[key]
+            if ring and (back or position == event):
+                literal = self._with_its_ring(name, position, event, back)
+            if literal is False:
                 return
-            yield self._counted[key]
+            yield literal
+
+    def _with_its_ring(self, name: str, position: int, event: int, back: int) -> Literal:
+        """Return a literal that is true if an instance is alive and its ring has so many slots."""
+        own = self._counted_at_least(self._sums[name].name, position, position, back + 1)
+        if position == event:
+            return own
+        some, plain = (self._counted[name, position, event, b] for b in (0, back))
+        return self._any_of([[plain], [some, own]])
 
     def _counted_at_least(self, memory: str, position: int, event: int, count: int) -> Literal:
         """Return a literal that is true if a start sees at least `count` instances alive."""

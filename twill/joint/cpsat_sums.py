@@ -22,7 +22,7 @@ from twill.joint.lifetimes import (
     register_occupants,
     unit_occupants,
 )
-from twill.joint.sums import excess, sums_of
+from twill.joint.sums import Sum, excess, sums_of
 from twill.problem import Problem
 
 STATED_PER_ROUND = 4
@@ -45,6 +45,7 @@ class Sums:
     def __init__(self, problem: Problem, times: Times, places: Places) -> None:
         self._problem, self._times, self._places = problem, times, places
         self._model = times.model
+        self._rings: dict[tuple[str, int], Any] = {}
 
     # -- families -------------------------------------------------------------------------------
 
@@ -75,8 +76,7 @@ class Sums:
             assert entry.capacity is not None
             if len(entry.occupants) <= FEW_OCCUPANTS:
                 for starting in entry.occupants:
-                    terms = self._alive_at(entry.occupants, starting, entry.capacity)
-                    self._model.add(sum(terms) <= entry.capacity)
+                    self._fit(entry, starting)
 
     def memory(self, found: Assignment, interval: int) -> bool:
         """State that memories hold what is alive where `found` exceeds them most, if anywhere.
@@ -99,11 +99,47 @@ class Sums:
         for entry in sums_of(self._problem, ["memory"]):
             assert entry.capacity is not None
             for event in excess(self._problem, interval, entry, found)[:STATED_PER_ROUND]:
-                starting = entry.occupants[event]
-                terms = self._alive_at(entry.occupants, starting, entry.capacity)
-                self._model.add(sum(terms) <= entry.capacity)
+                self._fit(entry, entry.occupants[event])
                 exceeded = True
         return exceeded or self._lacks_addresses(found, interval)
+
+    def _fit(self, entry: Sum, starting: Occupant) -> None:
+        """State that a memory holds what is alive at a start, rings with all their slots."""
+        assert entry.capacity is not None
+        terms = []
+        for position, occupant in enumerate(entry.occupants):
+            lower = self._lower_bounds(occupant, starting) if occupant.weight else []
+            if not lower:
+                continue
+            count = self._counter(lower, entry.capacity // occupant.weight)
+            if position in entry.rings:
+                slots = self._slots(entry, position)
+                if occupant is starting:
+                    self._model.add(count >= slots)
+                else:
+                    some = self._model.new_bool_var("")
+                    for condition, amount in lower:
+                        self._model.add(amount <= 0).only_enforce_if([*condition, ~some])
+                    self._model.add(count >= slots).only_enforce_if(some)
+            terms.append(occupant.weight * count)
+        self._model.add(sum(terms) <= entry.capacity)
+
+    def _slots(self, entry: Sum, position: int) -> Any:
+        """Return how many slots the ring of an occupant has at least."""
+        key = (entry.name, position)
+        if key not in self._rings:
+            ring = entry.rings[position]
+            assert entry.capacity is not None
+            most = entry.capacity // ring.weight
+            self._rings[key] = self._counter(self._lower_bounds(ring, ring), most)
+        return self._rings[key]
+
+    def _counter(self, lower: Sequence[tuple[list[Literal], Any]], most: int) -> Any:
+        """Return a number up to `most` that is no less than the amounts whose conditions hold."""
+        count = self._model.new_int_var(0, max(0, most), "")
+        for condition, amount in lower:
+            self._model.add(count >= amount).only_enforce_if(condition)
+        return count
 
     def _lacks_addresses(self, found: Assignment, interval: int) -> bool:
         """State that what has no addresses together is never alive so again, if there is any."""
@@ -112,10 +148,11 @@ class Sums:
             return False
         occupants = memory_occupants(self._problem, conflict.memory)
         alive = []
-        for position, event, count in conflict.facts:
+        for alternatives in conflict.facts:
             fact = self._model.new_bool_var("")
-            for condition, amount in self._lower_bounds(occupants[position], occupants[event]):
-                self._model.add(amount <= count - 1).only_enforce_if([*condition, ~fact])
+            for position, event, count in alternatives:
+                for condition, amount in self._lower_bounds(occupants[position], occupants[event]):
+                    self._model.add(amount <= count - 1).only_enforce_if([*condition, ~fact])
             alive.append(fact)
         self._model.add_bool_or([~fact for fact in alive])
         return True
@@ -163,11 +200,7 @@ class Sums:
                 continue
             lower = self._lower_bounds(occupant, starting)
             if lower:
-                count = self._model.new_int_var(
-                    0, max(0, min(most, UNLIMITED) // occupant.weight), ""
-                )
-                for condition, amount in lower:
-                    self._model.add(count >= amount).only_enforce_if(condition)
+                count = self._counter(lower, min(most, UNLIMITED) // occupant.weight)
                 terms.append(occupant.weight * count)
         return terms
 

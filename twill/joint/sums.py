@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from twill.joint.answer import Assignment
+from twill.joint.chains import chains
 from twill.joint.lifetimes import (
     Moment,
     Occupant,
@@ -30,12 +31,16 @@ class Sum:
         Who takes from it.
     capacity : int or None
         None for registers, which every warp group limits for itself.
+    rings : mapping of int to Occupant
+        By position, occupants of an addressed memory that keep all slots of their ring as soon as
+        one of them is alive, with the hop that others have to leave.
     """
 
     family: str
     name: str
     occupants: Sequence[Occupant]
     capacity: int | None
+    rings: Mapping[int, Occupant] = field(default_factory=dict)
 
 
 def sums_of(problem: Problem, families: Sequence[str]) -> list[Sum]:
@@ -54,7 +59,8 @@ def sums_of(problem: Problem, families: Sequence[str]) -> list[Sum]:
     if "memory" in families:
         for memory, capacity in problem.memories.items():
             room = capacity - problem.fixed[memory]
-            found.append(Sum("memory", memory, _without_hops(problem, memory), room))
+            occupants = _without_hops(problem, memory)
+            found.append(Sum("memory", memory, occupants, room, _rings(problem, memory)))
     if "capacity" in families:
         for unit, capacity in problem.capacities.items():
             if capacity > 1:
@@ -69,6 +75,26 @@ def _without_hops(problem: Problem, memory: str) -> list[Occupant]:
     two values at different addresses, they do not make an instance take more than its slot.
     """
     return [replace(occupant, hop=0) for occupant in memory_occupants(problem, memory)]
+
+
+def _rings(problem: Problem, memory: str) -> dict[int, Occupant]:
+    """Return what has slots of its own, which nothing takes over while one of them is alive.
+
+    Values that are alive at one moment meet, so that no slot of one may share an address with a
+    slot of another: at that moment each takes as many slots as it ever has. Updates in place are
+    left out; they share slots.
+    """
+    shared = {
+        v
+        for chain in chains(problem, memory)
+        if len(chain.members) > 1 or chain.period is not None
+        for v, _ in chain.members
+    }
+    return {
+        position: occupant
+        for position, occupant in enumerate(memory_occupants(problem, memory))
+        if occupant.start not in shared or problem.operations[occupant.start].memory != memory
+    }
 
 
 def excess(problem: Problem, interval: int, entry: Sum, assignment: Assignment) -> list[int]:
@@ -118,9 +144,12 @@ def demand(
         return 0
     place = assignment.group[starting.start]
     total = 0
-    for occupant in entry.occupants:
+    for position, occupant in enumerate(entry.occupants):
         if occupant.group_of is None or assignment.group[occupant.group_of] == place:
-            total += occupant.weight * in_the_way(occupant, starting, interval, assignment)
+            count = in_the_way(occupant, starting, interval, assignment)
+            if count and position in entry.rings:
+                count = max(count, slots(entry.rings[position], interval, assignment))
+            total += occupant.weight * count
     if entry.capacity is not None:
         return total
     for pinned in problem.pinned:
@@ -168,6 +197,28 @@ def in_the_way(
     time = assignment.start[starting.start] + starting.delay
     span = lifetime(occupant, interval, assignment)
     return 0 if span is None else alive(span, time, interval)
+
+
+def slots(ring: Occupant, interval: int, assignment: Assignment) -> int:
+    """Return how many instances keep a writer of `ring` from their slots when it starts.
+
+    Parameters
+    ----------
+    ring : Occupant
+        An occupant of addressed memory, with its hop.
+    interval : int
+        I.
+    assignment : Assignment
+        A solution.
+    """
+    here = assignment.group[ring.start]
+    signalled = [
+        replace(end, offset=end.offset + ring.hop)
+        if assignment.group[end.operation] != here
+        else end
+        for end in ring.ends
+    ]
+    return in_the_way(replace(ring, ends=tuple(signalled)), ring, interval, assignment)
 
 
 def lifetime(occupant: Occupant, interval: int, assignment: Assignment) -> tuple[int, int] | None:
