@@ -12,9 +12,11 @@ from twill.joint.answer import (
     Assignment,
     Engine,
     EngineFactory,
+    Hint,
     Limits,
     RangeProver,
     Refutation,
+    Status,
 )
 from twill.joint.groups import WarpGroup
 from twill.joint.race import race
@@ -105,7 +107,7 @@ class Questions:
     ) -> None:
         self._problem, self._groups, self._engines = problem, groups, engines
         self._deadline, self._seed, self._jobs = deadline, seed, jobs
-        self._hints: dict[tuple[str, int], None] = {}
+        self._hints: dict[Hint, None] = {}
         self._kept: tuple[tuple[int, int], Engine] | None = None
         self.solver = ""
 
@@ -172,14 +174,18 @@ class Questions:
                 limits=limits,
                 seed=self._seed,
                 timeout=timeout,
+                hints=tuple(self._hints),
             )
 
         def at_its_end() -> Refutation:
             engine = self._make(self._engines.finder, high, stages * high)
-            found = engine.solve(limits, timeout).assignment
-            return Refutation("unknown" if found is None else "sat", low, high, found)
+            answer = engine.solve(limits, timeout)
+            status: Status = "unknown" if answer.assignment is None else "sat"
+            return Refutation(status, low, high, answer.assignment, hints=answer.hints)
 
-        return race([by_range, at_its_end], self._jobs, timeout) or Refutation("unknown", low)
+        answer = race([by_range, at_its_end], self._jobs, timeout) or Refutation("unknown", low)
+        self._hints.update(dict.fromkeys(answer.hints))
+        return answer
 
     def refute(self, interval: int, most_stages: int, limits: Limits) -> tuple[Answer, str]:
         """Ask the finder for what makes an interval infeasible; return the solver's name too.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -115,6 +115,12 @@ class Limits:
     slack: int | None = None
 
 
+Hint = tuple[str, Hashable]
+"""What an engine had to look at: a sum's name with one of its starts, or `ADDRESSES` with a
+conflict. Hints are true of a problem at every interval; they may save time elsewhere."""
+ADDRESSES = "addresses"
+
+
 @dataclass(frozen=True)
 class Answer:
     """Outcome of one question to an engine.
@@ -129,15 +135,15 @@ class Answer:
         Constraint families of the unsatisfiable core, if it was asked for.
     statistics : dict
         Counts for people: rounds, atoms, clauses.
-    hints : tuple of (str, int)
-        What the engine had to look at, for engines that are asked similar questions.
+    hints : tuple of Hint
+        For engines that are asked similar questions.
     """
 
     status: Status
     assignment: Assignment | None = None
     families: tuple[str, ...] = ()
     statistics: dict[str, int] = field(default_factory=dict)
-    hints: tuple[tuple[str, int], ...] = ()
+    hints: tuple[Hint, ...] = ()
 
 
 NO_LIMITS = Limits()
@@ -178,7 +184,7 @@ class EngineFactory(Protocol):
         families: Sequence[str] = FAMILIES,
         explain: bool = False,
         seed: int = 0,
-        hints: Iterable[tuple[str, int]] = (),
+        hints: Iterable[Hint] = (),
     ) -> Engine:
         """Build the system.
 
@@ -196,8 +202,8 @@ class EngineFactory(Protocol):
             Whether an ``unsat`` answer shall name the families it needed.
         seed : int
             The solver's random seed.
-        hints : iterable of (str, int)
-            What an engine for a similar question reported as `Answer.hints`; may save time.
+        hints : iterable of Hint
+            What engines for similar questions reported.
         """
 
 
@@ -217,6 +223,8 @@ class Refutation:
         Its schedule.
     statistics : dict
         Counts for people.
+    hints : tuple of Hint
+        For engines that are asked similar questions.
     """
 
     status: Status
@@ -224,6 +232,7 @@ class Refutation:
     interval: int | None = None
     assignment: Assignment | None = None
     statistics: dict[str, int] = field(default_factory=dict)
+    hints: tuple[Hint, ...] = ()
 
 
 class RangeProver(Protocol):
@@ -244,6 +253,7 @@ class RangeProver(Protocol):
         limits: Limits = NO_LIMITS,
         seed: int = 0,
         timeout: float | None = None,
+        hints: Iterable[Hint] = (),
     ) -> Refutation:
         """Ask whether any interval from `low` to `high` has a schedule.
 
@@ -263,4 +273,6 @@ class RangeProver(Protocol):
             The solver's random seed.
         timeout : float, optional
             Seconds.
+        hints : iterable of Hint
+            What engines for similar questions reported.
         """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from twill.joint.addresses import Conflict, allocate
-from twill.joint.answer import Assignment
+from twill.joint.answer import ADDRESSES, Assignment, Hint
 from twill.joint.diagram import Diagram
 from twill.joint.groups import allocated, least_allocation, shares
 from twill.joint.lifetimes import Moment, Occupant, memory_occupants
@@ -32,21 +32,28 @@ class Counts:
     ----------
     system : System
         What they are added to.
-    hints : iterable of Event
-        Events that are stated at once, as where a neighbouring question needed them.
+    hints : iterable of Hint
+        Stated at once, as where a neighbouring question needed them.
     """
 
-    def __init__(self, system: System, hints: Iterable[Event] = ()) -> None:
+    def __init__(self, system: System, hints: Iterable[Hint] = ()) -> None:
         self._system, self._clauses = system, system.clauses
         self._sums = {_key(entry): entry for entry in sums_of(system.problem, system.families)}
         self._counted: dict[tuple[str, int, int, int], Literal] = {}
         self._diagrams: dict[int, Diagram] = {}
         self._levels: list[list[tuple[int, Literal]]] | None = None
         self.stated: list[Event] = []
-        self.conflicts = 0
-        for name, event in hints:
-            if name in self._sums:
-                self._state(name, event)
+        self.conflicts: list[Conflict] = []
+        for name, what in hints:
+            if isinstance(what, Conflict) and "memory" in system.families:
+                self._never_again(what)
+            elif isinstance(what, int) and name in self._sums:
+                self._state(name, what)
+
+    @property
+    def hints(self) -> tuple[Hint, ...]:
+        """What had to be stated."""
+        return (*self.stated, *((ADDRESSES, conflict) for conflict in self.conflicts))
 
     def state_violated(self, assignment: Assignment) -> bool:
         """State the sums that `assignment` violates most; return whether there were any.
@@ -78,7 +85,13 @@ class Counts:
         conflict = allocate(system.problem, system.interval, assignment)
         if not isinstance(conflict, Conflict):
             return False
-        with self._clauses.under(system.guards.get("memory")):
+        self._never_again(conflict)
+        return True
+
+    def _never_again(self, conflict: Conflict) -> None:
+        """State that not all facts of a conflict hold."""
+        self.conflicts.append(conflict)
+        with self._clauses.under(self._system.guards.get("memory")):
             facts = [
                 self._clauses.either(
                     [self._counted_at_least(conflict.memory, *seen) for seen in fact]
@@ -86,8 +99,6 @@ class Counts:
                 for fact in conflict.facts
             ]
             self._clauses.clause(*(self._clauses.negated(x) for x in facts))
-        self.conflicts += 1
-        return True
 
     def share_registers(self, assignment: Assignment) -> Assignment | None:
         """Return the assignment with registers allocated; None once more had to be stated.

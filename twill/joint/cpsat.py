@@ -19,6 +19,7 @@ from twill.joint.answer import (
     NO_LIMITS,
     Answer,
     Assignment,
+    Hint,
     Limits,
     Refutation,
     Status,
@@ -32,7 +33,7 @@ from twill.problem import Problem
 class CpSatEngine:
     """The joint system at one interval (see `twill.joint.answer.EngineFactory`).
 
-    It names no constraint families when it refutes, and takes nothing from hints.
+    It names no constraint families when it refutes.
     """
 
     def __init__(
@@ -45,11 +46,12 @@ class CpSatEngine:
         families: Sequence[str] = FAMILIES,
         explain: bool = False,  # noqa: ARG002 - it names no families
         seed: int = 0,
-        hints: Iterable[tuple[str, int]] = (),  # noqa: ARG002 - it needs none
+        hints: Iterable[Hint] = (),
     ) -> None:
         self._cp = _import_ortools()
         self.problem, self.interval, self.length = problem, interval, length
         self.groups, self.families, self.seed = tuple(groups), tuple(families), seed
+        self._hints = tuple(hints)
 
     @property
     def name(self) -> str:
@@ -72,10 +74,11 @@ class CpSatEngine:
             self.families,
         )
         _limit(system, limits)
+        system.take(self._hints)
         run = _Run(self._cp, system, self.seed)
         status = run.solve(timeout)
         assignment = run.assignment() if status == "sat" else None
-        return Answer(status, assignment, statistics=run.statistics)
+        return Answer(status, assignment, (), run.statistics, system.sums.hints)
 
 
 def _limit(system: CpSatSystem, limits: Limits) -> None:
@@ -110,6 +113,7 @@ class CpSatProver:
         limits: Limits = NO_LIMITS,
         seed: int = 0,
         timeout: float | None = None,
+        hints: Iterable[Hint] = (),
     ) -> Refutation:
         """Ask whether any interval of the range has a schedule; it need not be the least."""
         return prove(
@@ -121,6 +125,7 @@ class CpSatProver:
             limits=limits,
             seed=seed,
             timeout=timeout,
+            hints=hints,
             least=False,
         )
 
@@ -136,6 +141,7 @@ def prove(
     limits: Limits = NO_LIMITS,
     seed: int = 0,
     timeout: float | None = None,
+    hints: Iterable[Hint] = (),
     least: bool = True,
 ) -> Refutation:
     """Find the least interval of a range that has a schedule, or refute the whole range.
@@ -161,6 +167,8 @@ def prove(
         What the schedule may have, its length aside.
     timeout : float, optional
         Seconds.
+    hints : iterable of Hint
+        What engines for similar questions reported.
     least : bool
         Whether the least interval of the range is wanted, or any.
     """
@@ -170,16 +178,18 @@ def prove(
     system = CpSatSystem(cp, problem, low, high, (0, most_stages), groups, families)
     run = _Run(cp, system, seed)
     _limit(system, limits)
+    system.take(hints)
     if least and low < high:
         system.times.model.minimize(system.times.interval)
     status = run.solve(timeout)
+    learnt = system.sums.hints
     if status == "unsat":
-        return Refutation(status, high + 1, statistics=run.statistics)
+        return Refutation(status, high + 1, statistics=run.statistics, hints=learnt)
     bound = max(low, run.bound()) if least and low < high else low
     if status == "unknown":
-        return Refutation(status, bound, statistics=run.statistics)
+        return Refutation(status, bound, statistics=run.statistics, hints=learnt)
     found = run.value(system.times.interval)
-    return Refutation(status, bound, found, run.assignment(), run.statistics)
+    return Refutation(status, bound, found, run.assignment(), run.statistics, learnt)
 
 
 def solver_name() -> str:

@@ -7,13 +7,14 @@ low as the truth.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from twill.joint.addresses import Conflict, allocate
-from twill.joint.answer import Assignment
+from twill.joint.answer import ADDRESSES, Assignment, Hint
 from twill.joint.cpsat_places import Places
 from twill.joint.cpsat_time import Literal, Times, negated
+from twill.joint.crowds import crowds
 from twill.joint.groups import UNLIMITED, shares
 from twill.joint.lifetimes import (
     Moment,
@@ -46,6 +47,8 @@ class Sums:
         self._problem, self._times, self._places = problem, times, places
         self._model = times.model
         self._rings: dict[tuple[str, int], Any] = {}
+        self._memories = {f"memory {e.name}": e for e in sums_of(problem, ["memory"])}
+        self._stated: dict[Hint, None] = {}
 
     # -- families -------------------------------------------------------------------------------
 
@@ -72,11 +75,31 @@ class Sums:
 
     def few_in_memory(self) -> None:
         """State the sums of memories that few operations use, at all starts from the outset."""
-        for entry in sums_of(self._problem, ["memory"]):
-            assert entry.capacity is not None
+        for name, entry in self._memories.items():
             if len(entry.occupants) <= FEW_OCCUPANTS:
-                for starting in entry.occupants:
-                    self._fit(entry, starting)
+                for event in range(len(entry.occupants)):
+                    self._fit(name, event)
+                for crowd in crowds(self._problem, entry.name):
+                    self._never_again(crowd)
+
+    @property
+    def hints(self) -> tuple[Hint, ...]:
+        """What of the memories had to be stated."""
+        return tuple(self._stated)
+
+    def take(self, hints: Iterable[Hint]) -> None:
+        """State what had to be stated for similar questions.
+
+        Parameters
+        ----------
+        hints : iterable of Hint
+            What engines reported.
+        """
+        for name, what in hints:
+            if isinstance(what, Conflict):
+                self._never_again(what)
+            elif isinstance(what, int) and name in self._memories:
+                self._fit(name, what)
 
     def memory(self, found: Assignment, interval: int) -> bool:
         """State that memories hold what is alive where `found` exceeds them most, if anywhere.
@@ -96,15 +119,19 @@ class Sums:
             Whether anything is exceeded, or has no addresses.
         """
         exceeded = False
-        for entry in sums_of(self._problem, ["memory"]):
-            assert entry.capacity is not None
+        for name, entry in self._memories.items():
             for event in excess(self._problem, interval, entry, found)[:STATED_PER_ROUND]:
-                self._fit(entry, entry.occupants[event])
+                self._fit(name, event)
                 exceeded = True
         return exceeded or self._lacks_addresses(found, interval)
 
-    def _fit(self, entry: Sum, starting: Occupant) -> None:
+    def _fit(self, name: str, event: int) -> None:
         """State that a memory holds what is alive at a start, rings with all their slots."""
+        if (name, event) in self._stated:
+            return
+        self._stated[name, event] = None
+        entry = self._memories[name]
+        starting = entry.occupants[event]
         assert entry.capacity is not None
         terms = []
         for position, occupant in enumerate(entry.occupants):
@@ -114,7 +141,7 @@ class Sums:
             count = self._counter(lower, entry.capacity // occupant.weight)
             if position in entry.rings:
                 slots = self._slots(entry, position)
-                if occupant is starting:
+                if position == event:
                     self._model.add(count >= slots)
                 else:
                     some = self._model.new_bool_var("")
@@ -146,6 +173,14 @@ class Sums:
         conflict = allocate(self._problem, interval, found)
         if not isinstance(conflict, Conflict):
             return False
+        self._never_again(conflict)
+        return True
+
+    def _never_again(self, conflict: Conflict) -> None:
+        """State that not all facts of a conflict hold."""
+        if (ADDRESSES, conflict) in self._stated:
+            return
+        self._stated[ADDRESSES, conflict] = None
         occupants = memory_occupants(self._problem, conflict.memory)
         alive = []
         for alternatives in conflict.facts:
@@ -155,7 +190,6 @@ class Sums:
                     self._model.add(amount <= count - 1).only_enforce_if([*condition, ~fact])
             alive.append(fact)
         self._model.add_bool_or([~fact for fact in alive])
-        return True
 
     def capacity(self) -> None:
         """Reservations fit units of several instances."""

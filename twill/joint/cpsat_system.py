@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from twill.bounds import bounds
+from twill.joint.answer import Hint
 from twill.joint.cpsat_places import Places
 from twill.joint.cpsat_sums import Sums
 from twill.joint.cpsat_time import Arc, Literal, Times, negated
@@ -173,6 +174,17 @@ class CpSatSystem:
             self.times.clause(together if here == there else negated(together))
         for first, second in wishes.orders:
             self.times.require(second, first, 0, 0)
+
+    def take(self, hints: Iterable[Hint]) -> None:
+        """State what had to be stated for similar questions.
+
+        Parameters
+        ----------
+        hints : iterable of Hint
+            What engines reported.
+        """
+        if "memory" in self.families:
+            self.sums.take(hints)
 
     # -- limits -----------------------------------------------------------------------------------
 

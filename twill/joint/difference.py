@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from twill.joint.answer import FAMILIES, NO_LIMITS, Answer, Assignment, Limits
-from twill.joint.counts import Counts, Event
+from twill.joint.answer import FAMILIES, NO_LIMITS, Answer, Assignment, Hint, Limits
+from twill.joint.counts import Counts
 from twill.joint.diagram import Diagram
 from twill.joint.groups import WarpGroup
 from twill.joint.system import Contradiction, System
@@ -30,7 +30,7 @@ class DifferenceEngine:
         families: Sequence[str] = FAMILIES,
         explain: bool = False,
         seed: int = 0,
-        hints: Iterable[Event] = (),
+        hints: Iterable[Hint] = (),
     ) -> None:
         self.problem, self.interval, self.length = problem, interval, length
         self._rounds = 0
@@ -79,7 +79,7 @@ class DifferenceEngine:
                     "unsat" if status == "unsat" else "unknown",
                     families=self._core() if status == "unsat" else (),
                     statistics=self._statistics(),
-                    hints=tuple(self._counts.stated),
+                    hints=self._counts.hints,
                 )
             assignment = self._read()
             if self._counts.state_violated(assignment):
@@ -90,7 +90,7 @@ class DifferenceEngine:
                     "sat",
                     complete,
                     statistics=self._statistics(),
-                    hints=tuple(self._counts.stated),
+                    hints=self._counts.hints,
                 )
 
     # -- limits, as assumptions -----------------------------------------------------------------
@@ -185,5 +185,5 @@ class DifferenceEngine:
             "atoms": clock.rows.size + clock.stages.size,
             "clauses": self._joint.clauses.size,
             "sums": len(self._counts.stated),
-            "conflicts": self._counts.conflicts,
+            "conflicts": len(self._counts.conflicts),
         }

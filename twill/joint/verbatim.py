@@ -32,7 +32,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from twill.errors import InputError
-from twill.joint.answer import FAMILIES, NO_LIMITS, Answer, Assignment, Limits
+from twill.joint.answer import FAMILIES, NO_LIMITS, Answer, Assignment, Hint, Limits
 from twill.joint.formulas import Formulas
 from twill.joint.groups import WarpGroup, allocated
 from twill.joint.library import import_yices
@@ -62,7 +62,7 @@ class VerbatimEngine:
         families: Sequence[str] = FAMILIES,
         explain: bool = False,
         seed: int = 0,
-        hints: Iterable[tuple[str, int]] = (),  # noqa: ARG002 - everything is stated at once
+        hints: Iterable[Hint] = (),  # noqa: ARG002 - everything is stated at once
     ) -> None:
         _refuse(problem, interval, length)
         self.problem, self.interval, self.length = problem, interval, length
