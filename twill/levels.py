@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from twill.artifacts.schedule import Level, LevelProof
 from twill.bounds import least_length, least_stages
 from twill.console import Report
 from twill.joint.answer import Answer, Assignment, Limits
+from twill.joint.groups import likely_groups
 from twill.problem import Problem
-from twill.questions import Questions
+from twill.questions import QUICK_SECONDS, Questions
+
+MOST_SHORTENED = 3
+"""Times that a schedule is shortened before its length is bisected."""
 
 
 class Levels:
@@ -68,12 +73,15 @@ class Levels:
         ) -> None:
             nonlocal assignment, limits, proved
             self._report(f"I = {interval}, {stages} stages, fewest {level}")
-            value, assignment, done = _smallest(
-                lambda most: self._questions.ask(interval, stages, within(most)),
-                measure,
-                assignment,
-                low,
-            )
+
+            def ask(most: int) -> Answer:
+                return self._questions.ask(interval, stages, within(most))
+
+            look = _from_below
+            if level == "length":
+                shorten = partial(self._questions.shorten, interval, limits)
+                look = partial(_shortest, shorten)
+            value, assignment, done = look(ask, measure, assignment, low)
             limits, proved = within(value), proved and done
             levels.append(LevelProof(level=level, value=value, proved=proved))
 
@@ -110,15 +118,64 @@ class Levels:
         stages = -(-assignment.length(self._problem) // interval)
         for count in range(least_stages(self._problem, interval), stages):
             self._report(f"I = {interval}, {count} stages")
-            answer = self._questions.ask(interval, count, self._limits)
+            answer = self._few_groups_first(interval, count)
             if answer.assignment is not None:
                 assignment, stages = answer.assignment, count
                 break
             proved = proved and answer.status == "unsat"
         return assignment, stages, [LevelProof(level="stages", value=stages, proved=proved)]
 
+    def _few_groups_first(self, interval: int, stages: int) -> Answer:
+        """Ask about as few groups as will do for most loops, which the next level asks for too."""
+        few = likely_groups(self._problem)
+        if few < (self._limits.groups or few + 1):
+            within = replace(self._limits, groups=few)
+            answer = self._questions.ask(interval, stages, within, QUICK_SECONDS)
+            if answer.assignment is not None:
+                return answer
+        return self._questions.ask(interval, stages, self._limits)
 
-def _smallest(
+
+def _from_below(
+    ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, low: int
+) -> tuple[int, Assignment, bool]:
+    """Find the least feasible value in growing steps from below: small ones are soon refuted."""
+    high, proved, step = measure(best), True, 0
+    while low < high:
+        probe = min(low + step, (low + high) // 2)
+        answer = ask(probe)
+        if answer.assignment is not None:
+            best = answer.assignment
+            high, step = min(probe, measure(best)), 0
+        else:
+            proved = proved and answer.status == "unsat"
+            low, step = probe + 1, 2 * step + 1
+    return high, best, proved
+
+
+def _shortest(
+    shorten: Callable[[Assignment], Assignment | None],
+    ask: Callable[[int], Answer],
+    measure: Callable[[Assignment], int],
+    best: Assignment,
+    low: int,
+) -> tuple[int, Assignment, bool]:
+    """Shorten what is known and refute what is shorter; bisect where that does not meet."""
+    for _ in range(MOST_SHORTENED):
+        shorter = shorten(best)
+        if shorter is None:
+            break
+        best = shorter
+        if measure(best) <= low:
+            return measure(best), best, True
+        answer = ask(measure(best) - 1)
+        if answer.assignment is None:
+            return measure(best), best, answer.status == "unsat"
+        best = answer.assignment
+    return _bisected(ask, measure, best, low)
+
+
+def _bisected(
     ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, low: int
 ) -> tuple[int, Assignment, bool]:
     """Bisect for the least feasible value; the bound itself is tried first."""

@@ -24,6 +24,10 @@ from twill.problem import Problem
 
 ALONE = 1.0
 """Seconds for which the finder is asked alone."""
+QUICK_SECONDS = 15.0
+"""Seconds for a question about few stages and groups, whose answer only saves time."""
+NEARBY = 10.0
+"""Seconds for which a better schedule is looked for near one that was found."""
 
 
 class Deadline:
@@ -111,7 +115,7 @@ class Questions:
         self._kept: tuple[tuple[int, int], Engine] | None = None
         self.solver = ""
 
-    def ask(self, interval: int, stages: int, limits: Limits) -> Answer:
+    def ask(self, interval: int, stages: int, limits: Limits, most: float | None = None) -> Answer:
         """Ask the finder, with the engine of the last question if it is the same one.
 
         Parameters
@@ -120,6 +124,8 @@ class Questions:
             I, and how many intervals an iteration may take.
         limits : Limits
             What the schedule may have.
+        most : float, optional
+            Seconds, where the answer is not worth more.
         """
         if self._deadline.late:
             return Answer("unknown")
@@ -135,12 +141,19 @@ class Questions:
         if answer.status == "unknown":
             self.close()
             if rival is not None:
-                return self._ask_both(interval, stages, limits, rival)
+                return self._ask_both(interval, stages, limits, rival, most)
         return answer
 
-    def _ask_both(self, interval: int, stages: int, limits: Limits, rival: EngineFactory) -> Answer:
+    def _ask_both(
+        self,
+        interval: int,
+        stages: int,
+        limits: Limits,
+        rival: EngineFactory,
+        most: float | None,
+    ) -> Answer:
         """Let both engines work on a question, each in a process; the first answer counts."""
-        timeout = self._deadline.remaining()
+        timeout = self._deadline.remaining(most)
 
         def way(factory: EngineFactory) -> Callable[[], Answer]:
             return lambda: self._make(factory, interval, stages * interval).solve(limits, timeout)
@@ -148,7 +161,16 @@ class Questions:
         ways = [way(rival), way(self._engines.finder)]
         return self._learn(race(ways, self._jobs, timeout) or Answer("unknown"))
 
-    def ask_range(self, low: int, high: int, most_stages: int, limits: Limits) -> Refutation:
+    def ask_range(
+        self,
+        low: int,
+        high: int,
+        most_stages: int,
+        limits: Limits,
+        *,
+        finder: bool = True,
+        most: float | None = None,
+    ) -> Refutation:
         """Ask the prover about a range, and the finder about its end; the first answer counts.
 
         Parameters
@@ -159,8 +181,12 @@ class Questions:
             How many intervals an iteration may take.
         limits : Limits
             What the schedule may have.
+        finder : bool
+            Whether the finder is asked at all.
+        most : float, optional
+            Seconds, where the answer is not worth more.
         """
-        prover, timeout = self._engines.prover, self._deadline.remaining()
+        prover, timeout = self._engines.prover, self._deadline.remaining(most)
         assert prover is not None
         stages = least_stages(self._problem, high) + 1
 
@@ -183,9 +209,62 @@ class Questions:
             status: Status = "unknown" if answer.assignment is None else "sat"
             return Refutation(status, low, high, answer.assignment, hints=answer.hints)
 
-        answer = race([by_range, at_its_end], self._jobs, timeout) or Refutation("unknown", low)
+        ways = [by_range, at_its_end] if finder else [by_range]
+        answer = race(ways, self._jobs, timeout) or Refutation("unknown", low)
         self._hints.update(dict.fromkeys(answer.hints))
         return answer
+
+    def improve(self, low: int, most_stages: int, found: Refutation, limits: Limits) -> Refutation:
+        """Let the prover look for a smaller interval near a schedule.
+
+        Parameters
+        ----------
+        low : int
+            Least interval of interest.
+        most_stages : int
+            How many intervals an iteration may take.
+        found : Refutation
+            With an interval and an assignment.
+        limits : Limits
+            What the schedule may have.
+        """
+        prover = self._engines.prover
+        assert prover is not None
+        return prover.improve(
+            self._problem,
+            low,
+            most_stages,
+            found,
+            limits=limits,
+            seed=self._seed,
+            timeout=self._deadline.remaining(NEARBY),
+            hints=tuple(self._hints),
+        )
+
+    def shorten(self, interval: int, limits: Limits, found: Assignment) -> Assignment | None:
+        """Let the prover look for a shorter iteration near a schedule; None without a prover.
+
+        Parameters
+        ----------
+        interval : int
+            I.
+        limits : Limits
+            What the schedule may have.
+        found : Assignment
+            The schedule.
+        """
+        prover = self._engines.prover
+        if prover is None or self._deadline.late:
+            return None
+        return prover.shorten(
+            self._problem,
+            interval,
+            found,
+            limits=limits,
+            seed=self._seed,
+            timeout=self._deadline.remaining(NEARBY),
+            hints=tuple(self._hints),
+        )
 
     def refute(self, interval: int, most_stages: int, limits: Limits) -> tuple[Answer, str]:
         """Ask the finder for what makes an interval infeasible; return the solver's name too.

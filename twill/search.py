@@ -17,22 +17,24 @@ from twill.bounds import Bounds, bounds, least_stages
 from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, short
 from twill.hopeless import hopeless_interval, no_schedule, refuse_hopeless, undecided
-from twill.joint.answer import Assignment, EngineFactory, Limits, RangeProver
-from twill.joint.groups import available_groups
+from twill.joint.answer import Assignment, EngineFactory, Limits, RangeProver, Refutation
+from twill.joint.groups import available_groups, likely_groups
 from twill.joint.relaxation import FAMILIES as RELAXED
 from twill.joint.relaxation import lacks_registers
 from twill.levels import Levels
 from twill.modulo import modulo_schedule
 from twill.problem import Problem
 from twill.proofs import bound_reached, proof_within
-from twill.questions import Deadline, Engines, Questions
+from twill.questions import QUICK_SECONDS, Deadline, Engines, Questions
 
 LEAST_STAGES_BOUND = 6
 QUICK_STAGES = 2
 COARSE_SLOTS = 400
 MOST_PROBES = 60
 NARROW = 32
-"""Intervals that are asked about as a whole instead of being halved."""
+"""Intervals that are asked about as a whole even where the time is limited."""
+FIRST_RANGE = 3
+"""Eighths of the lower bound that the first range spans."""
 FEW_OPERATIONS = 16
 """Up to so many operations the finder refutes by itself, and names the constraints it takes."""
 MOST_SEED = (1 << 31) - 1
@@ -274,7 +276,9 @@ class _Search:
 
     def _least_interval(self, first: int) -> tuple[_Best, LowerBound]:
         tried = self.problem.scale.mode == "normalized" and first == self.lower.interval
-        best = (None if tried else self._quickly(first)) or self._thoroughly(first)
+        best = None if tried else self._quickly(first)
+        if best is None and self.prover is None:
+            best = self._thoroughly(first)
         if best is not None:
             self._tell(best)
             return best, self._bound_before(first)
@@ -292,22 +296,17 @@ class _Search:
             best = better
 
     def _prove_ranges(self, first: int) -> tuple[_Best, LowerBound]:
-        """Ask about ranges of intervals: ever wider ones up to a schedule, then halves."""
-        low, best, step = first, None, max(1, first // 8)
-        while best is None or low < best.interval:
-            high = low + step - 1 if best is None else self._middle(low, best.interval - 1)
-            stages = self._most_stages(low)
-            self.report(f"any I from {low} to {high}, up to {stages} stages, any warp groups")
-            answer = self.questions.ask_range(low, high, stages, self.limits)
-            if answer.status == "unknown" or (
-                answer.status == "unsat" and high > hopeless_interval(self.problem)
-            ):
+        """Ask about ever wider ranges of intervals up to a schedule, then about all below it."""
+        low, best = self._first_in_ranges(first)
+        while best is not None and low < best.interval:
+            stages, high = self._most_stages(low), self._part(low, best.interval - 1)
+            answer = self._in_range(low, high, stages, self.limits, finder=False)
+            if answer.status == "unknown":
                 break
-            if answer.assignment is None or answer.interval is None:
-                low, step = high + 1, 2 * step
-                continue
-            most, found = self._most_stages(answer.interval), answer.assignment
-            best = _Best(answer.interval, found, most, found.used())
+            if answer.status == "unsat":
+                low = high + 1
+            else:
+                best = self._near(low, stages, answer)
         if best is None:
             best = self._upper_bound(low)
         self._tell(best)
@@ -317,9 +316,57 @@ class _Search:
         refutation = _Refutation(refuted=proved, solver=self.prover.name if self.prover else "")
         return best, self._bound_below(best.interval, refutation, low)
 
-    def _middle(self, low: int, high: int) -> int:
-        """Return the end of the part of a range that is asked about next."""
-        return high if high - low < NARROW else (low + high) // 2
+    def _first_in_ranges(self, first: int) -> tuple[int, _Best | None]:
+        """Return the least interval not refuted, and a schedule if one was found.
+
+        Few stages and few groups are enough for most loops and soon looked through.
+        """
+        low, step = first, max(1, first * FIRST_RANGE // 8)
+        few = replace(self.limits, groups=self._likely_groups(None)[0])
+        while not self.deadline.late:
+            high = low + step - 1
+            stages = least_stages(self.problem, high) + QUICK_STAGES - 1
+            answer = self._in_range(low, high, stages, few, most=QUICK_SECONDS)
+            if answer.status != "sat":
+                stages = self._most_stages(low)
+                answer = self._in_range(low, high, stages, self.limits)
+            if answer.status == "sat":
+                return low, self._near(low, stages, answer)
+            if answer.status == "unknown" or high > hopeless_interval(self.problem):
+                break
+            low, step = high + 1, 2 * step
+        return low, None
+
+    def _in_range(
+        self,
+        low: int,
+        high: int,
+        stages: int,
+        limits: Limits,
+        *,
+        finder: bool = True,
+        most: float | None = None,
+    ) -> Refutation:
+        groups = "any" if limits.groups is None else f"{limits.groups}"
+        self.report(f"any I from {low} to {high}, up to {stages} stages, {groups} warp groups")
+        return self.questions.ask_range(low, high, stages, limits, finder=finder, most=most)
+
+    def _near(self, low: int, stages: int, answer: Refutation) -> _Best:
+        """Return the best schedule with the warp assignment of one that was found."""
+        self.report(f"smaller I with the warp assignment found at I = {answer.interval}")
+        if answer.interval != low:
+            answer = self.questions.improve(low, stages, answer, self.limits)
+        assert answer.interval is not None
+        assert answer.assignment is not None
+        self.report(FOUND.format(interval=answer.interval))
+        most = self._most_stages(answer.interval)
+        return _Best(answer.interval, answer.assignment, most, answer.assignment.used())
+
+    def _part(self, low: int, high: int) -> int:
+        """Return the end of what is asked about at once: all, if there is time for it."""
+        if self.options.timeout is None or high - low < NARROW:
+            return high
+        return (low + 3 * high) // 4
 
     def _bisect(self, low: int, best: _Best) -> _Best:
         """Narrow the least interval down, asking only about few stages and few groups."""
@@ -396,7 +443,8 @@ class _Search:
             for used in self._likely_groups(groups):
                 self.report(f"I = {interval}, {count} stages, {used} warp groups")
                 limits = replace(self.limits, groups=used)
-                answer = self.questions.ask(interval, count, limits)
+                seconds = None if self.prover is None else QUICK_SECONDS
+                answer = self.questions.ask(interval, count, limits, seconds)
                 if answer.assignment is not None:
                     return _Best(interval, answer.assignment, count, used)
         return None
@@ -430,11 +478,9 @@ class _Search:
         return min(most, len(self.groups), groups or len(self.groups))
 
     def _likely_groups(self, groups: int | None) -> list[int]:
-        """Return numbers of groups to look for schedules with: one more than there are kinds."""
+        """Return numbers of groups to look for schedules with."""
         most = self._most_groups(groups)
-        operations = self.problem.operations
-        kinds = {0 if o.variable_latency else o.warps for o in operations}
-        return sorted({min(most, len(kinds) + 1), most})
+        return sorted({min(most, likely_groups(self.problem)), most})
 
     def _most_stages(self, interval: int) -> int:
         wished = self.problem.wishes.limit("stages")

@@ -276,3 +276,68 @@ class RangeProver(Protocol):
         hints : iterable of Hint
             What engines for similar questions reported.
         """
+
+    def improve(
+        self,
+        problem: Problem,
+        low: int,
+        most_stages: int,
+        found: Refutation,
+        *,
+        limits: Limits = NO_LIMITS,
+        seed: int = 0,
+        timeout: float | None = None,
+        hints: Iterable[Hint] = (),
+    ) -> Refutation:
+        """Look for a smaller interval near a schedule that was found.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+        low : int
+            Least interval of interest.
+        most_stages : int
+            The length of an iteration is at most so many intervals.
+        found : Refutation
+            With an interval and an assignment; returned if there is nothing better.
+        limits : Limits, optional
+            What the schedule may have.
+        seed : int
+            The solver's random seed.
+        timeout : float, optional
+            Seconds.
+        hints : iterable of Hint
+            What engines for similar questions reported.
+        """
+
+    def shorten(
+        self,
+        problem: Problem,
+        interval: int,
+        found: Assignment,
+        *,
+        limits: Limits = NO_LIMITS,
+        seed: int = 0,
+        timeout: float | None = None,
+        hints: Iterable[Hint] = (),
+    ) -> Assignment:
+        """Look for a shorter iteration near a schedule that was found.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+        interval : int
+            I.
+        found : Assignment
+            Returned if there is nothing better.
+        limits : Limits, optional
+            What the schedule may have.
+        seed : int
+            The solver's random seed.
+        timeout : float, optional
+            Seconds.
+        hints : iterable of Hint
+            What engines for similar questions reported.
+        """

@@ -129,6 +129,113 @@ class CpSatProver:
             least=False,
         )
 
+    def improve(
+        self,
+        problem: Problem,
+        low: int,
+        most_stages: int,
+        found: Refutation,
+        *,
+        limits: Limits = NO_LIMITS,
+        seed: int = 0,
+        timeout: float | None = None,
+        hints: Iterable[Hint] = (),
+    ) -> Refutation:
+        """Look for a smaller interval with the warp assignment of a schedule that was found."""
+        return improve(
+            problem,
+            low,
+            most_stages,
+            found,
+            limits=limits,
+            seed=seed,
+            timeout=timeout,
+            hints=hints,
+        )
+
+    def shorten(
+        self,
+        problem: Problem,
+        interval: int,
+        found: Assignment,
+        *,
+        limits: Limits = NO_LIMITS,
+        seed: int = 0,
+        timeout: float | None = None,
+        hints: Iterable[Hint] = (),
+    ) -> Assignment:
+        """Look for a shorter iteration with the warp assignment of a schedule that was found."""
+        length = found.length(problem)
+        system = CpSatSystem(
+            _import_ortools(), problem, interval, interval, (length, 0), found.groups, FAMILIES
+        )
+        _limit(system, limits)
+        system.take(hints)
+        system.places.keep(found.group)
+        system.minimize(system.length(length))
+        system.look_near(found, interval)
+        run = _Run(_import_ortools(), system, seed)
+        return run.assignment() if run.solve(timeout) == "sat" else found
+
+
+def improve(
+    problem: Problem,
+    low: int,
+    most_stages: int,
+    found: Refutation,
+    *,
+    limits: Limits = NO_LIMITS,
+    seed: int = 0,
+    timeout: float | None = None,
+    hints: Iterable[Hint] = (),
+) -> Refutation:
+    """Return the smallest interval that is found in time for the warp assignment of a schedule.
+
+    Far from a proof, but where operations go is most of what makes a schedule good.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    low : int
+        Least interval of interest.
+    most_stages : int
+        The length of an iteration is at most so many intervals.
+    found : Refutation
+        With an interval and an assignment.
+    limits : Limits, optional
+        What the schedule may have, its length aside.
+    seed : int
+        The solver's random seed.
+    timeout : float, optional
+        Seconds.
+    hints : iterable of Hint
+        What engines for similar questions reported.
+
+    Returns
+    -------
+    Refutation
+        `found` if there is nothing better.
+    """
+    assert found.assignment is not None
+    assert found.interval is not None
+    cp = _import_ortools()
+    system = CpSatSystem(
+        cp, problem, low, found.interval, (0, most_stages), found.assignment.groups, FAMILIES
+    )
+    _limit(system, limits)
+    system.take(hints)
+    system.minimize(system.times.interval)
+    system.places.keep(found.assignment.group)
+    system.look_near(found.assignment, found.interval)
+    run = _Run(cp, system, seed)
+    if run.solve(timeout) != "sat":
+        return found
+    interval = run.value(system.times.interval)
+    return Refutation(
+        "sat", found.bound, interval, run.assignment(), run.statistics, system.sums.hints
+    )
+
 
 def prove(
     problem: Problem,
@@ -180,7 +287,7 @@ def prove(
     _limit(system, limits)
     system.take(hints)
     if least and low < high:
-        system.times.model.minimize(system.times.interval)
+        system.minimize(system.times.interval)
     status = run.solve(timeout)
     learnt = system.sums.hints
     if status == "unsat":
@@ -231,9 +338,9 @@ class _Run:
     def _start_from_here(self) -> None:
         """Keep what the last search proved of I, and look near its solution first."""
         times, places = self._system.times, self._system.places
-        if times.model.has_objective():
+        if self._system.objective is not None:
             self._least = max(self._least, self.bound())
-            times.model.add(times.interval >= self._least)
+            times.model.add(self._system.objective >= self._least)
         times.model.clear_hints()
         for variable in (*times.rows, *times.stages):
             times.model.add_hint(variable, self.value(variable))

@@ -63,6 +63,17 @@ class Places:
                 if before in here:
                     seen.append(here[before])
 
+    def keep(self, group: Sequence[int]) -> None:
+        """State that every operation is where it was.
+
+        Parameters
+        ----------
+        group : sequence of int
+            Of every operation its group.
+        """
+        for here, mine in zip(self.on, group, strict=True):
+            self._times.clause(here.get(mine, False))
+
     def same(self, u: int, v: int) -> Literal:
         """Return the literal "u and v are on one group".
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from twill.bounds import bounds
-from twill.joint.answer import Hint
+from twill.joint.answer import Assignment, Hint
 from twill.joint.cpsat_places import Places
 from twill.joint.cpsat_sums import Sums
 from twill.joint.cpsat_time import Arc, Literal, Times, negated
@@ -46,6 +46,7 @@ class CpSatSystem:
         families: Sequence[str],
     ) -> None:
         self.problem, self.families = problem, tuple(families)
+        self.objective: Any = None
         self._dependences = self._arcs() if "dependence" in families else []
         window = self._window(length)
         names = [o.name for o in problem.operations]
@@ -185,6 +186,52 @@ class CpSatSystem:
         """
         if "memory" in self.families:
             self.sums.take(hints)
+
+    # -- what to look for --------------------------------------------------------------------------
+
+    def minimize(self, objective: Any) -> None:
+        """Look for the least value of a variable.
+
+        Parameters
+        ----------
+        objective : variable
+            Of the model.
+        """
+        self.objective = objective
+        self.times.model.minimize(objective)
+
+    def length(self, most: int) -> Any:
+        """Return a variable for the time from first issue to last completion, at one interval.
+
+        Parameters
+        ----------
+        most : int
+            Time units.
+        """
+        times, interval = self.times, self.times.low
+        length = times.model.new_int_var(0, most, "L")
+        for v, operation in enumerate(self.problem.operations):
+            stages = times.stages[v] - times.stages[times.base]
+            rows = times.rows[v] - times.rows[times.base]
+            times.model.add(length >= stages * interval + rows + operation.cycles)
+        return length
+
+    def look_near(self, found: Assignment, interval: int) -> None:
+        """Begin with a schedule that is known.
+
+        Parameters
+        ----------
+        found : Assignment
+            The schedule.
+        interval : int
+            Its I.
+        """
+        times = self.times
+        turned = [t - found.start[times.anchor] for t in (*found.start, 0)]
+        base = turned[-1] // interval
+        for t, row, stage in zip(turned, times.rows, times.stages, strict=True):
+            times.model.add_hint(row, t % interval)
+            times.model.add_hint(stage, t // interval - base)
 
     # -- limits -----------------------------------------------------------------------------------
 

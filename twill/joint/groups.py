@@ -152,6 +152,17 @@ def shares(file: RegisterFile, groups: Sequence[WarpGroup]) -> list[Share]:
     return [*found, *([Share(tuple(narrow), 1)] if narrow else [])]
 
 
+def likely_groups(problem: Problem) -> int:
+    """Return how many groups are enough for most loops: one more than there are kinds of warps.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    """
+    return len({0 if o.variable_latency else o.warps for o in problem.operations}) + 1
+
+
 def allocated(
     problem: Problem, groups: Sequence[WarpGroup], needed: Sequence[int | None]
 ) -> tuple[WarpGroup, ...] | None:
