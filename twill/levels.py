@@ -14,6 +14,8 @@ from twill.joint.groups import likely_groups
 from twill.problem import Problem
 from twill.questions import QUICK_SECONDS, Questions
 
+PATIENCE = 10.0
+"""Seconds for which the finder is asked alone within the least length: little is left to decide."""
 MOST_SHORTENED = 3
 """Times that a schedule is shortened before its length is bisected."""
 
@@ -102,7 +104,9 @@ class Levels:
         if slack is not None:
             self._report(f"I = {interval}, {stages} stages, most slack")
             slack, assignment, done = _largest(
-                lambda least: self._questions.ask(interval, stages, replace(limits, slack=least)),
+                lambda least: self._questions.ask(
+                    interval, stages, replace(limits, slack=least), alone=PATIENCE
+                ),
                 lambda a: a.slack(problem, interval) or 0,
                 assignment,
                 (limits.length or 0) + interval * max(e.distance for e in problem.edges),

@@ -115,7 +115,14 @@ class Questions:
         self._kept: tuple[tuple[int, int], Engine] | None = None
         self.solver = ""
 
-    def ask(self, interval: int, stages: int, limits: Limits, most: float | None = None) -> Answer:
+    def ask(
+        self,
+        interval: int,
+        stages: int,
+        limits: Limits,
+        most: float | None = None,
+        alone: float = ALONE,
+    ) -> Answer:
         """Ask the finder, with the engine of the last question if it is the same one.
 
         Parameters
@@ -126,6 +133,8 @@ class Questions:
             What the schedule may have.
         most : float, optional
             Seconds, where the answer is not worth more.
+        alone : float
+            Seconds for which the finder is asked alone.
         """
         if self._deadline.late:
             return Answer("unknown")
@@ -135,7 +144,7 @@ class Questions:
             self._kept = (key, self._make(self._engines.finder, interval, stages * interval))
             self.solver = self._kept[1].name
         answer = self._kept[1].solve(
-            limits, timeout=self._deadline.remaining(None if rival is None else ALONE)
+            limits, timeout=self._deadline.remaining(None if rival is None else alone)
         )
         self._learn(answer)
         if answer.status == "unknown":
