@@ -6,6 +6,7 @@ import itertools
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -28,9 +29,11 @@ from twill.bounds import bounds
 from twill.errors import RefusedError
 from twill.joint.addresses import Allocation, Conflict, allocate
 from twill.joint.answer import Assignment, Limits
+from twill.joint.crowds import crowds
 from twill.joint.difference import DifferenceEngine
 from twill.joint.groups import WarpGroup
 from twill.joint.packing import Buffer, Range, heaviest_clique, pack
+from twill.joint.sums import excess, sums_of
 from twill.pipeline import pipeline
 from twill.problem import Problem, build_problem
 from twill.scheduler import realize
@@ -416,3 +419,53 @@ def test_addresses_that_are_not_aligned_are_refused() -> None:
         update={"storage": (entry.model_copy(update={"addresses": (128, 2048, 4096)}),)}
     )
     assert "not aligned to 1024" in str(twill.verify(crooked).violations[0])
+
+
+# -- what is known of memories before and beside allocation ---------------------------------------
+
+
+def test_what_has_addresses_exceeds_no_sum_with_whole_rings() -> None:
+    generator = random.Random(21)
+    tight = 0
+    for case in range(300):
+        problem = random_problem(generator, generator.randint(0, 1))
+        interval = generator.randint(2, 6)
+        assignment = random_assignment(generator, problem)
+        (entry,) = sums_of(problem, ["memory"])
+        plain = replace(entry, rings={})
+        exceeded = bool(excess(problem, interval, entry, assignment))
+        if isinstance(allocate(problem, interval, assignment), Allocation):
+            assert not exceeded, case
+        elif exceeded and not excess(problem, interval, plain, assignment):
+            tight += 1
+    assert tight > 3
+
+
+def test_a_crowd_of_which_every_two_meet_has_no_addresses() -> None:
+    generator = random.Random(22)
+    met = 0
+    for case in range(400):
+        problem = random_problem(generator, generator.randint(0, 1))
+        interval = generator.randint(2, 6)
+        assignment = random_assignment(generator, problem)
+        for crowd in crowds(problem, "smem"):
+            if all_seen(problem, interval, assignment, crowd):
+                met += 1
+                assert isinstance(allocate(problem, interval, assignment), Conflict), case
+    assert met > 30
+
+
+def test_a_crowd_is_named_only_if_it_does_not_fit() -> None:
+    tile = Tile(shape=(UNIT // 4,), dtype="f32", memory="smem")
+    names = ("a", "b", "c", "d")
+    made = [op(name, "ALU", memory="smem").model_copy(update={"result": tile}) for name in names]
+    found = {}
+    for room in (2, 3, 4):
+        problem = build_problem(small_loop(made), small_machine({"ALU": 4}, smem=room * UNIT))
+        found[room] = [
+            {i for fact in crowd.facts for seen in fact for i in seen[:2]}
+            for crowd in crowds(problem, "smem")
+        ]
+    assert found[2] == [{0, 1, 2}, {0, 1, 3}, {0, 2, 3}, {1, 2, 3}]
+    assert found[3] == [{0, 1, 2, 3}]
+    assert found[4] == []

@@ -11,12 +11,13 @@ import pytest
 
 import twill
 from tests.judged import violations
+from tests.placements import random_problem
 from tests.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import Rules
 from twill.bounds import bounds
 from twill.joint.answer import FAMILIES, NO_LIMITS, Assignment, Limits
-from twill.joint.cpsat import CpSatEngine, prove
+from twill.joint.cpsat import CpSatEngine, CpSatProver, improve, prove
 from twill.joint.difference import DifferenceEngine
 from twill.joint.groups import WarpGroup, available_groups
 from twill.problem import Problem, Wishes, build_problem
@@ -340,3 +341,66 @@ def test_an_undecided_range_is_not_called_refuted(
     assert proof.assignment is None
     engine = CpSatEngine(problem, 2048, 6 * 2048, available_groups(problem))
     assert engine.solve(timeout=0.01).status == "unknown"
+
+
+# -- near a schedule that is known ----------------------------------------------------------------
+
+
+def pinned_as(problem: Problem, found: Assignment) -> Problem:
+    """Return the problem with every operation where it was."""
+    pins = tuple((v, f"group{g}") for v, g in enumerate(found.group))
+    return replace(problem, wishes=Wishes(pins=pins))
+
+
+def test_improving_keeps_the_warp_assignment_and_finds_its_least_interval() -> None:
+    better = 0
+    for seed in range(40):
+        problem = build_problem(*random_loop(seed))
+        low, groups = bounds(problem).interval, available_groups(problem)
+        found = prove(problem, low + 3, low + 3, 3, groups)
+        if found.assignment is None:
+            continue
+        nearer = improve(problem, low, 3, found)
+        assert nearer.assignment is not None
+        assert nearer.interval is not None
+        assert nearer.assignment.group == found.assignment.group
+        assert not violations(problem, nearer.interval, nearer.assignment)
+        for interval in range(low, nearer.interval):
+            pinned = pinned_as(problem, nearer.assignment)
+            engine = DifferenceEngine(pinned, interval, 3 * interval, groups)
+            assert engine.solve().status == "unsat"
+        better += nearer.interval < low + 3
+    assert better > 10
+
+
+def test_shortening_keeps_the_warp_assignment_and_finds_its_least_length() -> None:
+    shorter = 0
+    for seed in range(40):
+        problem = build_problem(*random_loop(seed))
+        interval, groups = bounds(problem).interval + 2, available_groups(problem)
+        found = CpSatEngine(problem, interval, 4 * interval, groups).solve().assignment
+        if found is None:
+            continue
+        nearer = CpSatProver().shorten(problem, interval, found)
+        length = nearer.length(problem)
+        assert nearer.group == found.group
+        assert length <= found.length(problem)
+        assert not violations(problem, interval, nearer)
+        pinned = pinned_as(problem, found)
+        assert DifferenceEngine(pinned, interval, length - 1, groups).solve().status == "unsat"
+        shorter += length < found.length(problem)
+    assert shorter > 10
+
+
+def test_hints_change_no_answer_and_save_rounds() -> None:
+    generator = random.Random(5)
+    saved = 0
+    for _ in range(150):
+        problem = random_problem(generator, 1)
+        low, groups = bounds(problem).interval, available_groups(problem)
+        first = prove(problem, low, low + 4, 3, groups)
+        again = prove(problem, low, low + 4, 3, groups, hints=first.hints)
+        assert (again.status, again.interval) == (first.status, first.interval)
+        assert again.statistics["rounds"] <= first.statistics["rounds"]
+        saved += again.statistics["rounds"] < first.statistics["rounds"]
+    assert saved > 3

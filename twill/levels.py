@@ -14,10 +14,8 @@ from twill.joint.groups import likely_groups
 from twill.problem import Problem
 from twill.questions import QUICK_SECONDS, Questions
 
-PATIENCE = 10.0
-"""Seconds for which the finder is asked alone within the least length: little is left to decide."""
 MOST_SHORTENED = 3
-"""Times that a schedule is shortened before its length is bisected."""
+"""Times that a schedule is improved near what is known before a level is bisected."""
 
 
 class Levels:
@@ -103,17 +101,35 @@ class Levels:
         slack = assignment.slack(problem, interval)
         if slack is not None:
             self._report(f"I = {interval}, {stages} stages, most slack")
-            slack, assignment, done = _largest(
-                lambda least: self._questions.ask(
-                    interval, stages, replace(limits, slack=least), alone=PATIENCE
-                ),
-                lambda a: a.slack(problem, interval) or 0,
-                assignment,
-                (limits.length or 0) + interval * max(e.distance for e in problem.edges),
-            )
+            slack, assignment, done = self._most_slack(interval, stages, limits, assignment)
             limits = replace(limits, slack=slack)
             levels.append(LevelProof(level="slack", value=slack, proved=done and proved))
         return self._questions.settle(interval, limits, assignment), levels
+
+    def _most_slack(
+        self, interval: int, stages: int, limits: Limits, best: Assignment
+    ) -> tuple[int, Assignment, bool]:
+        """Widen what is known, near it, and refute what is wider; ask about all if both fail."""
+
+        def measure(a: Assignment) -> int:
+            return a.slack(self._problem, interval) or 0
+
+        def ask(least: int) -> Answer:
+            return self._questions.ask(interval, stages, replace(limits, slack=least))
+
+        def near(least: int) -> Answer:
+            within = replace(limits, slack=least)
+            return self._questions.near(interval, within, best) or Answer("unknown")
+
+        farthest = max(edge.distance for edge in self._problem.edges)
+        most = (limits.length or 0) + interval * farthest
+        for _ in range(MOST_SHORTENED if self._questions.has_prover else 0):
+            known, best, _ = _largest(near, measure, best, most)
+            answer = ask(known + 1)
+            if answer.assignment is None:
+                return known, best, answer.status == "unsat"
+            best = answer.assignment
+        return _largest(ask, measure, best, most)
 
     def _fewest_stages(
         self, interval: int, assignment: Assignment, *, proved: bool

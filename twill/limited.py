@@ -25,8 +25,8 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.console import Report, silent
 from twill.errors import Refusal, RefusedError, SolverError, TwillError
+from twill.ranges import FOUND
 from twill.scheduler import Solved, solve
-from twill.search import FOUND
 
 MEGABYTE = 1_000_000
 LOOK_SECONDS = 0.05

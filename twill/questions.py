@@ -115,13 +115,17 @@ class Questions:
         self._kept: tuple[tuple[int, int], Engine] | None = None
         self.solver = ""
 
+    @property
+    def has_prover(self) -> bool:
+        """Whether there is a prover to ask."""
+        return self._engines.prover is not None
+
     def ask(
         self,
         interval: int,
         stages: int,
         limits: Limits,
         most: float | None = None,
-        alone: float = ALONE,
     ) -> Answer:
         """Ask the finder, with the engine of the last question if it is the same one.
 
@@ -133,8 +137,6 @@ class Questions:
             What the schedule may have.
         most : float, optional
             Seconds, where the answer is not worth more.
-        alone : float
-            Seconds for which the finder is asked alone.
         """
         if self._deadline.late:
             return Answer("unknown")
@@ -144,7 +146,7 @@ class Questions:
             self._kept = (key, self._make(self._engines.finder, interval, stages * interval))
             self.solver = self._kept[1].name
         answer = self._kept[1].solve(
-            limits, timeout=self._deadline.remaining(None if rival is None else alone)
+            limits, timeout=self._deadline.remaining(None if rival is None else ALONE)
         )
         self._learn(answer)
         if answer.status == "unknown":
@@ -274,6 +276,33 @@ class Questions:
             timeout=self._deadline.remaining(NEARBY),
             hints=tuple(self._hints),
         )
+
+    def near(self, interval: int, limits: Limits, found: Assignment) -> Answer | None:
+        """Let the prover look for a schedule near one that is known; None without a prover.
+
+        Parameters
+        ----------
+        interval : int
+            I.
+        limits : Limits
+            What the schedule may have; with a length.
+        found : Assignment
+            The schedule that is known.
+        """
+        prover = self._engines.prover
+        if prover is None or limits.length is None or self._deadline.late:
+            return None
+        nearer = prover.near(
+            self._problem,
+            interval,
+            limits.length,
+            found,
+            limits=limits,
+            seed=self._seed,
+            timeout=self._deadline.remaining(NEARBY),
+            hints=tuple(self._hints),
+        )
+        return Answer("unknown" if nearer is None else "sat", nearer)
 
     def refute(self, interval: int, most_stages: int, limits: Limits) -> tuple[Answer, str]:
         """Ask the finder for what makes an interval infeasible; return the solver's name too.

@@ -17,7 +17,7 @@ from twill.bounds import Bounds, bounds, least_stages
 from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, short
 from twill.hopeless import hopeless_interval, no_schedule, refuse_hopeless, undecided
-from twill.joint.answer import Assignment, EngineFactory, Limits, RangeProver, Refutation
+from twill.joint.answer import Assignment, EngineFactory, Limits, RangeProver
 from twill.joint.groups import available_groups, likely_groups
 from twill.joint.relaxation import FAMILIES as RELAXED
 from twill.joint.relaxation import lacks_registers
@@ -26,22 +26,17 @@ from twill.modulo import modulo_schedule
 from twill.problem import Problem
 from twill.proofs import bound_reached, proof_within
 from twill.questions import QUICK_SECONDS, Deadline, Engines, Questions
+from twill.ranges import FOUND, Ranges
 
 LEAST_STAGES_BOUND = 6
 QUICK_STAGES = 2
 COARSE_SLOTS = 400
 MOST_PROBES = 60
-NARROW = 32
-"""Intervals that are asked about as a whole even where the time is limited."""
-FIRST_RANGE = 3
-"""Eighths of the lower bound that the first range spans."""
 FEW_OPERATIONS = 16
 """Up to so many operations the finder refutes by itself, and names the constraints it takes."""
 MOST_SEED = (1 << 31) - 1
 LEAST = "least I = "
 """What a search reports, with the interval, once it turns to the levels below."""
-FOUND = "found a schedule at I = {interval}"
-"""What is reported once an interval has a schedule."""
 
 
 @dataclass(frozen=True)
@@ -296,77 +291,28 @@ class _Search:
             best = better
 
     def _prove_ranges(self, first: int) -> tuple[_Best, LowerBound]:
-        """Ask about ever wider ranges of intervals up to a schedule, then about all below it."""
-        low, best = self._first_in_ranges(first)
-        while best is not None and low < best.interval:
-            stages, high = self._most_stages(low), self._part(low, best.interval - 1)
-            answer = self._in_range(low, high, stages, self.limits, finder=False)
-            if answer.status == "unknown":
-                break
-            if answer.status == "unsat":
-                low = high + 1
-            else:
-                best = self._near(low, stages, answer)
-        if best is None:
+        """Let the prover refute whole ranges of intervals."""
+        ranges = Ranges(
+            self.problem,
+            self.questions,
+            self.limits,
+            self._likely_groups(None)[0],
+            self._most_stages,
+            self.report,
+            in_parts=self.options.timeout is not None,
+        )
+        low, found = ranges.least(first)
+        if found is None:
             best = self._upper_bound(low)
+        else:
+            interval, assignment = found
+            best = _Best(interval, assignment, self._most_stages(interval), assignment.used())
         self._tell(best)
         proved = low == best.interval
         if proved and low == first:
             return best, self._bound_before(first)
         refutation = _Refutation(refuted=proved, solver=self.prover.name if self.prover else "")
         return best, self._bound_below(best.interval, refutation, low)
-
-    def _first_in_ranges(self, first: int) -> tuple[int, _Best | None]:
-        """Return the least interval not refuted, and a schedule if one was found.
-
-        Few stages and few groups are enough for most loops and soon looked through.
-        """
-        low, step = first, max(1, first * FIRST_RANGE // 8)
-        few = replace(self.limits, groups=self._likely_groups(None)[0])
-        while not self.deadline.late:
-            high = low + step - 1
-            stages = least_stages(self.problem, high) + QUICK_STAGES - 1
-            answer = self._in_range(low, high, stages, few, most=QUICK_SECONDS)
-            if answer.status != "sat":
-                stages = self._most_stages(low)
-                answer = self._in_range(low, high, stages, self.limits)
-            if answer.status == "sat":
-                return low, self._near(low, stages, answer)
-            if answer.status == "unknown" or high > hopeless_interval(self.problem):
-                break
-            low, step = high + 1, 2 * step
-        return low, None
-
-    def _in_range(
-        self,
-        low: int,
-        high: int,
-        stages: int,
-        limits: Limits,
-        *,
-        finder: bool = True,
-        most: float | None = None,
-    ) -> Refutation:
-        groups = "any" if limits.groups is None else f"{limits.groups}"
-        self.report(f"any I from {low} to {high}, up to {stages} stages, {groups} warp groups")
-        return self.questions.ask_range(low, high, stages, limits, finder=finder, most=most)
-
-    def _near(self, low: int, stages: int, answer: Refutation) -> _Best:
-        """Return the best schedule with the warp assignment of one that was found."""
-        self.report(f"smaller I with the warp assignment found at I = {answer.interval}")
-        if answer.interval != low:
-            answer = self.questions.improve(low, stages, answer, self.limits)
-        assert answer.interval is not None
-        assert answer.assignment is not None
-        self.report(FOUND.format(interval=answer.interval))
-        most = self._most_stages(answer.interval)
-        return _Best(answer.interval, answer.assignment, most, answer.assignment.used())
-
-    def _part(self, low: int, high: int) -> int:
-        """Return the end of what is asked about at once: all, if there is time for it."""
-        if self.options.timeout is None or high - low < NARROW:
-            return high
-        return (low + 3 * high) // 4
 
     def _bisect(self, low: int, best: _Best) -> _Best:
         """Narrow the least interval down, asking only about few stages and few groups."""

@@ -341,3 +341,35 @@ class RangeProver(Protocol):
         hints : iterable of Hint
             What engines for similar questions reported.
         """
+
+    def near(
+        self,
+        problem: Problem,
+        interval: int,
+        length: int,
+        found: Assignment,
+        *,
+        limits: Limits = NO_LIMITS,
+        seed: int = 0,
+        timeout: float | None = None,
+        hints: Iterable[Hint] = (),
+    ) -> Assignment | None:
+        """Look for a schedule within limits near one that was found; None proves nothing.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+        interval, length : int
+            I, and the most time an iteration may take.
+        found : Assignment
+            A schedule at that interval.
+        limits : Limits, optional
+            What the schedule may have, its length aside.
+        seed : int
+            The solver's random seed.
+        timeout : float, optional
+            Seconds.
+        hints : iterable of Hint
+            What engines for similar questions reported.
+        """

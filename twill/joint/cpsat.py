@@ -177,6 +177,29 @@ class CpSatProver:
         run = _Run(_import_ortools(), system, seed)
         return run.assignment() if run.solve(timeout) == "sat" else found
 
+    def near(
+        self,
+        problem: Problem,
+        interval: int,
+        length: int,
+        found: Assignment,
+        *,
+        limits: Limits = NO_LIMITS,
+        seed: int = 0,
+        timeout: float | None = None,
+        hints: Iterable[Hint] = (),
+    ) -> Assignment | None:
+        """Look for a schedule within limits with the warp assignment of one that was found."""
+        system = CpSatSystem(
+            _import_ortools(), problem, interval, interval, (length, 0), found.groups, FAMILIES
+        )
+        _limit(system, limits)
+        system.take(hints)
+        system.places.keep(found.group)
+        system.look_near(found, interval)
+        run = _Run(_import_ortools(), system, seed)
+        return run.assignment() if run.solve(timeout) == "sat" else None
+
 
 def improve(
     problem: Problem,
