@@ -14,7 +14,7 @@ from twill.joint.groups import likely_groups
 from twill.problem import Problem
 from twill.questions import QUICK_SECONDS, Questions
 
-MOST_SHORTENED = 3
+MOST_POLISHED = 3
 """Times that a schedule is improved near what is known before a level is bisected."""
 
 
@@ -79,8 +79,7 @@ class Levels:
 
             look = _from_below
             if level == "length":
-                shorten = partial(self._questions.shorten, interval, limits)
-                look = partial(_shortest, shorten)
+                look = partial(self._shortest, interval, limits)
             value, assignment, done = look(ask, measure, assignment, low)
             limits, proved = within(value), proved and done
             levels.append(LevelProof(level=level, value=value, proved=proved))
@@ -106,10 +105,30 @@ class Levels:
             levels.append(LevelProof(level="slack", value=slack, proved=done and proved))
         return self._questions.settle(interval, limits, assignment), levels
 
+    def _shortest(
+        self,
+        interval: int,
+        limits: Limits,
+        ask: Callable[[int], Answer],
+        measure: Callable[[Assignment], int],
+        best: Assignment,
+        low: int,
+    ) -> tuple[int, Assignment, bool]:
+        """Shorten what is known and refute what is shorter; bisect where that does not meet."""
+        for _ in range(MOST_POLISHED if self._questions.has_prover else 0):
+            best = self._questions.polish(interval, limits, best, "length")
+            if measure(best) <= low:
+                return measure(best), best, True
+            answer = ask(measure(best) - 1)
+            if answer.assignment is None:
+                return measure(best), best, answer.status == "unsat"
+            best = answer.assignment
+        return _bisected(ask, measure, best, low)
+
     def _most_slack(
         self, interval: int, stages: int, limits: Limits, best: Assignment
     ) -> tuple[int, Assignment, bool]:
-        """Widen what is known, near it, and refute what is wider; ask about all if both fail."""
+        """Widen what is known and refute what is wider; ask about all where that does not meet."""
 
         def measure(a: Assignment) -> int:
             return a.slack(self._problem, interval) or 0
@@ -117,19 +136,14 @@ class Levels:
         def ask(least: int) -> Answer:
             return self._questions.ask(interval, stages, replace(limits, slack=least))
 
-        def near(least: int) -> Answer:
-            within = replace(limits, slack=least)
-            return self._questions.near(interval, within, best) or Answer("unknown")
-
-        farthest = max(edge.distance for edge in self._problem.edges)
-        most = (limits.length or 0) + interval * farthest
-        for _ in range(MOST_SHORTENED if self._questions.has_prover else 0):
-            known, best, _ = _largest(near, measure, best, most)
-            answer = ask(known + 1)
+        for _ in range(MOST_POLISHED if self._questions.has_prover else 0):
+            best = self._questions.polish(interval, limits, best, "slack")
+            answer = ask(measure(best) + 1)
             if answer.assignment is None:
-                return known, best, answer.status == "unsat"
+                return measure(best), best, answer.status == "unsat"
             best = answer.assignment
-        return _largest(ask, measure, best, most)
+        farthest = max(edge.distance for edge in self._problem.edges)
+        return _largest(ask, measure, best, (limits.length or 0) + interval * farthest)
 
     def _fewest_stages(
         self, interval: int, assignment: Assignment, *, proved: bool
@@ -171,28 +185,6 @@ def _from_below(
             proved = proved and answer.status == "unsat"
             low, step = probe + 1, 2 * step + 1
     return high, best, proved
-
-
-def _shortest(
-    shorten: Callable[[Assignment], Assignment | None],
-    ask: Callable[[int], Answer],
-    measure: Callable[[Assignment], int],
-    best: Assignment,
-    low: int,
-) -> tuple[int, Assignment, bool]:
-    """Shorten what is known and refute what is shorter; bisect where that does not meet."""
-    for _ in range(MOST_SHORTENED):
-        shorter = shorten(best)
-        if shorter is None:
-            break
-        best = shorter
-        if measure(best) <= low:
-            return measure(best), best, True
-        answer = ask(measure(best) - 1)
-        if answer.assignment is None:
-            return measure(best), best, answer.status == "unsat"
-        best = answer.assignment
-    return _bisected(ask, measure, best, low)
 
 
 def _bisected(

@@ -14,6 +14,7 @@ from twill.joint.answer import (
     EngineFactory,
     Hint,
     Limits,
+    Objective,
     RangeProver,
     Refutation,
     Status,
@@ -252,8 +253,10 @@ class Questions:
             hints=tuple(self._hints),
         )
 
-    def shorten(self, interval: int, limits: Limits, found: Assignment) -> Assignment | None:
-        """Let the prover look for a shorter iteration near a schedule; None without a prover.
+    def polish(
+        self, interval: int, limits: Limits, found: Assignment, objective: Objective
+    ) -> Assignment:
+        """Let the prover look for a better schedule near one that is known.
 
         Parameters
         ----------
@@ -262,47 +265,23 @@ class Questions:
         limits : Limits
             What the schedule may have.
         found : Assignment
-            The schedule.
+            Returned if there is nothing better, no prover, or no time.
+        objective : str
+            ``length`` or ``slack``.
         """
         prover = self._engines.prover
         if prover is None or self._deadline.late:
-            return None
-        return prover.shorten(
+            return found
+        return prover.polish(
             self._problem,
             interval,
             found,
+            objective,
             limits=limits,
             seed=self._seed,
             timeout=self._deadline.remaining(NEARBY),
             hints=tuple(self._hints),
         )
-
-    def near(self, interval: int, limits: Limits, found: Assignment) -> Answer | None:
-        """Let the prover look for a schedule near one that is known; None without a prover.
-
-        Parameters
-        ----------
-        interval : int
-            I.
-        limits : Limits
-            What the schedule may have; with a length.
-        found : Assignment
-            The schedule that is known.
-        """
-        prover = self._engines.prover
-        if prover is None or limits.length is None or self._deadline.late:
-            return None
-        nearer = prover.near(
-            self._problem,
-            interval,
-            limits.length,
-            found,
-            limits=limits,
-            seed=self._seed,
-            timeout=self._deadline.remaining(NEARBY),
-            hints=tuple(self._hints),
-        )
-        return Answer("unknown" if nearer is None else "sat", nearer)
 
     def refute(self, interval: int, most_stages: int, limits: Limits) -> tuple[Answer, str]:
         """Ask the finder for what makes an interval infeasible; return the solver's name too.

@@ -10,6 +10,7 @@ from twill.joint.groups import WarpGroup
 from twill.problem import Problem
 
 Status = Literal["sat", "unsat", "unknown"]
+Objective = Literal["length", "slack"]
 
 FAMILIES = (
     "dependence",
@@ -311,18 +312,19 @@ class RangeProver(Protocol):
             What engines for similar questions reported.
         """
 
-    def shorten(
+    def polish(
         self,
         problem: Problem,
         interval: int,
         found: Assignment,
+        objective: Objective,
         *,
         limits: Limits = NO_LIMITS,
         seed: int = 0,
         timeout: float | None = None,
         hints: Iterable[Hint] = (),
     ) -> Assignment:
-        """Look for a shorter iteration near a schedule that was found.
+        """Look for a schedule of better length or slack near one that was found.
 
         Parameters
         ----------
@@ -332,40 +334,10 @@ class RangeProver(Protocol):
             I.
         found : Assignment
             Returned if there is nothing better.
+        objective : str
+            ``length`` or ``slack``.
         limits : Limits, optional
             What the schedule may have.
-        seed : int
-            The solver's random seed.
-        timeout : float, optional
-            Seconds.
-        hints : iterable of Hint
-            What engines for similar questions reported.
-        """
-
-    def near(
-        self,
-        problem: Problem,
-        interval: int,
-        length: int,
-        found: Assignment,
-        *,
-        limits: Limits = NO_LIMITS,
-        seed: int = 0,
-        timeout: float | None = None,
-        hints: Iterable[Hint] = (),
-    ) -> Assignment | None:
-        """Look for a schedule within limits near one that was found; None proves nothing.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-        interval, length : int
-            I, and the most time an iteration may take.
-        found : Assignment
-            A schedule at that interval.
-        limits : Limits, optional
-            What the schedule may have, its length aside.
         seed : int
             The solver's random seed.
         timeout : float, optional

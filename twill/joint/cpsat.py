@@ -21,11 +21,12 @@ from twill.joint.answer import (
     Assignment,
     Hint,
     Limits,
+    Objective,
     Refutation,
     Status,
 )
 from twill.joint.cpsat_system import CpSatSystem
-from twill.joint.groups import WarpGroup, allocated
+from twill.joint.groups import UNLIMITED, WarpGroup, allocated
 from twill.joint.sums import peaks
 from twill.problem import Problem
 
@@ -153,52 +154,36 @@ class CpSatProver:
             hints=hints,
         )
 
-    def shorten(
+    def polish(
         self,
         problem: Problem,
         interval: int,
         found: Assignment,
+        objective: Objective,
         *,
         limits: Limits = NO_LIMITS,
         seed: int = 0,
         timeout: float | None = None,
         hints: Iterable[Hint] = (),
     ) -> Assignment:
-        """Look for a shorter iteration with the warp assignment of a schedule that was found."""
-        length = found.length(problem)
-        system = CpSatSystem(
-            _import_ortools(), problem, interval, interval, (length, 0), found.groups, FAMILIES
-        )
+        """Look for the best length or slack with the warp assignment of a schedule."""
+        cp = _import_ortools()
+        length = limits.length or found.length(problem)
+        system = CpSatSystem(cp, problem, interval, interval, (length, 0), found.groups, FAMILIES)
         _limit(system, limits)
         system.take(hints)
         system.places.keep(found.group)
-        system.minimize(system.length(length))
         system.look_near(found, interval)
-        run = _Run(_import_ortools(), system, seed)
+        if objective == "length":
+            system.minimize(system.length(length))
+        else:
+            system.minimize(-system.slack(_most_slack(problem, interval, length)))
+        run = _Run(cp, system, seed)
         return run.assignment() if run.solve(timeout) == "sat" else found
 
-    def near(
-        self,
-        problem: Problem,
-        interval: int,
-        length: int,
-        found: Assignment,
-        *,
-        limits: Limits = NO_LIMITS,
-        seed: int = 0,
-        timeout: float | None = None,
-        hints: Iterable[Hint] = (),
-    ) -> Assignment | None:
-        """Look for a schedule within limits with the warp assignment of one that was found."""
-        system = CpSatSystem(
-            _import_ortools(), problem, interval, interval, (length, 0), found.groups, FAMILIES
-        )
-        _limit(system, limits)
-        system.take(hints)
-        system.places.keep(found.group)
-        system.look_near(found, interval)
-        run = _Run(_import_ortools(), system, seed)
-        return run.assignment() if run.solve(timeout) == "sat" else None
+
+def _most_slack(problem: Problem, interval: int, length: int) -> int:
+    return length + interval * max(edge.distance for edge in problem.edges)
 
 
 def improve(
@@ -344,7 +329,7 @@ class _Run:
         parameters.max_presolve_iterations = 1
         parameters.linearization_level = 0
         self.statistics: dict[str, int] = {}
-        self._least = 0
+        self._least = -UNLIMITED
 
     def solve(self, timeout: float | None) -> Status:
         """Search until a solution exceeds no memory, stating what it exceeds."""

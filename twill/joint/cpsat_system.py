@@ -216,6 +216,33 @@ class CpSatSystem:
             times.model.add(length >= stages * interval + rows + operation.cycles)
         return length
 
+    def slack(self, most: int) -> Any:
+        """Return a variable for the least time between a completion and its blocking consumer.
+
+        At one interval only, as for `length`.
+
+        Parameters
+        ----------
+        most : int
+            Time units.
+        """
+        times, interval = self.times, self.times.low
+        slack = times.model.new_int_var(0, most, "slack")
+        for edge in self.problem.edges:
+            u, v = edge.producer, edge.consumer
+            together = self.places.same(u, v)
+            stages = 0 if u == v else times.stages[v] - times.stages[u]
+            rows = 0 if u == v else times.rows[v] - times.rows[u]
+            apart = (stages + edge.distance) * interval + rows
+            cases = [(negated(together), edge.cross_delay)]
+            if edge.blocking:
+                cases.append((together, edge.delay))
+            for literal, delay in () if edge.streaming else cases:
+                if literal is not False:
+                    condition = [] if literal is True else [literal]
+                    times.model.add(apart >= delay + slack).only_enforce_if(condition)
+        return slack
+
     def look_near(self, found: Assignment, interval: int) -> None:
         """Begin with a schedule that is known.
 
