@@ -74,9 +74,9 @@ class Ranges:
         first : int
             Least interval of interest.
         """
-        low, best = self._any(first)
+        low, best, stuck = *self._any(first), False
         while best is not None and low < best[0]:
-            stages, high = self._most_stages(low), self._part(low, best[0] - 1)
+            stages, high = self._most_stages(low), self._part(low, best[0] - 1, stuck=stuck)
             answer = self._ask(low, high, stages, self._limits, finder=False)
             if answer.status == "unknown":
                 break
@@ -84,6 +84,7 @@ class Ranges:
                 low = high + 1
             else:
                 best = self._near(low, stages, answer)
+                stuck = best[0] == answer.interval
         return low, best
 
     def _any(self, first: int) -> tuple[int, Schedule | None]:
@@ -130,8 +131,14 @@ class Ranges:
         self._report(FOUND.format(interval=answer.interval))
         return answer.interval, answer.assignment
 
-    def _part(self, low: int, high: int) -> int:
-        """Return the end of what is asked about at once: all, if there is time for it."""
+    def _part(self, low: int, high: int, *, stuck: bool) -> int:
+        """Return the end of what is asked about at once: all, if there is time for it.
+
+        Half of it where nothing better was found near the last schedule, so that the next one is
+        better by more than a cycle.
+        """
+        if stuck:
+            return (low + high) // 2
         if not self._in_parts or high - low < NARROW:
             return high
         return (low + 3 * high) // 4

@@ -31,6 +31,10 @@ from twill.ranges import FOUND, Ranges
 LEAST_STAGES_BOUND = 6
 QUICK_STAGES = 2
 COARSE_SLOTS = 400
+CBC_SECONDS = 5.0
+"""Seconds for CBC, whose refutations only spare other questions."""
+MANY_OPERATIONS = 60
+"""From so many operations on the most groups are tried first, and for longer."""
 MOST_PROBES = 60
 FEW_OPERATIONS = 16
 """Up to so many operations the finder refutes by itself, and names the constraints it takes."""
@@ -266,7 +270,9 @@ class _Search:
         if self.problem.scale.mode != "normalized" or interval > COARSE_SLOTS:
             return "unknown"
         self.report(f"modulo schedule at I = {interval}")
-        status, _ = modulo_schedule(self.problem, interval, timeout=self.deadline.remaining())
+        status, _ = modulo_schedule(
+            self.problem, interval, timeout=self.deadline.remaining(CBC_SECONDS)
+        )
         return status
 
     def _least_interval(self, first: int) -> tuple[_Best, LowerBound]:
@@ -385,11 +391,13 @@ class _Search:
         """Look for a schedule of few stages with few groups; None does not mean there is none."""
         least = least_stages(self.problem, interval)
         most = min(max(least + QUICK_STAGES, (stages or 0) + 1), self._most_stages(interval) + 1)
-        for count in range(least, most):
-            for used in self._likely_groups(groups):
+        many = len(self.problem.operations) >= MANY_OPERATIONS
+        turn = -1 if many else 1
+        for count in [*range(least, most)][::turn]:
+            for used in self._likely_groups(groups)[::turn]:
                 self.report(f"I = {interval}, {count} stages, {used} warp groups")
                 limits = replace(self.limits, groups=used)
-                seconds = None if self.prover is None else QUICK_SECONDS
+                seconds = None if self.prover is None else QUICK_SECONDS * (4 if many else 1)
                 answer = self.questions.ask(interval, count, limits, seconds)
                 if answer.assignment is not None:
                     return _Best(interval, answer.assignment, count, used)
