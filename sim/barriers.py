@@ -1,13 +1,12 @@
-"""mbarriers: one for each slot, each with phases that complete after enough arrivals."""
+"""Barriers: one for each slot, each with phases that complete after enough arrivals."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
-
-import simpy
+from collections.abc import Callable
 
 from twill.artifacts.schedule import Barrier
+from twill.sim.clock import Clock
 from twill.sim.errors import SimulationError
 
 
@@ -16,20 +15,48 @@ class Barriers:
 
     Parameters
     ----------
-    environment : simpy.Environment
+    clock : Clock
         The clock.
     declared : iterable of Barrier
         The schedule's barriers.
+    checks : bool
+        Whether an arrival at another phase than it means is refused; if not, it counts.
     """
 
-    def __init__(self, environment: simpy.Environment, declared: tuple[Barrier, ...]) -> None:
-        self._environment = environment
+    def __init__(self, clock: Clock, declared: tuple[Barrier, ...], *, checks: bool = True) -> None:
+        self._clock, self._checks = clock, checks
         self._declared = {barrier.name: barrier for barrier in declared}
         self._completed: dict[tuple[str, int], int] = defaultdict(int)
         self._arrived: dict[tuple[str, int], int] = defaultdict(int)
-        self._waiting: dict[tuple[str, int], Any] = {}
+        self._expected: dict[tuple[str, int], int] = defaultdict(int)
+        self._waiting: dict[tuple[str, int, int], list[Callable[[], None]]] = {}
 
-    def arrive(self, name: str, iteration: int, visible: float, who: str) -> None:
+    def is_named(self, name: str) -> bool:
+        """Return whether a barrier is a named barrier, at which a wait arrives too.
+
+        Parameters
+        ----------
+        name : str
+            The barrier.
+        """
+        return self._declared[name].kind == "named"
+
+    def deliver(self, name: str, iteration: int, visible: float, who: str, size: int) -> None:
+        """Let an asynchronous operation arrive, or deliver its bytes where a barrier counts them.
+
+        Parameters
+        ----------
+        name, iteration, visible, who
+            See `arrive`.
+        size : int
+            Bytes.
+        """
+        if self._declared[name].transactions:
+            self._clock.at(visible, lambda: self._count(name, iteration, who, 0, -size))
+        else:
+            self.arrive(name, iteration, visible, who)
+
+    def arrive(self, name: str, iteration: int, visible: float, who: str, expect: int = 0) -> None:
         """Arrive at the phase of `iteration`; the arrival is seen at cycle `visible`.
 
         Parameters
@@ -42,21 +69,21 @@ class Barriers:
             Cycle, now or later.
         who : str
             Who arrives, for messages.
+        expect : int
+            Bytes that the phase has to wait for.
 
         Raises
         ------
         SimulationError
             If the slot is not in that phase.
         """
-        delay = visible - self._environment.now
-        if delay > 0:
-            event = self._environment.timeout(delay)
-            event.callbacks.append(lambda _: self._count(name, iteration, who))
+        if visible > self._clock.now:
+            self._clock.at(visible, lambda: self._count(name, iteration, who, 1, expect))
         else:
-            self._count(name, iteration, who)
+            self._count(name, iteration, who, 1, expect)
 
-    def wait(self, name: str, iteration: int) -> Any | None:
-        """Return an event for the completion of a phase, or None if it is complete.
+    def wait(self, name: str, iteration: int, resume: Callable[[], None]) -> bool:
+        """Return whether a phase is complete; otherwise let something happen when it is.
 
         Parameters
         ----------
@@ -64,28 +91,30 @@ class Barriers:
             The barrier.
         iteration : int
             Iteration whose phase it is.
+        resume : callable
+            What happens.
         """
-        slots = self._declared[name].slots
-        if self._completed[name, iteration % slots] > iteration // slots:
-            return None
-        key = (name, iteration)
-        if key not in self._waiting:
-            self._waiting[key] = self._environment.event()
-        return self._waiting[key]
+        phase, slot = divmod(iteration, self._declared[name].slots)
+        if self._completed[name, slot] > phase:
+            return True
+        self._waiting.setdefault((name, slot, phase), []).append(resume)
+        return False
 
-    def _count(self, name: str, iteration: int, who: str) -> None:
+    def _count(self, name: str, iteration: int, who: str, arrivals: int, size: int) -> None:
+        """Count arrivals, and bytes that are expected or, if negative, delivered."""
         barrier = self._declared[name]
-        slot, phase = iteration % barrier.slots, iteration // barrier.slots
-        if self._completed[name, slot] != phase:
+        phase, slot = divmod(iteration, barrier.slots)
+        current = self._completed[name, slot]
+        if self._checks and current != phase:
             raise SimulationError(
                 "barrier",
                 f"{who} arrives at {name} slot {slot} for iteration {iteration} (phase "
-                f"{phase}), which is in phase {self._completed[name, slot]}",
+                f"{phase}), which is in phase {current}",
             )
-        self._arrived[name, slot] += 1
-        if self._arrived[name, slot] == barrier.arrivals:
+        self._arrived[name, slot] += arrivals
+        self._expected[name, slot] += size
+        if self._arrived[name, slot] == barrier.arrivals and not self._expected[name, slot]:
             self._arrived[name, slot] = 0
             self._completed[name, slot] += 1
-            event = self._waiting.pop((name, iteration), None)
-            if event is not None:
-                event.succeed()
+            for resume in self._waiting.pop((name, slot, current), ()):
+                self._clock.at(self._clock.now, resume)

@@ -3,22 +3,53 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import Field
 
-from twill.artifacts.base import Artifact
+from twill.artifacts.base import Artifact, Part
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
-from twill.sim.latency import parse_latency
-from twill.sim.measure import LEAST_ITERATIONS, steady_state
+from twill.sim.advice import Advice
+from twill.sim.checks import Checks
+from twill.sim.issue import WarpScheduler, as_warp_scheduler
+from twill.sim.kernel import Kernel
+from twill.sim.measure import LEAST_ITERATIONS, SteadyState, steady_state
+from twill.sim.profile import Profile, profile
+from twill.sim.record import Recording
 from twill.sim.sm import StreamingMultiprocessor
+from twill.sim.switches import Mechanism, switched_off
+from twill.sim.throughput import clock_of, flop_per_iteration, tflops
 from twill.sim.warps import ISSUE
 
 DEFAULT_ITERATIONS = 64
 MOST_ITERATIONS = 10_000_000
 DEFAULT_TOLERANCE = 0.02
+LARGEST_BUNDLE = 1024
+
+
+class Batches(Part):
+    """A 95 % confidence interval of the interval, by the method of batch means.
+
+    Attributes
+    ----------
+    half_width_cycles : float
+        Cycles by which the true mean differs from the measured one at most, 19 times of 20.
+    batches, batch_iterations : int
+        Batches, and iterations in each.
+    correlation : float
+        Lag-1 autocorrelation of the batch means.
+    believable : bool
+        Whether they look independent; if not, more iterations are needed.
+    """
+
+    half_width_cycles: float
+    batches: int
+    batch_iterations: int
+    correlation: float
+    believable: bool
 
 
 class Run(Artifact):
@@ -31,7 +62,17 @@ class Run(Artifact):
     iterations, seed : int
         Trip count, and seed of the variable latencies.
     latency : str
-        Source of the variable latencies; ``nominal`` for those in the machine file.
+        Sources of the variable latencies; ``nominal`` for those in the machine file.
+    warp_scheduler : str
+        Which of several ready warps a context takes.
+    bundle : int
+        Instructions that were executed as one, at most.
+    bundle_error : float, optional
+        By what part of the interval without bundles the measured one exceeds it.
+    without : tuple of str
+        Mechanisms that were switched off.
+    interference : bool
+        Whether units slowed each other down.
     static_interval_cycles : float, optional
         The initiation interval that the schedule promises.
     measured_interval_cycles : float, optional
@@ -41,6 +82,16 @@ class Run(Artifact):
         Its inverse.
     period : int, optional
         Iterations after which completions repeat exactly.
+    warm_up_iterations : int, optional
+        Iterations at the beginning that the measurement leaves out.
+    confidence : Batches, optional
+        How far the interval is known where completions do not repeat.
+    clock_mhz, clock_source : float, str
+        The clock at which TFLOP/s are stated, and where it comes from.
+    flop_per_iteration : int
+        Floating-point operations of the matrix products of one iteration on one SM.
+    tflops : float, optional
+        Of all SMs of the chip, in the steady state; absent where there is no product.
     tolerance : float
         Relative excess that still counts as achieved.
     achieved : bool, optional
@@ -53,25 +104,48 @@ class Run(Artifact):
         Cycles by cause over the whole run, of the first warp of every group added up.
     groups : dict
         For each group, all cycles of its first warp by cause; ``issue`` is work, not a stall.
+    profile : Profile, optional
+        Where the cycles of the steady state go, and what sets the pace, if it was asked for.
+    advice : tuple of Advice, optional
+        Changes that were tried, the greatest gain first, if it was asked for.
+    kernel : Kernel, optional
+        Estimates of the whole kernel over sequence lengths, if they were asked for.
+    checks : Checks, optional
+        Races, occupancy and numbers over a few iterations, if they were asked for.
     """
 
     schema_name: Literal["twill.run"] = Field("twill.run", alias="schema")
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     schedule: str
     machine: str
     iterations: int
     seed: int
     latency: str
-    static_interval_cycles: float | None
-    measured_interval_cycles: float | None
-    iterations_per_cycle: float | None
-    period: int | None
+    warp_scheduler: WarpScheduler = "round-robin"
+    bundle: int = 1
+    bundle_error: float | None = None
+    without: tuple[Mechanism, ...] = ()
+    interference: bool = False
+    static_interval_cycles: float | None = None
+    measured_interval_cycles: float | None = None
+    iterations_per_cycle: float | None = None
+    period: int | None = None
+    warm_up_iterations: int | None = None
+    confidence: Batches | None = None
+    clock_mhz: float
+    clock_source: str
+    flop_per_iteration: int
+    tflops: float | None = None
     tolerance: float
-    achieved: bool | None
+    achieved: bool | None = None
     total_cycles: float
     utilization: dict[str, float]
     stalls: dict[str, float]
     groups: dict[str, dict[str, float]]
+    profile: Profile | None = None
+    advice: tuple[Advice, ...] | None = None
+    kernel: Kernel | None = None
+    checks: Checks | None = None
 
 
 def run(
@@ -79,8 +153,14 @@ def run(
     *,
     iterations: int = DEFAULT_ITERATIONS,
     seed: int = 0,
-    latency: str | None = None,
+    latency: str | Iterable[str] | None = None,
+    warp_scheduler: WarpScheduler = "round-robin",
+    bundle: int = 1,
+    without: Iterable[str] = (),
+    interference: bool = False,
     tolerance: float = DEFAULT_TOLERANCE,
+    clock: float | None = None,
+    recording: Recording | None = None,
 ) -> Run:
     """Execute a schedule on the simulated SM.
 
@@ -91,12 +171,25 @@ def run(
     iterations : int
         Trip count of the loop, at least 1.
     seed : int
-        Seed of the variable latencies.
-    latency : str, optional
-        ``fixed:N`` or ``uniform:A,B`` cycles for every variable-latency load; their nominal
-        latency without it.
+        Of the variable latencies, and of which warp is how old.
+    latency : str or iterable of str, optional
+        Of variable-latency loads, in cycles: see `twill.sim.latency.parse_latencies`; their
+        nominal latency without it.
+    warp_scheduler : str
+        Which of several ready warps a context takes: ``round-robin`` or ``oldest``.
+    bundle : int
+        Instructions of a warp on one pipe that are executed as one, at most; 1 is the reference.
+    without : iterable of str
+        Mechanisms of the machine that are switched off: see `twill.sim.switches`.
+    interference : bool
+        Whether units slow each other down as the machine file says; the static interval knows
+        nothing of it.
     tolerance : float
         Relative excess over the static interval that still counts as achieved.
+    clock : float, optional
+        Clock in MHz at which TFLOP/s are stated; the machine's without it.
+    recording : Recording, optional
+        Filled with what happens; the run is then profiled too.
 
     Raises
     ------
@@ -112,8 +205,24 @@ def run(
         )
     if not isinstance(tolerance, int | float) or not 0 <= tolerance < 1:
         raise InputError(f"between 0 and 1 (got {short(tolerance)})", path="tolerance")
-    source = None if latency is None else parse_latency(latency)
-    sm = StreamingMultiprocessor(schedule, iterations, seed=seed, latency=source)
+    clock_mhz, clock_source = clock_of(schedule.machine, clock)
+    if not isinstance(bundle, int) or not 1 <= bundle <= LARGEST_BUNDLE:
+        raise InputError(
+            f"a whole number from 1 to {LARGEST_BUNDLE} (got {short(bundle)})", path="bundle"
+        )
+    texts = latency.split() if isinstance(latency, str) else list(latency or ())
+    observers = () if recording is None else (recording,)
+    sm = StreamingMultiprocessor(
+        schedule,
+        iterations,
+        seed=seed,
+        latency=texts,
+        warp_scheduler=as_warp_scheduler(warp_scheduler),
+        bundle=bundle,
+        without=without,
+        interference=interference,
+        observers=observers,
+    )
     sm.run()
     steady = steady_state(
         sm.finished_at,
@@ -124,16 +233,29 @@ def run(
     static = static_interval(schedule)
     measured = float(steady.interval) if steady else None
     achieved = measured <= static * (1 + tolerance) if measured and static else None
+    work = flop_per_iteration(schedule.loop)
     return Run(
         schedule=schedule.name,
         machine=schedule.machine.name,
         iterations=iterations,
         seed=seed,
-        latency=latency or "nominal",
+        latency=" ".join(texts) or "nominal",
+        warp_scheduler=warp_scheduler,
+        bundle=bundle,
+        without=tuple(sorted(switched_off(without))),
+        interference=interference,
         static_interval_cycles=static,
         measured_interval_cycles=measured,
         iterations_per_cycle=1 / measured if measured else None,
         period=steady.period if steady else None,
+        warm_up_iterations=steady.first if steady else None,
+        confidence=_batches(steady),
+        clock_mhz=clock_mhz,
+        clock_source=clock_source,
+        flop_per_iteration=work,
+        tflops=tflops(work, measured, schedule.machine.multiprocessors.value, clock_mhz)
+        if measured and work
+        else None,
         tolerance=tolerance,
         achieved=achieved,
         total_cycles=max(sm.finished_at),
@@ -142,7 +264,61 @@ def run(
         groups={
             warp.group.name: dict(sorted(warp.spent.items())) for warp in sm.warps if warp.lane == 0
         },
+        profile=_profile(sm, recording, steady),
     )
+
+
+def _batches(steady: SteadyState | None) -> Batches | None:
+    if steady is None or steady.confidence is None:
+        return None
+    found = steady.confidence
+    return Batches(
+        half_width_cycles=found.half_width,
+        batches=found.batches,
+        batch_iterations=found.batch,
+        correlation=found.correlation,
+        believable=found.believable,
+    )
+
+
+def _profile(
+    sm: StreamingMultiprocessor, recording: Recording | None, steady: SteadyState | None
+) -> Profile | None:
+    if recording is None or steady is None:
+        return None
+    count = len(sm.hardware.contexts)
+    contexts = {
+        (warp.group.name, warp.lane + k): (sm.hardware.contexts.index(warp.context) + k) % count
+        for warp in sm.warps
+        for k in range(warp.stands_for)
+    }
+    return profile(sm.schedule, recording, steady, sm.finished_at, sm.works, contexts)
+
+
+def with_bundle_error(schedule: Schedule, result: Run) -> Run:
+    """Return a run in bundles with its error against instructions one by one.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What ran.
+    result : Run
+        The run; one without bundles has no error.
+    """
+    if result.bundle == 1:
+        return result
+    exact = run(
+        schedule,
+        iterations=result.iterations,
+        seed=result.seed,
+        latency=None if result.latency == "nominal" else result.latency,
+        warp_scheduler=result.warp_scheduler,
+        without=result.without,
+        interference=result.interference,
+    ).measured_interval_cycles
+    measured = result.measured_interval_cycles
+    error = None if exact is None or measured is None else measured / exact - 1
+    return result.model_copy(update={"bundle_error": error})
 
 
 def static_interval(schedule: Schedule) -> float | None:
@@ -184,4 +360,4 @@ def _stalls(sm: StreamingMultiprocessor) -> dict[str, float]:
     return dict(sorted(total.items()))
 
 
-__all__ = ["LEAST_ITERATIONS", "Run", "run", "static_interval"]
+__all__ = ["LEAST_ITERATIONS", "Run", "run", "static_interval", "with_bundle_error"]

@@ -20,9 +20,12 @@ class Slots:
         Where they are, for messages.
     count : int
         How many there are.
+    checks : bool
+        Whether wrong reads and writes are refused; if not, they happen.
     """
 
     __slots__ = (
+        "checks",
         "count",
         "holds",
         "lost_to",
@@ -33,13 +36,23 @@ class Slots:
         "value",
     )
 
-    def __init__(self, value: str, place: str, count: int) -> None:
-        self.value, self.place, self.count = value, place, count
+    def __init__(self, value: str, place: str, count: int, *, checks: bool = True) -> None:
+        self.value, self.place, self.count, self.checks = value, place, count, checks
         self.holds = [NEVER] * count
         self.readable = [math.inf] * count
         self.reading_until = [-math.inf] * count
         self.reader = [("", NEVER)] * count
         self.lost_to = [""] * count
+
+    def instance(self, iteration: int) -> tuple[str, str, int, int]:
+        """Return the value, the place, the slot and the iteration of an instance.
+
+        Parameters
+        ----------
+        iteration : int
+            Its iteration.
+        """
+        return self.value, self.place, iteration % self.count, iteration
 
     def begin_write(self, iteration: int, now: float, writer: tuple[str, int]) -> None:
         """Overwrite a slot with the instance of `iteration`, not readable yet.
@@ -90,7 +103,7 @@ class Slots:
         self.holds[slot] = NEVER
 
     def _refuse_while_read(self, slot: int, now: float, writer: tuple[str, int], what: str) -> None:
-        if self.reading_until[slot] > now and self.reader[slot] != writer:
+        if self.checks and self.reading_until[slot] > now and self.reader[slot] != writer:
             reader, of = self.reader[slot]
             raise SimulationError(
                 "overwrite",
@@ -153,7 +166,8 @@ class Slots:
         """
         slot = iteration % self.count
         found = self.holds[slot]
-        if found != iteration or (self.readable[slot] > now and not chained):
+        wrong = found != iteration or (self.readable[slot] > now and not chained)
+        if wrong and self.checks:
             what = self.lost_to[slot] or "nothing"
             if found != NEVER:
                 what = f"{self.value} of iteration {found}"

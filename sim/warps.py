@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import (
     Arrive,
@@ -19,15 +19,18 @@ from twill.artifacts.schedule import (
     Put,
     Wait,
 )
-from twill.sim.hardware import Context
-from twill.sim.work import Segment, Work
+from twill.sim.hardware import Context, Signals, Unit
+from twill.sim.memory import Instance
+from twill.sim.observer import Stall
+from twill.sim.streams import Pace, Running, Stretch, stream
+from twill.sim.units import AsynchronousUnit
+from twill.sim.work import Work
 
 if TYPE_CHECKING:
     from twill.sim.sm import StreamingMultiprocessor
 
 ISSUE = "issue"
-Steps = Generator[Any, None, None]
-Running = tuple[Issue, Work, int]
+Steps = Generator[None, None, None]
 
 
 class Warp:
@@ -43,6 +46,10 @@ class Warp:
         What the group executes.
     lane : int
         Its position in the group.
+    stands_for : int
+        Warps of the group, itself included, that are in step with it and are not executed.
+    age : int
+        Rank among all warps, 0 for the oldest.
     context : Context
         Where it issues from.
 
@@ -55,6 +62,17 @@ class Warp:
         While it waits: ``completion`` or ``barrier``, of what, and the iteration.
     finished : bool
         Whether it came to the end of its program.
+    next : float
+        Cycle from which it can issue.
+    stretches, position, left
+        What it issues: all stretches, the current one, and instructions left in that.
+    paces : list of Pace
+        Of the operations that it issues.
+    wanted, pipe, queue, since
+        Cycle from which its next instruction could be issued, what else that needs, and how many
+        warps had begun to issue or to sleep when it did.
+    asked, turn : float, float or None
+        While it queues for a pipe that all contexts share: since when, and when it is its turn.
     """
 
     def __init__(
@@ -63,36 +81,54 @@ class Warp:
         group: Group,
         program: Program,
         lane: int,
+        stands_for: int,
+        age: int,
         context: Context,
     ) -> None:
-        self._sm, self._program, self._context = sm, program, context
-        self._environment = sm.environment
-        self.group, self.lane = group, lane
+        self._sm, self._program, self.context = sm, program, context
+        self._clock = sm.clock
+        self.group, self.lane, self.stands_for, self.age = group, lane, stands_for, age
         self.spent: dict[str, float] = defaultdict(float)
-        self.blocked_on: tuple[str, str, int] | None = None
+        self.blocked_on: tuple[Stall, str, int] | None = None
         self.finished = False
-        self._next = 0
+        self.next: float = 0
+        self.stretches: tuple[Stretch, ...] = ()
+        self.position = self.left = 0
+        self.paces: list[Pace] = []
+        self.wanted: float = 0
+        self.since = 0
+        self.earliest: float = 0
+        self.pipe: Unit | None = None
+        self.queue: AsynchronousUnit | None = None
+        self.asked: float = 0
+        self.turn: float | None = None
+        self._running: list[Running] = []
+        self._streams: dict[tuple[int, ...], tuple[Stretch, ...]] = {}
+        self._underway: dict[Instance, Pace] = {}
         self._staged = 0.0
         self._ended = 0.0
-        self._last: dict[tuple[str, int], int] = {}
-        self._ready: dict[tuple[str, int], float] = {}
+        self._steps = self._run()
 
-    def run(self) -> Steps:
-        """Execute every round of the program; a SimPy process."""
+    def resume(self) -> None:
+        """Go on until the warp has to let time pass."""
+        next(self._steps, None)
+
+    def _run(self) -> Steps:
+        """Execute every round of the program."""
         for number in range(self._sm.iterations + self._program.last_stage):
-            for instruction in self._program.body:
-                yield from self._execute(instruction, number)
+            for position, instruction in enumerate(self._program.body):
+                yield from self._execute(position, instruction, number)
         yield from self._reach_next()
         stalled = sum(cycles for cause, cycles in self.spent.items() if cause != ISSUE)
-        self.spent[ISSUE] = max(0.0, self._environment.now - stalled)
+        self.spent[ISSUE] = max(0.0, self._clock.now - stalled)
         self.finished = True
 
-    def _execute(self, instruction: Instruction, number: int) -> Steps:
+    def _execute(self, position: int, instruction: Instruction, number: int) -> Steps:
         if isinstance(instruction, Issue):
-            yield from self._issue((instruction,), number)
+            yield from self._issue(position, (instruction,), number)
             return
         if isinstance(instruction, Interleave):
-            yield from self._issue(instruction.parts, number)
+            yield from self._issue(position, instruction.parts, number)
             return
         iteration = number - instruction.stage
         if not 0 <= iteration < self._sm.iterations:
@@ -116,156 +152,240 @@ class Warp:
 
     # -- issuing ------------------------------------------------------------------------------
 
-    def _issue(self, parts: Sequence[Issue], number: int) -> Steps:
+    def _issue(self, position: int, parts: Sequence[Issue], number: int) -> Steps:
         """Issue parts of one or more operations, their instructions alternating."""
-        running = list(self._running(parts, number))
+        running = list(self._taken(parts, number))
+        if not running:
+            return
         for part, work, iteration in running:
             if part.first:
                 yield from self._begin(work, iteration)
             if part.last:
-                self._sm.signal_when_done(work, iteration, part.signals)
-        for (_, work, iteration), segment, index in _alternating(running):
-            yield from self._instruction(work, iteration, segment, index)
+                self._sm.operations.signal_when_done(work, iteration, part.signals)
+        self._running = running
+        self.stretches = self._stream(position, running)
+        if self.stretches:
+            self.position, self.left = 0, self.stretches[0].count
+            self.paces = [self._pace(work, iteration) for _, work, iteration in running]
+            self._sm.issue.take(self)
+            yield
         for part, work, iteration in running:
             self._end(part, work, iteration)
 
-    def _running(self, parts: Sequence[Issue], number: int) -> Iterator[Running]:
+    def _taken(self, parts: Sequence[Issue], number: int) -> Iterator[Running]:
         """Yield the parts that this warp has a share in, with their iterations."""
         for part in parts:
             work, iteration = self._sm.works[part.operation], number - part.stage
             if 0 <= iteration < self._sm.iterations and self.lane < work.warps:
                 yield part, work, iteration
 
-    def _end(self, part: Issue, work: Work, iteration: int) -> None:
-        key = (work.name, iteration)
-        if work.asynchronous:
-            self._next = max(self._next, math.ceil(self._ready.get(key, 0)))
-        elif part.last:
-            done = self._last[key] + work.segments[-1].interval
-            self._ended = max(self._ended, done)
-            self._sm.end(self, work, iteration, self._last[key], done)
-        if part.last:
-            self._ready.pop(key, None)
-            self._last.pop(key, None)
+    def _stream(self, position: int, running: Sequence[Running]) -> tuple[Stretch, ...]:
+        """Return the instructions of the parts; they differ only where iterations are missing."""
+        key = (position, *(id(part) for part, _, _ in running))
+        if key not in self._streams:
+            self._streams[key] = stream(running, self.context, self._sm.operations.queues)
+        return self._streams[key]
+
+    def _pace(self, work: Work, iteration: int) -> Pace:
+        return self._underway.setdefault((work.name, iteration), Pace())
 
     def _begin(self, work: Work, iteration: int) -> Steps:
         """Stall until operands in registers are there, then read them and claim the result."""
-        self._stall_until(self._sm.operands_ready(self, work, iteration))
+        self._stall_for_operands(work, iteration)
         yield from self._reach_next()
-        yield from self._block_for(self._sm.unfinished(self, work, iteration))
-        self._sm.begin(self, work, iteration)
+        yield from self._block_for(self._sm.operations.unfinished(self, work, iteration))
+        self._sm.operations.begin(self, work, iteration)
 
-    def _block_for(self, unfinished: list[tuple[str, int]]) -> Steps:
+    def _block_for(self, unfinished: Sequence[Instance]) -> Steps:
         """Wait for operations of the group's other warps."""
         for operation, of in unfinished:
-            event = self._sm.completion(self, operation, of)
-            if event is not None:
-                yield from self._block(event, ("completion", operation, of))
+            if not self._sm.operations.completion(self, operation, of, self.resume):
+                yield from self._block(("completion", operation, of))
+                self._pay(operation, of, self._sm.hardware.signals.wait)
                 yield from self._reach_next()
 
-    def _instruction(self, work: Work, iteration: int, segment: Segment, index: int) -> Steps:
-        """Issue one instruction, no sooner than the operation's last one allows."""
+    def _end(self, part: Issue, work: Work, iteration: int) -> None:
         key = (work.name, iteration)
-        ready = self._ready.get(key, 0.0)
-        self._next = max(self._next, int(ready))
-        yield from self._reach_next()
-        now = int(self._environment.now)
-        cycle = now
-        if segment.unit:
-            cycle = self._context.issue(segment.unit, segment.share, now)
-            self._next = cycle + self._context.slots_taken
-            slow = segment.interval > 1
-            self._count(f"pipe {segment.unit}" if slow else "issue slot", cycle - now)
-        self._last[key] = cycle
-        self._ready[key] = max(ready, cycle) + segment.interval
-        if cycle > now:
-            yield self._environment.timeout(cycle - now)
+        pace = self._pace(work, iteration)
         if work.asynchronous:
-            self._sm.command(work, iteration, index)
+            self.next = max(self.next, math.ceil(pace.ready))
+        elif part.last:
+            done = pace.last + work.segments[-1].interval
+            self._ended = max(self._ended, done)
+            self._sm.operations.end(self, work, iteration, pace.last, done)
+        if part.last:
+            del self._underway[key]
+
+    # -- called by the issue stage ------------------------------------------------------------
+
+    def next_stretch(self) -> bool:
+        """Go to the next stretch; return whether there is one."""
+        self.position += 1
+        if self.position == len(self.stretches):
+            return False
+        self.left = self.stretches[self.position].count
+        return True
+
+    def command(self, part: int, index: int) -> None:
+        """Hand a command to an asynchronous unit.
+
+        Parameters
+        ----------
+        part, index : int
+            Which of the operations that are being issued, and which of its commands.
+        """
+        _, work, iteration = self._running[part]
+        self._sm.operations.command(self, work, iteration, index)
+
+    def issued(self, stretch: Stretch, begin: float, end: float) -> None:
+        """Tell who watches about instructions.
+
+        Parameters
+        ----------
+        stretch : Stretch
+            What they are from.
+        begin, end : float
+            Cycle of the first, and from which the next may be issued.
+        """
+        observer = self._sm.observer
+        if observer is not None:
+            _, work, iteration = self._running[stretch.part]
+            who = (self.group.name, self.lane)
+            observer.issued(*who, work.name, iteration, stretch.unit, begin, end)
+
+    def lost(self, kind: Stall, stretch: Stretch, begin: float, end: float) -> None:
+        """Count cycles in which an instruction was ready and could not be issued.
+
+        Parameters
+        ----------
+        kind : str
+            ``pipe``, ``issue slot`` or ``queue``.
+        stretch : Stretch
+            What the instruction is from.
+        begin, end : float
+            Cycles.
+        """
+        self._count(kind if kind == "issue slot" else f"{kind} {stretch.unit}", end - begin)
+        iteration = self._running[stretch.part][2]
+        self._stalled(kind, stretch.unit, iteration, begin, end)
 
     # -- synchronisation ----------------------------------------------------------------------
 
     def _await(self, instruction: Await, iteration: int) -> Steps:
         yield from self._reach_next()
-        event = self._sm.completion(self, instruction.operation, iteration)
-        yield from self._block(event, ("completion", instruction.operation, iteration))
+        operation = instruction.operation
+        if not self._sm.operations.completion(self, operation, iteration, self.resume):
+            yield from self._block(("completion", operation, iteration))
+        self._pay(operation, iteration, self._sm.hardware.signals.wait)
+        if self._sm.observer is not None:
+            name, now = self.group.name, self._clock.now
+            self._sm.observer.awaited(name, self.lane, operation, iteration, now)
 
     def _wait(self, instruction: Wait, iteration: int) -> Steps:
         yield from self._reach_next()
-        event = self._sm.barriers.wait(instruction.barrier, iteration)
-        yield from self._block(event, ("barrier", instruction.barrier, iteration))
+        barrier, begun = instruction.barrier, self._clock.now
+        costs = self._signals(barrier)
+        if self._sm.barriers.is_named(barrier):
+            self._arrive_at(barrier, iteration)
+        if not self._sm.barriers.wait(barrier, iteration, self.resume):
+            yield from self._block(("barrier", barrier, iteration))
+            if instruction.polling:
+                self.next = begun + costs.poll * math.ceil((self._clock.now - begun) / costs.poll)
+                yield from self._reach_next()
+        self._pay(barrier, iteration, costs.wait)
+        if self._sm.observer is not None:
+            name, now = self.group.name, self._clock.now
+            self._sm.observer.waited(name, self.lane, barrier, iteration, now)
 
-    def _block(self, event: Any, reason: tuple[str, str, int]) -> Steps:
-        if event is not None:
-            begun = self._environment.now
-            self.blocked_on = reason
-            yield event
-            self.blocked_on = None
-            self._count(f"wait {reason[1]}", self._environment.now - begun)
-        self._spend("synchronisation", self._sm.hardware.wait)
+    def _block(self, reason: tuple[Stall, str, int]) -> Steps:
+        """Wait to be resumed."""
+        begun = self._clock.now
+        self.blocked_on = reason
+        yield
+        self.blocked_on = None
+        now = self._clock.now
+        self._count(f"wait {reason[1]}", now - begun)
+        self._stalled(*reason, begun, now)
 
     def _arrive(self, instruction: Arrive, iteration: int) -> Steps:
         yield from self._reach_next()
+        self._arrive_at(instruction.barrier, iteration, instruction.expect or 0)
+        self._pay(instruction.barrier, iteration, self._signals(instruction.barrier).arrive)
+
+    def _arrive_at(self, barrier: str, iteration: int, expect: int = 0) -> None:
+        """Arrive once what the warp has stored and made is there for others to see."""
         staged, self._staged = max(self._staged, self._ended), 0.0
-        self._sm.arrive(self, instruction.barrier, iteration, staged)
-        self._spend("synchronisation", self._sm.hardware.arrive)
+        self._sm.arrive(self, barrier, iteration, staged, expect)
+
+    def _signals(self, barrier: str) -> Signals:
+        hardware = self._sm.hardware
+        return hardware.named if self._sm.barriers.is_named(barrier) else hardware.signals
 
     def _put(self, instruction: Put, iteration: int) -> Steps:
         """Store to the staging; the warp goes on while the data travels."""
-        self._stall_until(self._sm.result_ready(self, instruction.value, iteration))
+        value, memory = instruction.value, self._sm.memory
+        source = memory.place(value, self.group.name, self.lane)
+        ready = source.ready(iteration)
+        self._stall_until(ready if ready < math.inf else -math.inf, value, iteration)
         yield from self._reach_next()
-        yield from self._block_for(self._sm.unfinished_readers(self, instruction.value, iteration))
-        half = self._sm.works[instruction.value].transfer // 2
-        done = self._environment.now + half
+        yield from self._block_for(self._sm.operations.unfinished_readers(self, value, iteration))
+        done = self._clock.now + self._sm.works[value].transfer // 2
         self._staged = max(self._staged, done)
-        self._sm.put(self, instruction.value, iteration, done)
+        by = (self.group.name, self.lane)
+        staging = memory.staging(value, self.lane)
+        memory.move(source, staging, iteration, f"put of {value}", by, done)
 
     def _get(self, instruction: Get, iteration: int) -> Steps:
         """Load from the staging; the scoreboard holds back whoever reads the copy."""
         yield from self._reach_next()
-        transfer = self._sm.works[instruction.value].transfer
-        done = self._environment.now + transfer - transfer // 2
+        value, memory = instruction.value, self._sm.memory
+        transfer = self._sm.works[value].transfer
+        done = self._clock.now + transfer - transfer // 2
         self._staged = max(self._staged, done)
-        self._sm.get(self, instruction.value, instruction.reader, iteration, done)
+        by = (self.group.name, self.lane)
+        copy = memory.place(value, *by, instruction.reader)
+        staging = memory.staging(value, self.lane)
+        memory.move(staging, copy, iteration, f"get of {value}", by, done)
 
     # -- time ---------------------------------------------------------------------------------
 
     def _reach_next(self) -> Steps:
         """Let time pass until the warp can issue again."""
-        ahead = self._next - self._environment.now
-        if ahead > 0:
-            yield self._environment.timeout(ahead)
+        if self.next > self._clock.now:
+            self._sm.issue.sleep(self)
+            yield
 
-    def _stall_until(self, ready: float) -> None:
+    def _stall_for_operands(self, work: Work, iteration: int) -> None:
+        """Wait for the scoreboard's operands."""
+        ready, value, of = -math.inf, "", iteration
+        for operand in self._sm.memory.access(work, self.lane).watched:
+            instance = iteration - operand.distance
+            if instance >= 0:
+                when = operand.slots.ready(instance)
+                if when > ready:
+                    ready, value, of = when, operand.value, instance
+        self._stall_until(ready if ready < math.inf else -math.inf, value, of)
+
+    def _stall_until(self, ready: float, value: str, iteration: int) -> None:
         """Wait for the scoreboard: nothing issues before `ready`."""
-        earliest = max(self._next, self._environment.now)
+        earliest = max(self.next, self._clock.now)
         if ready > earliest:
             self._count("scoreboard", ready - earliest)
-            self._next = math.ceil(ready)
+            self.next = math.ceil(ready)
+            self._stalled("scoreboard", value, iteration, earliest, self.next)
 
-    def _spend(self, cause: str, cycles: int) -> None:
-        self._count(cause, cycles)
-        self._next = int(self._environment.now) + cycles
+    def _pay(self, subject: str, iteration: int, cycles: int) -> None:
+        """Pay for a wait or an arrive itself."""
+        self._count("synchronisation", cycles)
+        now = self._clock.now
+        self.next = int(now) + cycles
+        self._stalled("synchronisation", subject, iteration, now, self.next)
+
+    def _stalled(self, kind: Stall, subject: str, iteration: int, begin: float, end: float) -> None:
+        observer = self._sm.observer
+        if observer is not None and end > begin:
+            observer.stalled(self.group.name, self.lane, kind, subject, iteration, begin, end)
 
     def _count(self, cause: str, cycles: float) -> None:
         if cycles > 0:
             self.spent[cause] += cycles
-
-
-def _alternating(running: Sequence[Running]) -> Iterator[tuple[Running, Segment, int]]:
-    """Yield the instructions of all parts, alternating in proportion to their numbers."""
-    if len(running) == 1:
-        entry = running[0]
-        for segment, index in entry[1].stream(entry[0]):
-            yield entry, segment, index
-        return
-    extents = [work.extent(part) for part, work, _ in running]
-    places = sorted(
-        ((position + 0.5) / (end - begin), k)
-        for k, (begin, end) in enumerate(extents)
-        for position in range(end - begin)
-    )
-    streams = [work.stream(part) for part, work, _ in running]
-    for _, k in places:
-        segment, index = next(streams[k])
-        yield running[k], segment, index

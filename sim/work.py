@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from twill.artifacts.loop import Cost, Loop, Operation
@@ -11,6 +11,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Issue
 from twill.errors import InputError, short
 from twill.sim.hardware import Demand
+from twill.sim.switches import Mechanism
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,16 @@ class Segment:
     share : float
         Cycles of the pipe that one instruction fills; less than `interval` where several contexts
         use one pipe or the operation leaves a part of it free.
+    size : int
+        Instructions that are executed as one, in a bundle; `count` counts bundles, and `interval`
+        and `share` are of a bundle.
     """
 
     unit: str
     count: int
     interval: float
     share: float
+    size: int = 1
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,8 @@ class Work:
         Cycles from the end of the work until the result can be read.
     reads : tuple of Read
         Values that it reads.
+    bytes : int
+        Bytes of its result.
     """
 
     name: str
@@ -78,6 +85,7 @@ class Work:
     latency: int
     transfer: int
     reads: tuple[Read, ...]
+    bytes: int
 
     @cached_property
     def instructions(self) -> int:
@@ -114,7 +122,13 @@ class Work:
             before += segment.count
 
 
-def works(loop: Loop, machine: Machine) -> dict[str, Work]:
+def works(
+    loop: Loop,
+    machine: Machine,
+    *,
+    bundle: int = 1,
+    without: frozenset[Mechanism] = frozenset(),
+) -> dict[str, Work]:
     """Prepare every operation of a loop, by name.
 
     Parameters
@@ -123,6 +137,10 @@ def works(loop: Loop, machine: Machine) -> dict[str, Work]:
         The loop.
     machine : Machine
         The machine that executes it.
+    bundle : int
+        Instructions of a warp on one pipe that are executed as one, at most.
+    without : frozenset of str
+        Mechanisms that are switched off.
     """
     costs = {operation.name: _cost(operation, machine) for operation in loop.operations}
     reads: dict[str, dict[Read, None]] = {o.name: {} for o in loop.operations}
@@ -140,11 +158,33 @@ def works(loop: Loop, machine: Machine) -> dict[str, Work]:
             read = Read(dependence.producer, dependence.distance, chained)
             reads[dependence.consumer][read] = None
     return {
-        operation.name: _work(
-            operation, costs[operation.name], machine, tuple(reads[operation.name])
+        operation.name: _simplified(
+            _work(operation, costs[operation.name], machine, tuple(reads[operation.name])),
+            bundle,
+            without,
         )
         for operation in loop.operations
     }
+
+
+def _simplified(work: Work, bundle: int, without: frozenset[Mechanism]) -> Work:
+    """Return an operation in bundles, and without what is switched off."""
+    if not work.asynchronous:
+        segments = (part for segment in work.segments for part in _bundled(segment, bundle))
+        return replace(work, segments=tuple(segments))
+    if "issue-cost" in without:
+        work = replace(work, segments=tuple(replace(s, interval=0.0) for s in work.segments))
+    if "shared-ports" in without:
+        work = replace(work, demands=work.demands[:1])
+    return replace(work, tail=0) if "completion" in without else work
+
+
+def _bundled(segment: Segment, bundle: int) -> Iterator[Segment]:
+    """Yield bundles of instructions, and what is left over."""
+    for size, count in ((bundle, segment.count // bundle), (segment.count % bundle, 1)):
+        if size and count:
+            interval, share = segment.interval * size, segment.share * size
+            yield Segment(segment.unit, count, interval, share, size)
 
 
 def _cost(operation: Operation, machine: Machine) -> Cost:
@@ -178,6 +218,7 @@ def _work(operation: Operation, cost: Cost, machine: Machine, reads: tuple[Read,
         latency=cost.latency,
         transfer=cost.transfer,
         reads=reads,
+        bytes=operation.result.bytes if operation.result is not None else 0,
     )
 
 

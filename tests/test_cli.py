@@ -142,6 +142,25 @@ def test_a_broken_promise_under_strict(schedule_file: str) -> None:
     )
 
 
+def test_traces_timelines_and_advice(tmp_path: Path) -> None:
+    command = [*SIM, "run", "paper_example_by_hand", "--iterations", "24", "--clock", "500"]
+    pictures = ["--trace", "t.json", "--timeline", "t.png", "--advice", "--json"]
+    data = json.loads(call(*command, *pictures, folder=tmp_path).stdout)
+    assert json.loads((tmp_path / "t.json").read_text())["displayTimeUnit"] == "ns"
+    assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
+    assert (data["clock_mhz"], data["clock_source"]) == (500, "as stated")
+    assert data["warm_up_iterations"] == 0
+    assert data["profile"]["critical"]["words"].startswith("TC is never idle: 2 cycles of work")
+    gains = {one["what"]: one["interval_cycles"] for one in data["advice"]}
+    assert gains["if TC were twice as fast"] == 2  # one cycle is as fast as it gets
+    done = call(*command, "--timeline", "t.pdf", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "twill: timeline: a timeline ends in .svg or .png (got 't.pdf')\n"
+    done = call(*command, "--trace", "nowhere/t.json", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("twill: nowhere/t.json")
+
+
 def test_compare(schedule_file: str) -> None:
     done = call(*SIM, "compare", schedule_file, "--iterations", "24", "--json")
     data = {entry["variant"]: entry for entry in json.loads(done.stdout)}

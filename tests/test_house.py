@@ -16,7 +16,7 @@ SOLVERS = {
     "ortools": {"twill/joint/cpsat.py"},
     "pulp": {"twill/modulo.py"},
     "pyscipopt": {"twill/normalize.py"},
-    "simpy": {"sim/barriers.py", "sim/sm.py"},
+    "simpy": {"sim/clock.py", "twill/studies/bench_simulator.py"},
     "simpleeval": {"twill/artifacts/expressions.py"},
     "triton": {str(file.relative_to(ROOT)) for file in (ROOT / "traces/kernels").glob("*.py")}
     | {

@@ -66,9 +66,9 @@ def multi_warp(loop: Loop, machine: Machine, depths: dict[str, int] | None = Non
     depths : dict, optional
         Ring slots of each streaming load; 2 without them.
     """
-    streaming = [o for o in loop.operations if _is_streaming(o, loop, machine)]
+    streaming = [o for o in loop.operations if is_streaming(o, loop, machine)]
     names = {o.name for o in streaming}
-    tiles = _components(loop, [o for o in loop.operations if o.name not in names])
+    tiles = components(loop, [o for o in loop.operations if o.name not in names])
     slots = {
         o.name: (depths or {}).get(o.name, DEFAULT_DEPTH)
         if o.name in names
@@ -151,14 +151,31 @@ def _reads(operation: Operation, value: str, loop: Loop) -> bool:
     )
 
 
-def _is_streaming(operation: Operation, loop: Loop, machine: Machine) -> bool:
+def is_streaming(operation: Operation, loop: Loop, machine: Machine) -> bool:
+    """Return whether an operation is a load that waits for nothing.
+
+    Parameters
+    ----------
+    operation : Operation
+        One of the loop's.
+    loop, machine : Loop, Machine
+        The loop, and where it runs.
+    """
     return machine.cost(operation).variable_latency and not any(
         d.consumer == operation.name and d.kind == "data" for d in loop.dependences
     )
 
 
-def _components(loop: Loop, operations: Sequence[Operation]) -> list[list[Operation]]:
-    """Return operations that depend on each other together, in program order."""
+def components(loop: Loop, operations: Sequence[Operation]) -> list[list[Operation]]:
+    """Return operations that depend on each other together, in program order.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop.
+    operations : sequence of Operation
+        Those of it that are to be divided; dependences on others do not tie them together.
+    """
     leader = {o.name: o.name for o in operations}
 
     def find(name: str) -> str:

@@ -38,7 +38,7 @@ class ModuloSchedule:
 
 
 def modulo_schedule(
-    problem: Problem, interval: int, *, timeout: float | None = None
+    problem: Problem, interval: int, *, timeout: float | None = None, nodes: int | None = None
 ) -> tuple[Status, ModuloSchedule | None]:
     """Find a modulo schedule at a fixed interval.
 
@@ -53,6 +53,8 @@ def modulo_schedule(
         I.
     timeout : float, optional
         Seconds.
+    nodes : int, optional
+        Most nodes of CBC's search tree; ``unknown`` if they do not suffice.
 
     Raises
     ------
@@ -64,7 +66,7 @@ def modulo_schedule(
     model, rows, _ = _program(problem, interval)
     busiest = max(problem.operations, key=lambda o: o.cycles).index
     model += rows[busiest, 0] == 1
-    status = _solve(model, timeout)
+    status = _solve(model, timeout, nodes)
     return status, _read(problem, interval, rows) if status == "sat" else None
 
 
@@ -176,7 +178,7 @@ def _least_stages(problem: Problem, interval: int, row: list[int]) -> list[int]:
     return [r + interval * k for r, k in zip(row, stage, strict=True)]
 
 
-def _solve(model: Any, timeout: float | None) -> Status:
+def _solve(model: Any, timeout: float | None, nodes: int | None = None) -> Status:
     """Run CBC as a process of its own that does not outlive an interruption."""
     import pulp
 
@@ -185,6 +187,7 @@ def _solve(model: Any, timeout: float | None) -> Status:
         program, solution = Path(folder) / "program.mps", Path(folder) / "program.sol"
         variables, names, constraints, _ = model.writeMPS(str(program), rename=1)
         limit = [] if timeout is None else ["-sec", str(timeout)]
+        limit += [] if nodes is None else ["-maxNodes", str(nodes)]
         command = [solver.path, str(program), *limit, "-solve", "-solution", str(solution)]
         process = subprocess.Popen(  # noqa: S603 - the path is PuLP's own bundled solver
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -202,6 +205,6 @@ def _solve(model: Any, timeout: float | None) -> Status:
         return "sat"
     if status == pulp.LpStatusInfeasible:
         return "unsat"
-    if timeout is not None:
+    if timeout is not None or nodes is not None:
         return "unknown"
     raise SolverError(f"CBC ended with status {pulp.LpStatus[status]}")

@@ -202,7 +202,17 @@ class Signals:
         least = max(1, -(-(last - origin) // self.interval))
         if not operation.streaming:
             return least
-        return max(least, -(-(last - origin + operation.nominal_latency) // self.interval))
+        return max(least, -(-(last - origin + self._late(v)) // self.interval))
+
+    def _late(self, v: int) -> int:
+        """Return by how much the readers of a streaming load may come after their static times.
+
+        A reader waits for all loads that it reads, and holds the slots of the fastest meanwhile.
+        """
+        readers = {edge.consumer for edge in self.problem.consumers[v]}
+        beside = {e.producer for e in self.problem.edges if e.streaming and e.consumer in readers}
+        operations = self.problem.operations
+        return max(operations[w].nominal_latency for w in {v, *beside})
 
     def staging_slots(self, v: int) -> int:
         """Return the slots of the SMEM staging of a register value that crosses groups.

@@ -47,6 +47,28 @@ class Cycles(Part):
     source: Text
 
 
+class CommandQueue(Part):
+    """Commands that wait for an asynchronous unit.
+
+    Attributes
+    ----------
+    depth : Count
+        Commands that fit, the one in execution not counted.
+    full : str
+        What a warp does whose command does not fit: ``blocks`` until it does, or ``goes on``.
+    order : str
+        Which command the unit takes next: the one that was ``issued`` first, one of the
+        ``operation`` that it is working on, or the first one of another group, in ``turns``.
+    source : str
+        Where the behaviour comes from.
+    """
+
+    depth: Count
+    full: Literal["blocks", "goes on"] = "blocks"
+    order: Literal["issued", "operation", "turns"] = "issued"
+    source: Text
+
+
 class Unit(Part):
     """A kind of functional unit.
 
@@ -61,6 +83,12 @@ class Unit(Part):
     in_order : bool
         Whether it executes asynchronous operations strictly in the order of their issue, so that
         an accumulation may follow on it without a wait.
+    queue : CommandQueue, optional
+        Of an asynchronous unit; without it commands are taken in the order of their issue and as
+        many as come.
+    in_flight : Count, optional
+        Bytes that may be on their way at once, from the start of a command until its result is
+        there.
     source : str
         Where the numbers come from.
     """
@@ -69,6 +97,8 @@ class Unit(Part):
     unit: Text
     scope: Literal["context", "sm"] = "sm"
     in_order: bool = False
+    queue: CommandQueue | None = None
+    in_flight: Count | None = None
     source: Text
 
 
@@ -125,11 +155,55 @@ class Synchronisation(Part):
         Issue time of an arrive.
     hop : Cycles
         From the issue of an arrive until a blocked waiter goes on; both of the above included.
+    poll : Cycles, optional
+        From one test of a polling wait to the next.
+    named : Synchronisation, optional
+        The same for named barriers; as above without it.
     """
 
     wait: Cycles
     arrive: Cycles
     hop: Cycles
+    poll: Cycles | None = None
+    named: Synchronisation | None = None
+
+
+class Interference(Part):
+    """A unit that is slower while another one works.
+
+    Attributes
+    ----------
+    unit, beside : str
+        The unit that is slowed down, and the one whose work does it.
+    factor : Quantity
+        By which a command takes longer that starts while the other unit is at work.
+    """
+
+    unit: Name
+    beside: Name
+    factor: Quantity
+
+
+class Level(Part):
+    """A level of the memory system that loads are served from.
+
+    Attributes
+    ----------
+    name : str
+        For people.
+    further : Quantity
+        Cycles that its data is further away than that of the nearest level, whose latency is the
+        nominal one.
+    share : Quantity
+        Share of the loads that it serves where nothing else is said.
+    rate : Quantity, optional
+        Bytes a cycle that one SM gets from it; without it as fast as the loading unit.
+    """
+
+    name: Name
+    further: Quantity
+    share: Quantity
+    rate: Quantity | None = None
 
 
 class StepRule(Part):
@@ -217,6 +291,10 @@ class Machine(Artifact):
         Cost of moving a register value to another group.
     sources : dict
         Full references behind the keys with which `source` texts begin.
+    interference : tuple of Interference, optional
+        Units that slow each other down.
+    levels : tuple of Level, optional
+        The memory system behind variable-latency loads, the nearest level first.
     constants : dict
         Named numbers for the rules.
     rules : tuple of Rule
@@ -241,6 +319,8 @@ class Machine(Artifact):
     synchronisation: Synchronisation
     transfer: Transfer
     sources: Annotated[dict[str, Text], Field(min_length=1)]
+    interference: tuple[Interference, ...] | None = None
+    levels: tuple[Level, ...] | None = None
     constants: dict[str, Quantity] = {}
     rules: tuple[Rule, ...] = ()
 
@@ -257,6 +337,10 @@ class Machine(Artifact):
                 )
         for index, rule in enumerate(self.rules):
             self._check_rule(f"rules[{index}]", rule)
+        for index, pair in enumerate(self.interference or ()):
+            for key, name in (("unit", pair.unit), ("beside", pair.beside)):
+                if name not in self.units:
+                    raise refuse(f"interference[{index}].{key}", f"no unit named {short(name)}")
         check_expression(self.transfer.cycles, "transfer.cycles")
         self._check_sources()
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.resources
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
@@ -146,15 +146,26 @@ class Fixed(Part):
 
 
 class Barrier(Part):
-    """An mbarrier for each of `slots` slots.
+    """A barrier for each of `slots` slots.
 
     Iteration i uses slot i mod `slots`; its phase completes when `arrivals` groups (or asynchronous
     units) have arrived.
+
+    Attributes
+    ----------
+    kind : str, optional
+        ``named`` for a named barrier: a wait arrives as well (``bar.sync``), an arrive does not
+        wait (``bar.arrive``). Without it an mbarrier.
+    transactions : bool, optional
+        Whether asynchronous operations that signal it deliver the bytes of their results, which an
+        arrive announces (``expect``), and do not arrive.
     """
 
     name: Name
     slots: Some
     arrivals: Some = 1
+    kind: Literal["named"] | None = None
+    transactions: bool | None = None
 
 
 class Issue(Part):
@@ -236,21 +247,34 @@ class Wait(Part):
 
     A negative distance waits for a later iteration, as where groups take turns on a unit; there is
     no wait for an iteration that the loop does not have.
+
+    Attributes
+    ----------
+    polling : bool, optional
+        Whether the warp tests the barrier again and again (``test_wait``) and does not sleep.
     """
 
     do: Literal["wait"] = "wait"
     barrier: Name
     stage: Few = 0
     distance: Distance = 0
+    polling: bool | None = None
 
 
 class Arrive(Part):
-    """Arrive at the barrier's phase of iteration j - stage - distance."""
+    """Arrive at the barrier's phase of iteration j - stage - distance.
+
+    Attributes
+    ----------
+    expect : int, optional
+        Bytes that the phase has to wait for beside the arrivals (``arrive.expect_tx``).
+    """
 
     do: Literal["arrive"] = "arrive"
     barrier: Name
     stage: Few = 0
     distance: Few = 0
+    expect: PositiveInt | None = None
 
 
 class Put(Part):
@@ -411,6 +435,28 @@ class Schedule(Artifact):
     loop: Loop
     machine: Machine
     machine_hash: str | None = None
+
+    @classmethod
+    def from_json(cls, text: str | bytes, *, file: str = "") -> Self:
+        """Read a schedule, or the order that one is derived from, from JSON text.
+
+        Parameters
+        ----------
+        text : str or bytes
+            The JSON document: a ``twill.schedule``, or a ``twill.order``.
+        file : str
+            Name used in errors.
+
+        Raises
+        ------
+        InputError
+            If the text is not JSON or neither of the two; names the path and the value.
+        """
+        from twill.artifacts.order import Order, is_order
+
+        if is_order(text):
+            return cast("Self", Order.from_json(text, file=file).schedule())
+        return super().from_json(text, file=file)
 
     def read_from(self, file: str) -> None:
         """Remember the file for errors, also for the loop and the machine inside it.

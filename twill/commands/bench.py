@@ -1,4 +1,4 @@
-"""``twill bench``: measure the solver."""
+"""``twill bench``: measure the solver and the simulator."""
 
 from __future__ import annotations
 
@@ -15,12 +15,7 @@ from twill.errors import InputError, short
 if TYPE_CHECKING:
     from twill.studies.bench import Bench, Case
 
-app = typer.Typer(no_args_is_help=True, help="Measure how long solving takes.")
-
-
-@app.callback()
-def _main() -> None:
-    """Keep ``solver`` a command of its own."""
+app = typer.Typer(no_args_is_help=True, help="Measure the solver and the simulator.")
 
 
 @app.command()
@@ -78,6 +73,40 @@ def solver(
     _show(measured, written, as_json)
     if any(outcome.status in ("failed", "refused") for outcome in measured.outcomes):
         raise typer.Exit(1)
+
+
+@app.command()
+@command
+def simulator(
+    schedule_file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SCHEDULE]", help="What to run; attention forward on Hopper without it."
+        ),
+    ] = None,
+    iterations: Annotated[str, typer.Option(help="Trip counts.")] = "128,512,2048",
+    groups: Annotated[str, typer.Option(help="Groups of made-up programs.")] = "1,2,4,8",
+    bundles: Annotated[str, typer.Option(help="Instructions executed as one.")] = "1,2,4,8",
+    as_json: Json = False,
+) -> None:
+    """Measure how fast schedules are simulated, against bare SimPy timeouts."""
+    from twill.artifacts.schedule import Schedule
+    from twill.studies.bench_simulator import bench_simulator
+    from twill.views.bench_simulator import print_simulator_bench
+
+    schedule = None if schedule_file is None else Schedule.named(schedule_file)
+    with progress("bench") as report:
+        measured = bench_simulator(
+            schedule,
+            iterations=_numbers(iterations, "--iterations"),
+            groups=_numbers(groups, "--groups"),
+            bundles=_numbers(bundles, "--bundles"),
+            report=report,
+        )
+    if as_json:
+        print_json(measured.to_dict())
+    else:
+        print_simulator_bench(measured)
 
 
 def _show(measured: Bench, written: list[Path], as_json: bool) -> None:

@@ -10,12 +10,14 @@ import json
 from twill.artifacts.base import Artifact
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
+from twill.artifacts.order import Order
 from twill.artifacts.schedule import Schedule
 from twill.sim.execute import Run
 
 SCHEMAS: dict[str, type[Artifact]] = {
     "loop": Loop,
     "machine": Machine,
+    "order": Order,
     "run": Run,
     "schedule": Schedule,
 }

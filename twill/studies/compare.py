@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from twill.artifacts.schedule import Schedule
 from twill.baselines import multi_warp, sequential
 from twill.console import Report, silent
+from twill.errors import RefusedError
 from twill.sim.execute import DEFAULT_ITERATIONS, DEFAULT_TOLERANCE, Run, run
+from twill.studies.modulo_loop import excess, software_pipelined
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class Variant:
     Attributes
     ----------
     variant : str
-        ``sequential``, ``multi-warp`` or ``joint`` (the schedule).
+        ``sequential``, ``multi-warp``, ``swp`` or ``joint`` (the schedule).
     interval_cycles : float or None
         Measured cycles from one iteration to the next.
     iterations_per_cycle : float or None
@@ -27,6 +30,8 @@ class Variant:
         How many times as fast as the loop as written.
     tensor_core_utilization : float or None
         Share of the steady state for which the tensor core works.
+    note : str
+        Why the SM could not execute it as it is, or why there is none; empty if it could.
     """
 
     variant: str
@@ -34,6 +39,7 @@ class Variant:
     iterations_per_cycle: float | None
     speedup_over_sequential: float | None
     tensor_core_utilization: float | None
+    note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the variant as plain data."""
@@ -45,7 +51,7 @@ def compare(
     *,
     iterations: int = DEFAULT_ITERATIONS,
     seed: int = 0,
-    latency: str | None = None,
+    latency: str | Iterable[str] | None = None,
     report: Report = silent,
 ) -> list[Variant]:
     """Simulate a schedule and the naive loops of its loop and machine.
@@ -58,20 +64,30 @@ def compare(
         Trip count.
     seed : int
         Seed of the variable latencies.
-    latency : str, optional
-        Latency source of variable-latency loads (see `twill.sim.run`).
+    latency : str or iterable of str, optional
+        Latency sources of variable-latency loads (see `twill.sim.run`).
     report : Report, optional
         Told what is being simulated.
     """
     loop, machine = schedule.loop, schedule.machine
-    candidates = {
+    candidates: dict[str, Schedule | None] = {
         "sequential": sequential(loop, machine),
         "multi-warp": multi_warp(loop, machine, schedule.pipeline_depths),
+        "swp": None,
         "joint": schedule,
     }
-    runs = {}
+    notes = {}
+    try:
+        candidates["swp"] = pipelined = software_pipelined(loop, machine, report=report)
+        notes["swp"] = excess(pipelined)
+    except RefusedError as error:
+        notes["swp"] = str(error)
+    runs: dict[str, Run | None] = {}
     for name, candidate in candidates.items():
         report(name)
+        if candidate is None:
+            runs[name] = None
+            continue
         runs[name] = run(
             candidate,
             iterations=iterations,
@@ -79,11 +95,18 @@ def compare(
             latency=latency,
             tolerance=DEFAULT_TOLERANCE,
         )
-    base = runs["sequential"].measured_interval_cycles
-    return [_variant(name, result, base, schedule) for name, result in runs.items()]
+    first = runs["sequential"]
+    base = first.measured_interval_cycles if first is not None else None
+    return [
+        _variant(name, result, base, schedule, notes.get(name, "")) for name, result in runs.items()
+    ]
 
 
-def _variant(name: str, result: Run, base: float | None, schedule: Schedule) -> Variant:
+def _variant(
+    name: str, result: Run | None, base: float | None, schedule: Schedule, note: str
+) -> Variant:
+    if result is None:
+        return Variant(name, None, None, None, None, note)
     interval = result.measured_interval_cycles
     units = [unit for unit, u in schedule.machine.units.items() if u.in_order]
     return Variant(
@@ -92,4 +115,5 @@ def _variant(name: str, result: Run, base: float | None, schedule: Schedule) -> 
         iterations_per_cycle=result.iterations_per_cycle,
         speedup_over_sequential=base / interval if base and interval else None,
         tensor_core_utilization=result.utilization.get(units[0]) if units else None,
+        note=note,
     )

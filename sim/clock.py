@@ -1,0 +1,69 @@
+"""The simulated clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import simpy
+
+Action = Callable[[], object]
+
+
+def _nothing() -> None:
+    """Be what happens after every event unless something else is named."""
+
+
+class Clock:
+    """Time in cycles, and what happens when.
+
+    The issue contexts run ahead of the queue of events, as far as nothing in it can intervene, and
+    set `now` as they go.
+
+    Attributes
+    ----------
+    now : float
+        Current cycle.
+    events : int
+        Events of the queue so far.
+    after_event : callable
+        Called after each of them.
+    """
+
+    __slots__ = ("_environment", "after_event", "events", "now")
+
+    def __init__(self) -> None:
+        self._environment = simpy.Environment()
+        self.now = 0.0
+        self.events = 0
+        self.after_event: Action = _nothing
+
+    def at(self, when: float, action: Action) -> None:
+        """Let something happen.
+
+        Parameters
+        ----------
+        when : float
+            Cycle; what is named for a cycle in the past happens in the current one.
+        action : callable
+            What happens.
+        """
+        when = max(when, self.now)
+        timeout = self._environment.timeout(max(0.0, when - self._environment.now))
+
+        def fire(_: Any) -> None:
+            self.now = when
+            self.events += 1
+            action()
+            self.after_event()
+
+        timeout.callbacks.append(fire)
+
+    @property
+    def horizon(self) -> float:
+        """The cycle of the next event, infinite if there is none."""
+        return float(self._environment.peek())
+
+    def run(self) -> None:
+        """Let everything happen until no event is left."""
+        self._environment.run()

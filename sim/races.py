@@ -1,0 +1,466 @@
+"""Races: two accesses to one place, one of them a write, that nothing puts in order.
+
+An access happens before another if a chain of program order, issues, completions that somebody
+awaits, and arrives and waits at barriers leads from one to the other (Lamport 1978; vector clocks
+as in Flanagan and Freund, FastTrack, PLDI 2009). Every warp is an agent, and so is every instance
+of an asynchronous operation, from its issue to its completion. Nothing here depends on cycles or on
+what a slot holds: an access without such a chain is a race even if it was lucky in time, and the
+check of values may be wrong without this one being wrong with it.
+
+What orders accesses without an instruction in the program: an in-order unit executes commands in
+the order in which they were issued, if something puts the issues in order (results are another
+matter: only an accumulator of the same unit may be read without a wait); and the warps of a group
+that pass values through memory wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from twill.artifacts.schedule import Schedule
+from twill.sim.addresses import beneath
+from twill.sim.clocks import Clock, Epochs, join, knows
+from twill.sim.errors import SimulationError
+from twill.sim.observer import Observer
+from twill.sim.work import Work, works
+
+STAGING, NOWHERE = "staging in smem", "no memory"
+ADDRESSED = ("smem", "tmem", STAGING)
+REMEMBERED = 4
+"""Commands of each group that an in-order unit remembers."""
+
+Instance = tuple[str, int]
+_Party = tuple[str, bool]
+"""Who arrives at a barrier: a name, and whether it is of a group."""
+Place = tuple[str, str, int, int]
+"""A value, where it is, the lane if each warp has its own, and the slot."""
+
+
+@dataclass(eq=False)
+class _Execution:
+    """One operation in one iteration: what its agents know, and their epochs in it."""
+
+    clock: Clock
+    group: str
+    asynchronous: bool
+    issued: Epochs = field(default_factory=dict)
+    behind: Clock | None = None
+    seen: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class _Access:
+    """A read or a write of a slot; open until it is over."""
+
+    who: Instance
+    epochs: Epochs
+    execution: _Execution | None
+    is_open: bool = True
+
+    def close(self) -> None:
+        """Take the end of the access, which may be in a later epoch than its begin."""
+        self.is_open = False
+        if self.execution is not None and not self.execution.asynchronous:
+            self.epochs = {agent: self.execution.issued[agent] for agent in self.epochs}
+
+
+@dataclass(eq=False)
+class _Cell:
+    """What was done to a slot: its last write, and the reads since."""
+
+    write: _Access | None = None
+    reads: dict[Instance, _Access] = field(default_factory=dict)
+
+    def accesses(self) -> Iterator[tuple[str, _Access]]:
+        """Yield the reads and the write, each with its verb."""
+        for access in self.reads.values():
+            yield "reads", access
+        if self.write is not None:
+            yield "writes", self.write
+
+
+class Races(Observer):
+    """Raises on the first race that an execution shows.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What is executed.
+
+    Raises
+    ------
+    SimulationError
+        Of kind ``race``, from within the execution; it names the two accesses and the slot.
+    """
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._works = works(schedule.loop, schedule.machine)
+        self._home = schedule.assignment
+        self._warps = {group.name: group.warps for group in schedule.groups}
+        self._slots = {barrier.name: barrier.slots for barrier in schedule.barriers}
+        self._ring = _concurrent(schedule)
+        self._read = {read.value for work in self._works.values() for read in work.reads}
+        self._agents = 0
+        self._lanes = {
+            (group.name, lane): self._agent()
+            for group in schedule.groups
+            for lane in range(group.warps)
+        }
+        self._instances = {
+            (name, k): self._agent()
+            for name, work in self._works.items()
+            if work.asynchronous
+            for k in range(self._ring)
+        }
+        self._clocks: list[Clock] = [[0] * self._agents for _ in self._lanes]
+        for lane, clock in enumerate(self._clocks):
+            clock[lane] = 1
+        self._changed = [0] * len(self._clocks)
+        self._executions: dict[Instance, _Execution] = {}
+        self._phases: dict[tuple[str, int], dict[int, Clock]] = defaultdict(dict)
+        self._arrivals: dict[tuple[str, int], dict[int, dict[_Party, Epochs]]] = defaultdict(dict)
+        self._cells: dict[Place, _Cell] = defaultdict(_Cell)
+        self._shared = self._groups_of_lanes()
+        self._beneath = beneath(schedule.storage)
+        in_order = {name for name, unit in schedule.machine.units.items() if unit.in_order}
+        self._unit = {
+            name: next((d.unit for d in work.demands if d.unit in in_order), None)
+            for name, work in self._works.items()
+        }
+        self._queues: dict[tuple[str, str], deque[_Execution]] = defaultdict(
+            lambda: deque(maxlen=REMEMBERED)
+        )
+
+    def _agent(self) -> int:
+        self._agents += 1
+        return self._agents - 1
+
+    def _groups_of_lanes(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = defaultdict(list)
+        for (group, _), agent in self._lanes.items():
+            found[group].append(agent)
+        return dict(found)
+
+    # -- agents -------------------------------------------------------------------------------
+
+    def _execution(self, operation: str, iteration: int) -> _Execution:
+        key = (operation, iteration)
+        execution = self._executions.get(key)
+        if execution is None:
+            self._executions.pop((operation, iteration - self._ring), None)
+            work = self._works[operation]
+            clock = [0] * self._agents
+            execution = _Execution(clock, self._home[operation], work.asynchronous)
+            if work.asynchronous:
+                agent = self._instances[operation, iteration % self._ring]
+                clock[agent] = iteration // self._ring + 1
+            self._executions[key] = execution
+        return execution
+
+    def _advance(self, lane: int, other: Clock) -> None:
+        """Let a warp know what a clock knows."""
+        join(self._clocks[lane], other)
+        self._changed[lane] += 1
+
+    def issued(
+        self,
+        group: str,
+        lane: int,
+        operation: str,
+        iteration: int,
+        unit: str,  # noqa: ARG002
+        begin: float,  # noqa: ARG002
+        end: float,  # noqa: ARG002
+    ) -> None:
+        """Let an operation know what the warps that issue it know; see `Observer.issued`."""
+        agent = self._lanes[group, lane]
+        execution = self._execution(operation, iteration)
+        execution.issued[agent] = self._clocks[agent][agent]
+        if execution.seen.get(agent) != self._changed[agent]:
+            execution.seen[agent] = self._changed[agent]
+            join(execution.clock, self._clocks[agent])
+
+    def started(self, operation: str, iteration: int, cycle: float) -> None:  # noqa: ARG002
+        """Queue an asynchronous operation behind what its unit was given before."""
+        unit = self._unit[operation]
+        execution = self._execution(operation, iteration)
+        if unit is None or not execution.asynchronous:
+            return
+        behind = [0] * self._agents
+        for group in self._warps:
+            before = next(
+                (
+                    e
+                    for e in reversed(self._queues[unit, group])
+                    if knows(execution.clock, e.issued)
+                ),
+                None,
+            )
+            if before is not None:
+                join(behind, before.clock)
+                join(behind, before.behind or before.clock)
+        execution.behind = behind
+        self._queues[unit, execution.group].append(execution)
+
+    def completed(self, operation: str, iteration: int, cycle: float) -> None:  # noqa: ARG002
+        """Let those who await an operation know what it was queued behind."""
+        execution = self._execution(operation, iteration)
+        if execution.behind is not None:
+            join(execution.clock, execution.behind)
+
+    # -- synchronisation ----------------------------------------------------------------------
+
+    def arrived(
+        self,
+        barrier: str,
+        iteration: int,
+        group: str,
+        lane: int,
+        operation: str,
+        cycle: float,  # noqa: ARG002
+        visible: float,  # noqa: ARG002
+    ) -> None:
+        """Let a phase know what those who arrive know; see `Observer.arrived`."""
+        number, slot = divmod(iteration, self._slots[barrier])
+        phases = self._phases[barrier, slot]
+        if number not in phases:
+            before = phases.pop(number - 2, None) or phases.get(number - 1)
+            phases[number] = [0] * self._agents if before is None else list(before)
+            if number - 1 in phases:
+                join(phases[number], phases[number - 1])
+        if not group:
+            clock = self._execution(operation, iteration).clock
+            agent = self._instances[operation, iteration % self._ring]
+            self._follow(barrier, iteration, (operation, False), agent, clock)
+            join(phases[number], clock)
+            return
+        agent = self._lanes[group, lane]
+        clock = self._clocks[agent]
+        self._follow(barrier, iteration, (group, True), agent, clock)
+        join(phases[number], clock)
+        clock[agent] += 1
+        self._changed[agent] += 1
+
+    def _follow(self, barrier: str, iteration: int, who: _Party, agent: int, clock: Clock) -> None:
+        """Check that an arrival comes after the phase before, or it may count for that one."""
+        slots = self._slots[barrier]
+        number, slot = divmod(iteration, slots)
+        phases = self._arrivals[barrier, slot]
+        for other, epochs in phases.get(number - 1, {}).items():
+            # A group arrives as one, when the last of its warps does.
+            if not knows(clock, epochs) and not (other == who and who[1]):
+                raise SimulationError(
+                    "race",
+                    f"{who[0]} arrives at {barrier} for iteration {iteration}, and {other[0]} for "
+                    f"iteration {iteration - slots}; no chain of arrives and waits puts the two in "
+                    "order, so that either may count for the other's phase",
+                )
+        phases.setdefault(number, {}).setdefault(who, {})[agent] = clock[agent]
+        phases.pop(number - 2, None)
+
+    def waited(
+        self,
+        group: str,
+        lane: int,
+        barrier: str,
+        iteration: int,
+        cycle: float,  # noqa: ARG002
+    ) -> None:
+        """Let a warp know what a phase knows; see `Observer.waited`."""
+        number, slot = divmod(iteration, self._slots[barrier])
+        known = self._phases[barrier, slot].get(number)
+        if known is not None:
+            self._advance(self._lanes[group, lane], known)
+
+    def awaited(
+        self,
+        group: str,
+        lane: int,
+        operation: str,
+        iteration: int,
+        cycle: float,  # noqa: ARG002
+    ) -> None:
+        """Let a warp know what an operation knew; see `Observer.awaited`."""
+        execution = self._executions.get((operation, iteration))
+        if execution is not None:
+            self._advance(self._lanes[group, lane], execution.clock)
+
+    # -- accesses -----------------------------------------------------------------------------
+
+    def reading(
+        self,
+        value: str,
+        place: str,
+        slot: int,
+        iteration: int,
+        operation: str,
+        of_iteration: int,
+        group: str,
+        lane: int,
+        begin: float,  # noqa: ARG002
+    ) -> None:
+        """Check that the last write comes before a read; see `Observer.reading`."""
+        key = _key(value, place, slot, lane)
+        access, clocks = self._access(operation, of_iteration, group, lane, place)
+        chained = self._chained(operation, value, of_iteration - iteration)
+        clock = clocks[1] if chained else clocks[0]
+        cell = self._cells[key]
+        self._compare("reads", access, clock, key, [(key, cell)], writes_only=True)
+        self._compare("reads", access, clock, key, self._under(key), writes_only=True)
+        cell.reads[access.who] = access
+
+    def read(
+        self,
+        value: str,
+        place: str,
+        slot: int,
+        iteration: int,  # noqa: ARG002
+        operation: str,
+        of_iteration: int,
+        group: str,  # noqa: ARG002
+        lane: int,
+        begin: float,  # noqa: ARG002
+        end: float,  # noqa: ARG002
+    ) -> None:
+        """Take the end of a read; see `Observer.read`."""
+        access = self._cells[_key(value, place, slot, lane)].reads.get((operation, of_iteration))
+        if access is not None:
+            access.close()
+
+    def writing(
+        self,
+        value: str,
+        place: str,
+        slot: int,
+        iteration: int,
+        operation: str,
+        group: str,
+        lane: int,
+        begin: float,  # noqa: ARG002
+    ) -> None:
+        """Check that all earlier accesses come before a write; see `Observer.writing`."""
+        key = _key(value, place, slot, lane)
+        access, (_, clock) = self._access(operation, iteration, group, lane, place)
+        if place != NOWHERE:
+            cell = self._cells[key]
+            self._compare("writes", access, clock, key, [(key, cell)], writes_only=False)
+            self._compare("writes", access, clock, key, self._under(key), writes_only=False)
+        self._cells[key] = _Cell(write=access)
+
+    def wrote(
+        self,
+        value: str,
+        place: str,
+        slot: int,
+        iteration: int,
+        operation: str,
+        group: str,  # noqa: ARG002
+        lane: int,
+        begin: float,  # noqa: ARG002
+        end: float,  # noqa: ARG002
+    ) -> None:
+        """Take the end of a write; see `Observer.wrote`."""
+        access = self._cells[_key(value, place, slot, lane)].write
+        if access is not None and access.who == (operation, iteration):
+            access.close()
+
+    def _access(
+        self, operation: str, iteration: int, group: str, lane: int, place: str
+    ) -> tuple[_Access, tuple[Clock, Clock]]:
+        """Return an access, with the clocks for reads and for what a unit does in order."""
+        who = (operation, iteration)
+        agent = self._lanes[group, lane]
+        own = self._clocks[agent]
+        if operation not in self._works:
+            return _Access(who, {agent: own[agent]}, None), (own, own)
+        execution = self._execution(operation, iteration)
+        if not execution.asynchronous:
+            execution.issued[agent] = own[agent]
+            epochs = execution.issued if place in ADDRESSED else {agent: own[agent]}
+            return _Access(who, epochs, execution), (own, own)
+        instance = self._instances[operation, iteration % self._ring]
+        access = _Access(who, {instance: execution.clock[instance]}, execution)
+        ordered = execution.clock
+        if execution.behind is not None:
+            ordered = list(map(max, execution.clock, execution.behind))
+        return access, (execution.clock, ordered)
+
+    def _chained(self, operation: str, value: str, distance: int) -> bool:
+        work: Work | None = self._works.get(operation)
+        return work is not None and any(
+            read.chained and (read.value, read.distance) == (value, distance) for read in work.reads
+        )
+
+    def _under(self, key: Place) -> Iterator[tuple[Place, _Cell]]:
+        """Yield the cells that lie over the addresses of one."""
+        value, place, _, slot = key
+        for other, staged, number in self._beneath.get((value, place == STAGING, slot), ()):
+            where = STAGING if staged else "smem" if place == STAGING else place
+            for lane in range(max(self._warps.values()) if staged else 1):
+                cell = self._cells.get((other, where, lane, number))
+                if cell is not None:
+                    yield (other, where, lane, number), cell
+
+    def _compare(
+        self,
+        verb: str,
+        access: _Access,
+        clock: Clock,
+        place: Place,
+        cells: Iterator[tuple[Place, _Cell]] | list[tuple[Place, _Cell]],
+        *,
+        writes_only: bool,
+    ) -> None:
+        for where, cell in cells:
+            for done, other in cell.accesses():
+                if other.who == access.who or (writes_only and done == "reads"):
+                    continue
+                if other.who[0] == access.who[0] == place[0] and place[0] not in self._read:
+                    continue  # nobody in the loop reads what it makes
+                if other.is_open or not (
+                    knows(clock, other.epochs) or self._met(access, clock, other, where)
+                ):
+                    raise SimulationError("race", _message(verb, access, place, done, other, where))
+
+    @staticmethod
+    def _met(access: _Access, clock: Clock, other: _Access, where: Place) -> bool:
+        """Whether the warps of a group waited for each other between two uses of memory."""
+        before, after = other.execution, access.execution
+        if where[1] not in ADDRESSED or before is None or before.asynchronous:
+            return False
+        if after is None or after.group != before.group:
+            return False
+        join(clock, before.clock)
+        for agent, epoch in before.issued.items():
+            clock[agent] = max(clock[agent], epoch)
+        return True
+
+
+def _key(value: str, place: str, slot: int, lane: int) -> Place:
+    return (value, place, 0 if place in ("smem", "tmem") else lane, slot)
+
+
+def _message(
+    verb: str, access: _Access, place: Place, done: str, other: _Access, where: Place
+) -> str:
+    (name, of), (before, earlier) = access.who, other.who
+    value, memory, _, slot = place
+    what = f"{value} in {memory} slot {slot}"
+    if where[:2] != place[:2] or where[3] != slot:
+        done = f"{done} {where[0]} in {where[1]} slot {where[3]} at its addresses"
+    return (
+        f"{name} of iteration {of} {verb} {what}, which {before} of iteration {earlier} {done}; "
+        "no chain of arrives and waits puts the two in order"
+    )
+
+
+def _concurrent(schedule: Schedule) -> int:
+    """Return more instances of one operation than can be under way at once."""
+    slots = [storage.slots for storage in schedule.storage]
+    stages = [program.last_stage for program in schedule.programs]
+    return 2 + max(slots, default=0) + max(stages, default=0)
+
+
+__all__ = ["Races"]

@@ -1,0 +1,82 @@
+"""From cycles to TFLOP/s at a stated clock."""
+
+from __future__ import annotations
+
+import math
+
+from twill.artifacts.loop import Loop, Operation
+from twill.artifacts.machine import Machine
+from twill.errors import InputError, short
+
+MOST_MHZ = 100_000.0
+FLOP_OF_ONE_PRODUCT = 2
+"""A multiplication and an addition."""
+
+
+def flop(operation: Operation) -> int:
+    """Return the floating-point operations of a matrix product, 0 for anything else.
+
+    Parameters
+    ----------
+    operation : Operation
+        An ``mma`` of any kind counts 2 m n k; what softmax, rescaling and conversion do does not
+        count, as everywhere in the literature on these kernels.
+    """
+    if not operation.kind.startswith("mma") or not operation.operands or operation.result is None:
+        return 0
+    factor = operation.operands[0]
+    if not factor.shape:
+        return 0
+    return FLOP_OF_ONE_PRODUCT * math.prod(operation.result.shape) * factor.shape[-1]
+
+
+def flop_per_iteration(loop: Loop) -> int:
+    """Return the floating-point operations of one iteration of a loop, on one SM.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop.
+    """
+    return sum(flop(operation) for operation in loop.operations)
+
+
+def clock_of(machine: Machine, clock: float | None = None) -> tuple[float, str]:
+    """Return a clock in MHz and where it comes from.
+
+    Parameters
+    ----------
+    machine : Machine
+        Whose clock counts if none is stated.
+    clock : float, optional
+        A stated clock, in MHz.
+
+    Raises
+    ------
+    InputError
+        If the clock is not above 0 and at most 100,000 MHz.
+    """
+    if clock is None:
+        return machine.clock.value, f"{machine.name}: {machine.clock.source}"
+    if not isinstance(clock, int | float) or not 0 < clock <= MOST_MHZ:
+        raise InputError(
+            f"a clock in MHz above 0 and at most {MOST_MHZ:g} (got {short(clock)})", path="clock"
+        )
+    return float(clock), "as stated"
+
+
+def tflops(flop_count: float, cycles: float, multiprocessors: int, clock_mhz: float) -> float:
+    """Return TFLOP/s of a chip on whose SMs all do the same.
+
+    Parameters
+    ----------
+    flop_count : float
+        Floating-point operations that one SM does in `cycles`.
+    cycles : float
+        Clock cycles, more than 0.
+    multiprocessors : int
+        SMs at work.
+    clock_mhz : float
+        Clock.
+    """
+    return flop_count * multiprocessors * clock_mhz / cycles / 1e6

@@ -1,0 +1,109 @@
+"""Occupancy in cases that can be counted by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.small import edge, op, small_loop, small_machine
+from tests.test_races import ring
+from tests.test_sim import unsolved
+from twill.artifacts.schedule import Await, Instruction, Issue, Schedule, Storage
+from twill.sim.checks import check, enough_iterations
+from twill.sim.occupancy import FILE, Occupancy, Occupied
+from twill.sim.sm import StreamingMultiprocessor
+
+
+def occupied(schedule: Schedule, iterations: int) -> tuple[Occupancy, dict[str, Occupied]]:
+    watched = Occupancy(schedule)
+    sm = StreamingMultiprocessor(schedule, iterations, observers=[watched])
+    sm.run()
+    return watched, watched.report(max(sm.finished_at))
+
+
+def chain(*, elementwise: bool) -> Schedule:
+    """Three operations, one after the other: 4, 8 and 8 registers per thread."""
+    operations = [
+        op("a", "ALU", 10, registers=4),
+        op("b", "ALU", 10, registers=8),
+        op("c", "ALU", 10, registers=8, elementwise=elementwise),
+    ]
+    loop = small_loop(operations, [edge("a", "b"), edge("b", "c")])
+    machine = small_machine({"ALU": 1}, groups=((4, 1),))
+    made = unsolved(loop, machine, {"all": [Issue(operation=name) for name in "abc"]})
+    storage = tuple(
+        Storage(value=o.name, memory="registers", group="all", slots=1, size=size)
+        for o, size in zip(operations, (4, 8, 8), strict=True)
+    )
+    return made.model_copy(update={"storage": storage})
+
+
+def test_registers_are_counted_from_the_first_write_to_the_last_read() -> None:
+    # a from 0, b from 10, c from 20; a register is read until its reader has issued, which on a
+    # pipe that is filled for all of 10 cycles is a cycle before it is done.
+    watched, report = occupied(chain(elementwise=False), 1)
+    assert watched.series()["registers of all"] == [
+        (0, 4), (10, 12), (19, 8), (20, 16), (29, 8), (30, 0),
+    ]  # fmt: skip
+    entry = report["registers of all"]
+    assert (entry.peak, entry.peak_cycle) == (16, 20)
+    assert entry.mean == (10 * 4 + 9 * 12 + 8 + 9 * 16 + 8) / 30
+
+
+def test_an_elementwise_result_takes_over_its_operand() -> None:
+    watched, _ = occupied(chain(elementwise=True), 1)
+    assert watched.series()["registers of all"] == [(0, 4), (10, 12), (19, 8), (30, 0)]
+
+
+def test_a_ring_is_full_while_its_slots_are_read() -> None:
+    schedule = ring()
+    watched, report = occupied(schedule, 8)
+    smem = report["smem"]
+    assert (smem.capacity, smem.allocated, smem.peak) == (4096, 128, 128)
+    amounts = [amount for _, amount in watched.series()["smem"]]
+    assert set(amounts) <= {0, 64, 128}
+    assert amounts[-1] == 0
+    assert 64 < smem.mean < 128
+
+
+def test_the_register_file_is_the_sum_over_threads(attention_schedule: Schedule) -> None:
+    _, report = occupied(attention_schedule, 6)
+    groups = {f"registers of {g.name}": g for g in attention_schedule.groups}
+    given = sum(g.warps * 32 * (g.registers or 0) for g in groups.values())
+    assert report[FILE].allocated == given <= 65536
+    for name, group in groups.items():
+        assert report[name].peak <= (group.registers or 0)
+    assert not any(entry.exceeded for entry in report.values())
+
+
+def test_shared_memory_never_holds_more_than_its_rings_and_invariants(
+    attention_schedule: Schedule,
+) -> None:
+    watched, report = occupied(attention_schedule, 6)
+    invariants = sum(i.tile.bytes for i in attention_schedule.loop.invariants)
+    rings = sum(s.slots * s.size for s in attention_schedule.storage if s.memory == "smem")
+    assert report["smem"].allocated == invariants + rings
+    assert report["smem"].peak == invariants + rings
+    assert min(amount for _, amount in watched.series()["smem"]) >= invariants
+
+
+def test_too_many_registers_are_told() -> None:
+    group = chain(elementwise=False).groups[0].model_copy(update={"registers": 8})
+    schedule = chain(elementwise=False).model_copy(update={"groups": (group,)})
+    assert occupied(schedule, 1)[1]["registers of all"].exceeded
+
+
+def test_checks_look_far_enough() -> None:
+    # Two slots, no stage, distance two: twice that and some to spare.
+    assert enough_iterations(ring()) == 2 * (2 + 0 + 2) + 4
+    found = check(ring())
+    assert found.iterations == 12
+    assert found.numbers is None
+
+
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_checks_take_a_number_of_iterations(iterations: int) -> None:
+    body: list[Instruction] = [Issue(operation="mma"), Await(operation="mma")]
+    operations = [op("mma", "TC", 4, asynchronous=True, registers=4)]
+    machine = small_machine({"TC": 1}, groups=((4, 1),))
+    schedule = unsolved(small_loop(operations), machine, {"all": body})
+    assert check(schedule, iterations=iterations).iterations == iterations

@@ -1,0 +1,59 @@
+"""Comparisons with published figures as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from twill.console import say, table
+from twill.studies.published import AIM, Comparison, Experiment
+
+
+def print_comparisons(found: Sequence[Comparison]) -> None:
+    """Print what is matched, with signed errors and sources.
+
+    Parameters
+    ----------
+    found : sequence of Comparison
+        The comparisons.
+    """
+    rows = [
+        [
+            one.what,
+            f"{one.low:.4g}" if one.low == one.high else f"{one.low:.4g} to {one.high:.4g}",
+            f"{one.simulated:.4g}",
+            f"{one.error:+.1%}",
+            "matched" if one.matched else "MISSED",
+        ]
+        for one in found
+    ]
+    table(
+        ["published", "range", "simulated", "error", f"within {AIM:.0%}"],
+        rows,
+        right={"range", "simulated", "error"},
+    )
+    for source in dict.fromkeys(one.source for one in found):
+        say(source)
+
+
+def print_experiments(found: Sequence[Experiment]) -> None:
+    """Print intervals and use of the tensor core, a line for each switch.
+
+    Parameters
+    ----------
+    found : sequence of Experiment
+        The experiments.
+    """
+    names = list(dict.fromkeys(one.schedule for one in found))
+    rows = []
+    for what in dict.fromkeys(one.what for one in found):
+        by_name = {one.schedule: one for one in found if one.what == what}
+        rows.append(
+            [
+                what,
+                *(f"{by_name[n].interval_cycles:.0f} {by_name[n].tensor_core:.0%}" for n in names),
+            ]
+        )
+    head = [chr(ord("A") + index) for index in range(len(names))]
+    table(["switched", *head], rows, right=set(head))
+    for letter, name in zip(head, names, strict=True):
+        say(f"{letter}: {name}")
