@@ -42,7 +42,7 @@ from twill.sim.errors import SimulationError
 GROUPS = (
     WarpGroup(1, True, 24, 8),
     WarpGroup(1, False, 24, 8),
-    *[WarpGroup(4, False, 240, 224)] * 3,
+    *[WarpGroup(4, False, 152, 224)] * 3,
 )
 
 
@@ -249,8 +249,8 @@ def test_attention_forward_fits_tensor_memory(laid_out: twill.Schedule) -> None:
         len(columns(laid_out, f"o{tile}.tmem_store")) for tile in "01"
     )
     assert taken > 512
-    # The register allocation of these groups is not the machine's; everything else is.
-    assert {v.rule for v in twill.verify(laid_out).violations} <= {"register file"}
+    # These groups have too few registers for what is live on them; everything else is in order.
+    assert {v.rule for v in twill.verify(laid_out).violations} <= {"registers"}
 
 
 @pytest.mark.parametrize("latency", [None, "uniform:300,4000"])

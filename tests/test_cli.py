@@ -164,7 +164,7 @@ def test_traces_timelines_and_advice(tmp_path: Path) -> None:
 def test_compare(schedule_file: str) -> None:
     done = call(*SIM, "compare", schedule_file, "--iterations", "24", "--json")
     data = {entry["variant"]: entry for entry in json.loads(done.stdout)}
-    assert list(data) == ["sequential", "multi-warp", "joint"]
+    assert list(data) == ["sequential", "multi-warp", "swp", "joint"]
     assert data["joint"]["interval_cycles"] == 2048
     assert data["sequential"]["speedup_over_sequential"] == 1
     assert data["joint"]["speedup_over_sequential"] > data["multi-warp"]["speedup_over_sequential"]
@@ -172,6 +172,7 @@ def test_compare(schedule_file: str) -> None:
     assert [line.split()[:3] for line in table.splitlines() if "." in line] == [
         ["sequential", "3", "1.00"],
         ["multi-warp", "3", "1.00"],
+        ["swp", "2", "1.50"],
         ["joint", "2", "1.50"],
     ]
 
