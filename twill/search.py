@@ -34,7 +34,7 @@ COARSE_SLOTS = 400
 CBC_SECONDS = 5.0
 """Seconds for CBC, whose refutations only spare other questions."""
 MANY_OPERATIONS = 60
-"""From so many operations on the most groups are tried first, and for longer."""
+"""From so many operations on the most groups are tried first, a second for each operation."""
 MOST_PROBES = 60
 FEW_OPERATIONS = 16
 """Up to so many operations the finder refutes by itself, and names the constraints it takes."""
@@ -391,17 +391,23 @@ class _Search:
         """Look for a schedule of few stages with few groups; None does not mean there is none."""
         least = least_stages(self.problem, interval)
         most = min(max(least + QUICK_STAGES, (stages or 0) + 1), self._most_stages(interval) + 1)
-        many = len(self.problem.operations) >= MANY_OPERATIONS
-        turn = -1 if many else 1
+        turn = -1 if self._has_many_operations() else 1
         for count in [*range(least, most)][::turn]:
             for used in self._likely_groups(groups)[::turn]:
                 self.report(f"I = {interval}, {count} stages, {used} warp groups")
                 limits = replace(self.limits, groups=used)
-                seconds = None if self.prover is None else QUICK_SECONDS * (4 if many else 1)
+                seconds = None if self.prover is None else self._patience()
                 answer = self.questions.ask(interval, count, limits, seconds)
                 if answer.assignment is not None:
                     return _Best(interval, answer.assignment, count, used)
         return None
+
+    def _has_many_operations(self) -> bool:
+        return len(self.problem.operations) >= MANY_OPERATIONS
+
+    def _patience(self) -> float:
+        """Return the seconds that a quick question is worth."""
+        return float(len(self.problem.operations)) if self._has_many_operations() else QUICK_SECONDS
 
     def _thoroughly(self, interval: int) -> _Best | None:
         """Look for a schedule with as many stages and groups as there may be."""

@@ -1,0 +1,162 @@
+"""Whether schedules keep their promise: packaged loops solved, executed, and compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Annotated
+
+import typer
+
+from twill.artifacts.machine import Machine
+from twill.cache import Cache
+from twill.console import Report, command, progress, run_app, say, silent, table
+from twill.errors import RefusedError
+from twill.frontends.loops import load_loop, packaged_loops
+from twill.scheduler import solve
+from twill.search import Options
+from twill.sim.execute import DEFAULT_ITERATIONS, DEFAULT_TOLERANCE, run
+
+DEFAULT_TIMEOUT = 60.0
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A loop's schedule, and what the SM made of it.
+
+    Attributes
+    ----------
+    loop, machine : str
+        The packaged loop, and the machine it is meant for.
+    promised : float or None
+        Static interval in cycles; None if no schedule was found in time.
+    proved : bool
+        Whether that was proved to be the least.
+    simulated : float or None
+        Measured interval in cycles under fixed, nominal latencies.
+    kept : bool or None
+        Whether it is at most 2 % above the promised one.
+    note : str
+        Why a figure is missing.
+    """
+
+    loop: str
+    machine: str
+    promised: float | None = None
+    proved: bool = False
+    simulated: float | None = None
+    kept: bool | None = None
+    note: str = ""
+
+    @property
+    def excess(self) -> float | None:
+        """Relative excess of the simulated over the promised interval."""
+        if self.promised is None or self.simulated is None:
+            return None
+        return self.simulated / self.promised - 1
+
+
+def promises(
+    names: Iterable[str] | None = None,
+    *,
+    timeout: float | None = DEFAULT_TIMEOUT,
+    jobs: int = 2,
+    iterations: int = DEFAULT_ITERATIONS,
+    report: Report = silent,
+) -> Iterator[Promise]:
+    """Solve packaged loops and execute their schedules.
+
+    Parameters
+    ----------
+    names : iterable of str, optional
+        Packaged loops; all without it.
+    timeout : float, optional
+        Seconds for each search; what it has found by then is executed.
+    jobs : int
+        Processes of a search.
+    iterations : int
+        Trip count.
+    report : Report, optional
+        Told what is being done.
+    """
+    for name in names or packaged_loops():
+        report(name)
+        yield _promise(name, Options(timeout=timeout, jobs=jobs), iterations)
+
+
+def _promise(name: str, options: Options, iterations: int) -> Promise:
+    machine = packaged_loops()[name].machine
+    try:
+        loop = load_loop(name)
+        schedule = solve(loop, Machine.named(machine), options=options, cache=Cache()).schedule
+    except RefusedError as error:
+        return Promise(name, machine, note=str(error))
+    assert schedule.proof is not None
+    proved = schedule.proof.levels[0].proved
+    try:
+        found = run(schedule, iterations=iterations, tolerance=DEFAULT_TOLERANCE)
+    except RefusedError as error:
+        return Promise(name, machine, proved=proved, note=str(error))
+    return Promise(
+        name,
+        machine,
+        found.static_interval_cycles,
+        proved,
+        found.measured_interval_cycles,
+        found.achieved,
+    )
+
+
+app = typer.Typer(
+    name="python -m twill.studies.promises",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command()
+@command
+def main(
+    loops: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="LOOP", help="Packaged loops; without any, all of them."),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds for each search.")
+    ] = DEFAULT_TIMEOUT,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes of a search.")] = 2,
+    iterations: Annotated[int, typer.Option(min=1, help="Trip count.")] = DEFAULT_ITERATIONS,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Compare what schedules promise with what the simulated SM measures."""
+    with progress("promises") as report:
+        found = list(
+            promises(loops, timeout=timeout, jobs=jobs, iterations=iterations, report=report)
+        )
+    if as_json:
+        say(json.dumps([{**asdict(p), "excess": p.excess} for p in found], indent=1))
+        return
+    columns = ["loop", "promised (cycles)", "proved", "simulated (cycles)", "excess", "kept"]
+    table(columns, [_row(p) for p in found], right={*columns[1:2], *columns[3:5]})
+    for promise in found:
+        if promise.note:
+            say(f"{promise.loop}: {promise.note}")
+
+
+def _row(promise: Promise) -> list[str]:
+    def number(value: float | None, form: str) -> str:
+        return "-" if value is None else format(value, form)
+
+    return [
+        promise.loop,
+        number(promise.promised, ".6g"),
+        "yes" if promise.proved else "no",
+        number(promise.simulated, ".6g"),
+        number(promise.excess, "+.1%"),
+        {True: "yes", False: "NO", None: "-"}[promise.kept],
+    ]
+
+
+if __name__ == "__main__":
+    run_app(app)
