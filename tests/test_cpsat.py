@@ -16,11 +16,13 @@ from tests.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import Rules
 from twill.bounds import bounds
-from twill.joint.answer import FAMILIES, NO_LIMITS, Assignment, Limits, Objective
-from twill.joint.cpsat import CpSatEngine, CpSatProver, improve, prove
+from twill.joint.answer import FAMILIES, NO_LIMITS, Assignment, Conditions, Limits, Objective
+from twill.joint.cpsat import CpSatEngine, CpSatProver, prove
 from twill.joint.difference import DifferenceEngine
 from twill.joint.groups import WarpGroup, available_groups
 from twill.problem import Problem, Wishes, build_problem
+
+SOON = Conditions(timeout=0.01)
 
 
 def enumerated_length(problem: Problem, interval: int, most: int) -> int | None:
@@ -335,7 +337,7 @@ def test_an_undecided_range_is_not_called_refuted(
     attention: twill.Loop, hopper: twill.Machine
 ) -> None:
     problem = build_problem(attention, hopper)
-    proof = prove(problem, 2000, 2100, 6, available_groups(problem), timeout=0.01)
+    proof = prove(problem, 2000, 2100, 6, available_groups(problem), under=SOON)
     assert proof.status == "unknown"
     assert proof.bound <= 2048
     assert proof.assignment is None
@@ -360,7 +362,7 @@ def test_improving_keeps_the_warp_assignment_and_finds_its_least_interval() -> N
         found = prove(problem, low + 3, low + 3, 3, groups)
         if found.assignment is None:
             continue
-        nearer = improve(problem, low, 3, found)
+        nearer = CpSatProver().improve(problem, low, 3, found)
         assert nearer.assignment is not None
         assert nearer.interval is not None
         assert nearer.assignment.group == found.assignment.group
@@ -403,7 +405,7 @@ def test_hints_change_no_answer_and_save_rounds() -> None:
         problem = random_problem(generator, 1)
         low, groups = bounds(problem).interval, available_groups(problem)
         first = prove(problem, low, low + 4, 3, groups)
-        again = prove(problem, low, low + 4, 3, groups, hints=first.hints)
+        again = prove(problem, low, low + 4, 3, groups, under=Conditions(hints=first.hints))
         assert (again.status, again.interval) == (first.status, first.interval)
         assert again.statistics["rounds"] <= first.statistics["rounds"]
         saved += again.statistics["rounds"] < first.statistics["rounds"]

@@ -10,6 +10,7 @@ from twill.bounds import least_stages
 from twill.joint.answer import (
     Answer,
     Assignment,
+    Conditions,
     Engine,
     EngineFactory,
     Hint,
@@ -209,10 +210,7 @@ class Questions:
                 high,
                 most_stages,
                 self._groups,
-                limits=limits,
-                seed=self._seed,
-                timeout=timeout,
-                hints=tuple(self._hints),
+                self._under(limits, timeout),
             )
 
         def at_its_end() -> Refutation:
@@ -247,10 +245,7 @@ class Questions:
             low,
             most_stages,
             found,
-            limits=limits,
-            seed=self._seed,
-            timeout=self._deadline.remaining(NEARBY),
-            hints=tuple(self._hints),
+            self._under(limits, self._deadline.remaining(NEARBY)),
         )
 
     def polish(
@@ -277,10 +272,7 @@ class Questions:
             interval,
             found,
             objective,
-            limits=limits,
-            seed=self._seed,
-            timeout=self._deadline.remaining(NEARBY),
-            hints=tuple(self._hints),
+            self._under(limits, self._deadline.remaining(NEARBY)),
         )
 
     def refute(self, interval: int, most_stages: int, limits: Limits) -> tuple[Answer, str]:
@@ -326,6 +318,9 @@ class Questions:
         if self._kept is not None:
             self._kept[1].dispose()
             self._kept = None
+
+    def _under(self, limits: Limits, timeout: float | None) -> Conditions:
+        return Conditions(limits, self._seed, timeout, tuple(self._hints))
 
     def _make(
         self, factory: EngineFactory, interval: int, length: int, *, explain: bool = False

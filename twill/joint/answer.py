@@ -236,6 +236,31 @@ class Refutation:
     hints: tuple[Hint, ...] = ()
 
 
+@dataclass(frozen=True)
+class Conditions:
+    """Under which a prover is asked.
+
+    Attributes
+    ----------
+    limits : Limits
+        What the schedule may have.
+    seed : int
+        The solver's random seed.
+    timeout : float, optional
+        Seconds.
+    hints : tuple of Hint
+        What engines for similar questions reported.
+    """
+
+    limits: Limits = NO_LIMITS
+    seed: int = 0
+    timeout: float | None = None
+    hints: tuple[Hint, ...] = ()
+
+
+FREELY = Conditions()
+
+
 class RangeProver(Protocol):
     """Refutes a range of intervals at once, or finds one that has a schedule."""
 
@@ -250,11 +275,7 @@ class RangeProver(Protocol):
         high: int,
         most_stages: int,
         groups: Sequence[WarpGroup],
-        *,
-        limits: Limits = NO_LIMITS,
-        seed: int = 0,
-        timeout: float | None = None,
-        hints: Iterable[Hint] = (),
+        under: Conditions = FREELY,
     ) -> Refutation:
         """Ask whether any interval from `low` to `high` has a schedule.
 
@@ -268,14 +289,8 @@ class RangeProver(Protocol):
             The length of an iteration is at most so many intervals.
         groups : sequence of WarpGroup
             Groups that may be used.
-        limits : Limits, optional
-            What the schedule may have.
-        seed : int
-            The solver's random seed.
-        timeout : float, optional
-            Seconds.
-        hints : iterable of Hint
-            What engines for similar questions reported.
+        under : Conditions, optional
+            Limits, seed, time, hints.
         """
 
     def improve(
@@ -284,11 +299,7 @@ class RangeProver(Protocol):
         low: int,
         most_stages: int,
         found: Refutation,
-        *,
-        limits: Limits = NO_LIMITS,
-        seed: int = 0,
-        timeout: float | None = None,
-        hints: Iterable[Hint] = (),
+        under: Conditions = FREELY,
     ) -> Refutation:
         """Look for a smaller interval near a schedule that was found.
 
@@ -302,14 +313,8 @@ class RangeProver(Protocol):
             The length of an iteration is at most so many intervals.
         found : Refutation
             With an interval and an assignment; returned if there is nothing better.
-        limits : Limits, optional
-            What the schedule may have.
-        seed : int
-            The solver's random seed.
-        timeout : float, optional
-            Seconds.
-        hints : iterable of Hint
-            What engines for similar questions reported.
+        under : Conditions, optional
+            Limits, seed, time, hints.
         """
 
     def polish(
@@ -318,11 +323,7 @@ class RangeProver(Protocol):
         interval: int,
         found: Assignment,
         objective: Objective,
-        *,
-        limits: Limits = NO_LIMITS,
-        seed: int = 0,
-        timeout: float | None = None,
-        hints: Iterable[Hint] = (),
+        under: Conditions = FREELY,
     ) -> Assignment:
         """Look for a schedule of better length or slack near one that was found.
 
@@ -336,12 +337,6 @@ class RangeProver(Protocol):
             Returned if there is nothing better.
         objective : str
             ``length`` or ``slack``.
-        limits : Limits, optional
-            What the schedule may have.
-        seed : int
-            The solver's random seed.
-        timeout : float, optional
-            Seconds.
-        hints : iterable of Hint
-            What engines for similar questions reported.
+        under : Conditions, optional
+            Limits, seed, time, hints.
         """

@@ -16,9 +16,11 @@ from twill.console import interruptible
 from twill.errors import MissingLibraryError
 from twill.joint.answer import (
     FAMILIES,
+    FREELY,
     NO_LIMITS,
     Answer,
     Assignment,
+    Conditions,
     Hint,
     Limits,
     Objective,
@@ -110,25 +112,10 @@ class CpSatProver:
         high: int,
         most_stages: int,
         groups: Sequence[WarpGroup],
-        *,
-        limits: Limits = NO_LIMITS,
-        seed: int = 0,
-        timeout: float | None = None,
-        hints: Iterable[Hint] = (),
+        under: Conditions = FREELY,
     ) -> Refutation:
         """Ask whether any interval of the range has a schedule; it need not be the least."""
-        return prove(
-            problem,
-            low,
-            high,
-            most_stages,
-            groups,
-            limits=limits,
-            seed=seed,
-            timeout=timeout,
-            hints=hints,
-            least=False,
-        )
+        return prove(problem, low, high, most_stages, groups, under=under, least=False)
 
     def improve(
         self,
@@ -136,23 +123,29 @@ class CpSatProver:
         low: int,
         most_stages: int,
         found: Refutation,
-        *,
-        limits: Limits = NO_LIMITS,
-        seed: int = 0,
-        timeout: float | None = None,
-        hints: Iterable[Hint] = (),
+        under: Conditions = FREELY,
     ) -> Refutation:
-        """Look for a smaller interval with the warp assignment of a schedule that was found."""
-        return improve(
+        """Look for the least interval with the warp assignment of a schedule that was found.
+
+        Far from a proof, but where operations go is most of what makes a schedule good.
+        """
+        assert found.assignment is not None
+        assert found.interval is not None
+        system = CpSatSystem(
+            _import_ortools(),
             problem,
             low,
-            most_stages,
-            found,
-            limits=limits,
-            seed=seed,
-            timeout=timeout,
-            hints=hints,
+            found.interval,
+            (0, most_stages),
+            found.assignment.groups,
+            FAMILIES,
         )
+        system.minimize(system.times.interval)
+        run = _near(system, found.assignment, found.interval, under)
+        if run.solve(under.timeout) != "sat":
+            return found
+        interval, learnt = run.value(system.times.interval), system.sums.hints
+        return Refutation("sat", found.bound, interval, run.assignment(), run.statistics, learnt)
 
     def polish(
         self,
@@ -160,89 +153,35 @@ class CpSatProver:
         interval: int,
         found: Assignment,
         objective: Objective,
-        *,
-        limits: Limits = NO_LIMITS,
-        seed: int = 0,
-        timeout: float | None = None,
-        hints: Iterable[Hint] = (),
+        under: Conditions = FREELY,
     ) -> Assignment:
         """Look for the best length or slack with the warp assignment of a schedule."""
-        cp = _import_ortools()
-        length = limits.length or found.length(problem)
-        system = CpSatSystem(cp, problem, interval, interval, (length, 0), found.groups, FAMILIES)
-        _limit(system, limits)
-        system.take(hints)
-        system.places.keep(found.group)
-        system.look_near(found, interval)
+        length = under.limits.length or found.length(problem)
+        system = CpSatSystem(
+            _import_ortools(),
+            problem,
+            interval,
+            interval,
+            (length, 0),
+            found.groups,
+            FAMILIES,
+        )
         if objective == "length":
             system.minimize(system.length(length))
         else:
-            system.minimize(-system.slack(_most_slack(problem, interval, length)))
-        run = _Run(cp, system, seed)
-        return run.assignment() if run.solve(timeout) == "sat" else found
+            farthest = max(edge.distance for edge in problem.edges)
+            system.minimize(-system.slack(length + interval * farthest))
+        run = _near(system, found, interval, under)
+        return run.assignment() if run.solve(under.timeout) == "sat" else found
 
 
-def _most_slack(problem: Problem, interval: int, length: int) -> int:
-    return length + interval * max(edge.distance for edge in problem.edges)
-
-
-def improve(
-    problem: Problem,
-    low: int,
-    most_stages: int,
-    found: Refutation,
-    *,
-    limits: Limits = NO_LIMITS,
-    seed: int = 0,
-    timeout: float | None = None,
-    hints: Iterable[Hint] = (),
-) -> Refutation:
-    """Return the smallest interval that is found in time for the warp assignment of a schedule.
-
-    Far from a proof, but where operations go is most of what makes a schedule good.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    low : int
-        Least interval of interest.
-    most_stages : int
-        The length of an iteration is at most so many intervals.
-    found : Refutation
-        With an interval and an assignment.
-    limits : Limits, optional
-        What the schedule may have, its length aside.
-    seed : int
-        The solver's random seed.
-    timeout : float, optional
-        Seconds.
-    hints : iterable of Hint
-        What engines for similar questions reported.
-
-    Returns
-    -------
-    Refutation
-        `found` if there is nothing better.
-    """
-    assert found.assignment is not None
-    assert found.interval is not None
-    cp = _import_ortools()
-    system = CpSatSystem(
-        cp, problem, low, found.interval, (0, most_stages), found.assignment.groups, FAMILIES
-    )
-    _limit(system, limits)
-    system.take(hints)
-    system.minimize(system.times.interval)
-    system.places.keep(found.assignment.group)
-    system.look_near(found.assignment, found.interval)
-    run = _Run(cp, system, seed)
-    if run.solve(timeout) != "sat":
-        return found
-    interval = run.value(system.times.interval)
-    return Refutation(
-        "sat", found.bound, interval, run.assignment(), run.statistics, system.sums.hints
-    )
+def _near(system: CpSatSystem, found: Assignment, interval: int, under: Conditions) -> _Run:
+    """Return a search that keeps a schedule's warp assignment and begins with its times."""
+    _limit(system, under.limits)
+    system.take(under.hints)
+    system.places.keep(found.group)
+    system.look_near(found, interval)
+    return _Run(_import_ortools(), system, under.seed)
 
 
 def prove(
@@ -253,10 +192,7 @@ def prove(
     groups: Sequence[WarpGroup],
     *,
     families: Sequence[str] = FAMILIES,
-    limits: Limits = NO_LIMITS,
-    seed: int = 0,
-    timeout: float | None = None,
-    hints: Iterable[Hint] = (),
+    under: Conditions = FREELY,
     least: bool = True,
 ) -> Refutation:
     """Find the least interval of a range that has a schedule, or refute the whole range.
@@ -276,14 +212,8 @@ def prove(
         Groups that may be used.
     families : sequence of str
         Constraint families that are switched on.
-    seed : int
-        The solver's random seed.
-    limits : Limits, optional
-        What the schedule may have, its length aside.
-    timeout : float, optional
-        Seconds.
-    hints : iterable of Hint
-        What engines for similar questions reported.
+    under : Conditions, optional
+        Limits (of the length none), seed, time, hints.
     least : bool
         Whether the least interval of the range is wanted, or any.
     """
@@ -291,12 +221,12 @@ def prove(
     if low > high:
         return Refutation("unsat", low)
     system = CpSatSystem(cp, problem, low, high, (0, most_stages), groups, families)
-    run = _Run(cp, system, seed)
-    _limit(system, limits)
-    system.take(hints)
+    run = _Run(cp, system, under.seed)
+    _limit(system, under.limits)
+    system.take(under.hints)
     if least and low < high:
         system.minimize(system.times.interval)
-    status = run.solve(timeout)
+    status = run.solve(under.timeout)
     learnt = system.sums.hints
     if status == "unsat":
         return Refutation(status, high + 1, statistics=run.statistics, hints=learnt)
