@@ -26,8 +26,10 @@ from twill.problem import Problem
 
 ALONE = 1.0
 """Seconds for which the finder is asked alone."""
-QUICK_SECONDS = 15.0
+QUICK_SECONDS = 25.0
 """Seconds for a question about few stages and groups, whose answer only saves time."""
+LAST_WORDS = 1.0
+"""Seconds in which an engine that is out of time still tells what it has learnt."""
 NEARBY = 10.0
 """Seconds for which a better schedule is looked for near one that was found."""
 
@@ -172,7 +174,7 @@ class Questions:
             return lambda: self._make(factory, interval, stages * interval).solve(limits, timeout)
 
         ways = [way(rival), way(self._engines.finder)]
-        return self._learn(race(ways, self._jobs, timeout) or Answer("unknown"))
+        return self._learn(race(ways, self._jobs, _longer(timeout)) or Answer("unknown"))
 
     def ask_range(
         self,
@@ -220,7 +222,7 @@ class Questions:
             return Refutation(status, low, high, answer.assignment, hints=answer.hints)
 
         ways = [by_range, at_its_end] if finder else [by_range]
-        answer = race(ways, self._jobs, timeout) or Refutation("unknown", low)
+        answer = race(ways, self._jobs, _longer(timeout)) or Refutation("unknown", low)
         self._hints.update(dict.fromkeys(answer.hints))
         return answer
 
@@ -339,3 +341,8 @@ class Questions:
         """Keep what an engine had to look at, for the next question."""
         self._hints.update(dict.fromkeys(answer.hints))
         return answer
+
+
+def _longer(timeout: float | None) -> float | None:
+    """Leave those who are out of time a moment to say what they have learnt."""
+    return None if timeout is None else timeout + LAST_WORDS

@@ -33,7 +33,7 @@ T = TypeVar("T", bound=Definite)
 
 
 def race(ways: Sequence[Callable[[], T]], jobs: int, timeout: float | None = None) -> T | None:
-    """Return the first definite answer, None if there is none in time.
+    """Return the first definite answer, else the last undecided one, None if there is none in time.
 
     Each way runs in a process of its own; with more ways than `jobs` they take turns, of which
     those of the first are longer.
@@ -48,8 +48,11 @@ def race(ways: Sequence[Callable[[], T]], jobs: int, timeout: float | None = Non
         Seconds.
     """
     if len(ways) == 1 or "fork" not in multiprocessing.get_all_start_methods():
-        answers = (way() for way in ways)
-        return next((answer for answer in answers if answer.status != "unknown"), None)
+        for way in ways:
+            answer = way()
+            if answer.status != "unknown":
+                break
+        return answer
     ends = None if timeout is None else time.monotonic() + timeout
     with _running(ways) as runners:
         return _first(runners, jobs, ends)
@@ -87,7 +90,7 @@ def _running(ways: Sequence[Callable[[], T]]) -> Iterator[list[_Runner[T]]]:
 
 
 def _first(runners: list[_Runner[T]], jobs: int, ends: float | None) -> T | None:
-    waiting = list(runners)
+    waiting, undecided = list(runners), None
     while waiting and (ends is None or time.monotonic() < ends):
         crowded = len(waiting) > jobs
         for position, runner in enumerate(waiting):
@@ -101,9 +104,10 @@ def _first(runners: list[_Runner[T]], jobs: int, ends: float | None) -> T | None
             answer = _received(runner)
             if answer is not None and answer.status != "unknown":
                 return answer
+            undecided = answer or undecided
         if crowded:
             waiting = [*waiting[jobs:], *waiting[:jobs]]
-    return None
+    return undecided
 
 
 def _received(runner: _Runner[T]) -> T | None:
