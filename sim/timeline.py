@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 FORMATS = (".svg", ".png")
 INTERVALS = 2
+THIN = 1 / 800
+"""Share of the width below which a bar has no white edge, which would hide it."""
+HATCHES = ("", "////", "....", "xxxx")
+"""Marks of the first, second, ... operation of one colour."""
 WIDTH_INCHES, ROW_INCHES, FRAME_INCHES = 16.0, 0.42, 2.0
 LEGEND_COLUMNS = 12
 DOTS_PER_INCH = 110
@@ -31,6 +35,8 @@ PALETTE = "tab20"
 GREYS = (14, 15)  # of the palette; grey is waiting
 WORKING = ("issue", "work")
 Colour = tuple[float, float, float, float]
+Look = tuple[Colour, str]
+"""Colour and hatch."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,9 @@ def window(
 ) -> tuple[float, float]:
     """Return the cycles of the last few intervals before an iteration is complete.
 
+    They end before any operation would start once more but for the end of the loop, so that loads
+    which run ahead are in the picture, unless that reaches back beyond the middle of the run.
+
     Parameters
     ----------
     recording : Recording
@@ -87,7 +96,15 @@ def window(
     """
     until = [cycle for (_, of), cycle in recording.completions.items() if of <= last]
     end = max(until, default=1.0)
-    return (0.0 if interval is None else max(0.0, end - intervals * interval)), end
+    if interval is None:
+        return 0.0, end
+    starts: dict[str, float] = {}
+    for (operation, _), cycle in recording.starts.items():
+        starts[operation] = max(cycle, starts.get(operation, cycle))
+    drained = min(starts.values(), default=end) + interval
+    if drained - intervals * interval >= end / 2:
+        end = min(end, drained)
+    return max(0.0, end - intervals * interval), end
 
 
 def check_ending(file: str | Path) -> None:
@@ -143,14 +160,17 @@ def draw_timeline(
         )
         FigureCanvasAgg(figure)
         axes = figure.subplots()
-        colours = _colours(lines)
+        looks = _looks(lines)
         for number, row in enumerate(lines):
             for piece in row.slices:
-                _bar(axes, number, piece, colours, end - begin)
+                _bar(axes, number, piece, looks, end - begin)
         _frame(axes, schedule, lines, begin, end)
-        _legend(figure, schedule, colours)
+        _legend(figure, schedule, looks)
         metadata = {"Date": None} if file.suffix == ".svg" else None
-        figure.savefig(file, dpi=DOTS_PER_INCH, metadata=metadata)
+        try:
+            figure.savefig(file, dpi=DOTS_PER_INCH, metadata=metadata)
+        except OSError as error:
+            raise InputError(f"cannot write: {error.strerror or error}", file=str(file)) from None
 
 
 def _cut(slices: Sequence[Slice], begin: float, end: float) -> list[Slice]:
@@ -161,8 +181,8 @@ def _cut(slices: Sequence[Slice], begin: float, end: float) -> list[Slice]:
     ]
 
 
-def _colours(lines: Sequence[Row]) -> dict[str, Colour]:
-    """Give the operations that are longest in sight the most different colours."""
+def _looks(lines: Sequence[Row]) -> dict[str, Look]:
+    """Give the operations that are longest in sight colours of their own, hatch the others."""
     import matplotlib as mpl
 
     lengths: dict[str, float] = defaultdict(float)
@@ -173,22 +193,28 @@ def _colours(lines: Sequence[Row]) -> dict[str, Colour]:
     every = mpl.colormaps[PALETTE]
     palette = [every(number) for number in range(every.N) if number not in GREYS]
     ordered = sorted(lengths, key=lambda name: (-lengths[name], name))
-    return {name: palette[number % len(palette)] for number, name in enumerate(ordered)}
+    return {
+        name: (palette[number % len(palette)], HATCHES[number // len(palette) % len(HATCHES)])
+        for number, name in enumerate(ordered)
+    }
 
 
-def _bar(axes: Axes, number: int, piece: Slice, colours: dict[str, Colour], width: float) -> None:
+def _bar(axes: Axes, number: int, piece: Slice, looks: dict[str, Look], width: float) -> None:
     """Draw a slice: one colour, or a stripe for each of the operations that alternate."""
     length = piece.end - piece.begin
     working = piece.kind in WORKING
     shares = piece.names if working else piece.names[:1]
     for place, name in enumerate(shares):
         height = HEIGHT / len(shares)
+        grey = STALL_COLOURS.get(piece.kind, OTHER_STALL)
+        colour, hatch = looks[name] if working else (grey, "")
         axes.broken_barh(
             [(piece.begin, length)],
             (number - HEIGHT / 2 + place * height, height),
-            facecolors=colours[name] if working else STALL_COLOURS.get(piece.kind, OTHER_STALL),
+            facecolors=colour,
             edgecolor="white",
-            linewidth=0.4,
+            linewidth=0.4 if length > THIN * width else 0,
+            hatch=hatch,
         )
         label = _label(name, piece, working=working, room=CHARACTERS * length / width)
         if label and len(shares) <= 2:
@@ -201,6 +227,7 @@ def _bar(axes: Axes, number: int, piece: Slice, colours: dict[str, Colour], widt
                 fontsize=7 if len(shares) == 1 else 5.5,
                 color="black" if working else "0.25",
                 clip_on=True,
+                bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.6} if hatch else None,
             )
 
 
@@ -227,11 +254,14 @@ def _frame(axes: Axes, schedule: Schedule, lines: Sequence[Row], begin: float, e
     axes.set_axisbelow(True)
 
 
-def _legend(figure: Figure, schedule: Schedule, colours: dict[str, Colour]) -> None:
+def _legend(figure: Figure, schedule: Schedule, looks: dict[str, Look]) -> None:
     from matplotlib.patches import Patch
 
-    names = [o.name for o in schedule.loop.operations if o.name in colours]
-    patches = [Patch(facecolor=colours[name], label=name) for name in names]
+    names = [o.name for o in schedule.loop.operations if o.name in looks]
+    patches = [
+        Patch(facecolor=colour, hatch=hatch, edgecolor="white", linewidth=0, label=name)
+        for name, (colour, hatch) in ((name, looks[name]) for name in names)
+    ]
     figure.legend(
         handles=patches, loc="outside lower center", ncols=LEGEND_COLUMNS, fontsize=7, frameon=False
     )

@@ -14,7 +14,7 @@ import pytest
 import twill
 from twill.sim.execute import run
 from twill.sim.record import Recording
-from twill.sim.timeline import draw_timeline, rows, window
+from twill.sim.timeline import _looks, draw_timeline, rows, window
 from twill.sim.trace import trace
 
 Event = dict[str, Any]
@@ -151,6 +151,39 @@ def test_the_paper_examples_timeline(paper_schedule: twill.Schedule) -> None:
     for piece in drawn["EXP"]:
         assert piece.names == ("P",)
         assert piece.end - piece.begin == 1
+
+
+def test_a_timeline_ends_before_loads_that_run_ahead_do() -> None:
+    # The rings are full when the loads of the last iterations have been issued; what then drains
+    # is no steady state.
+    schedule = twill.Schedule.named("fa3_forward_128x128")
+    recording = Recording()
+    result = run(schedule, recording=recording)
+    assert result.profile is not None
+    begin, end = window(recording, result.profile.last, result.measured_interval_cycles)
+    assert end - begin == 2 * 2048
+    for row in rows(schedule, recording, begin, end):
+        working = [piece for piece in row.slices if piece.kind in {"issue", "work"}]
+        middle = (begin + end) / 2
+        for half in ((begin, middle), (middle, end)):
+            seen = {n for s in working for n in s.names if half[0] <= s.begin < half[1]}
+            assert not working or seen, (row.name, half)
+        if row.name == "tma":
+            assert Counter(n for s in working for n in s.names)["K"] >= 2
+
+
+def test_operations_of_one_colour_look_different(attention_schedule: twill.Schedule) -> None:
+    recording = recorded(attention_schedule)
+    looks = _looks(rows(attention_schedule, recording, 0, 20_000))
+    assert len(looks) > 18
+    assert len(set(looks.values())) == len(looks)
+
+
+def test_a_timeline_names_the_file_that_cannot_be_written(
+    attention_schedule: twill.Schedule, attention_recording: Recording, tmp_path: Path
+) -> None:
+    with pytest.raises(twill.InputError, match=r"no/a\.png: cannot write: No such file"):
+        draw_timeline(attention_schedule, attention_recording, 0, 10, tmp_path / "no" / "a.png")
 
 
 @pytest.mark.parametrize("ending", ["svg", "png"])
