@@ -36,7 +36,7 @@ Latency = Annotated[
     typer.Option(
         metavar="[LOAD=]SOURCE",
         help="Cycles of every variable-latency load, or of one: fixed:N, uniform:A,B, "
-        "lognormal:MEDIAN,SIGMA, mixture[:RATES], trace:FILE. May be repeated.",
+        "lognormal:M,SIGMA (M: median), mixture[:RATES], trace:FILE. May be repeated.",
     ),
 ]
 Scheduler = Annotated[
@@ -65,7 +65,11 @@ def run_command(
     ] = 1,
     without: Annotated[
         list[str] | None,
-        typer.Option(metavar="MECHANISM", help="Switch a mechanism off. May be repeated."),
+        typer.Option(
+            metavar="MECHANISM",
+            help="Switch a mechanism off: issue-slots, issue-cost, synchronisation, completion, "
+            "shared-ports, queues. May be repeated.",
+        ),
     ] = None,
     interference: Annotated[
         bool,

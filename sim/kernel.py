@@ -373,15 +373,16 @@ def print_kernel(found: Kernel) -> None:
         The estimates.
     """
     how = "persistent blocks" if found.persistent else "a block for each tile"
+    heads = ", ".join(dict.fromkeys(f"{e.heads}" for e in found.estimates))
     say(
-        f"kernel: tiles of {found.rows} rows, {found.step} rows in an iteration, {how}, at "
-        f"{found.clock_mhz:g} MHz"
+        f"kernel: {heads} heads, tiles of {found.rows} rows, {found.step} rows in an iteration,\n"
+        f"{how}, at {found.clock_mhz:g} MHz"
     )
     columns = [
         "sequence",
-        "batch x heads",
-        "tiles per SM",
-        "iterations",
+        "batch",
+        "tiles",
+        "iter.",
         "before",
         "loop",
         "after",
@@ -391,7 +392,7 @@ def print_kernel(found: Kernel) -> None:
     rows = [
         [
             f"{e.sequence}",
-            f"{e.batch} x {e.heads}",
+            f"{e.batch}",
             f"{e.tiles_per_multiprocessor}",
             f"{e.iterations}",
             f"{e.prologue_cycles:.0f}",
@@ -403,6 +404,6 @@ def print_kernel(found: Kernel) -> None:
         for e in found.estimates
     ]
     table(columns, rows, right=set(columns))
-    say("before, loop and after are cycles of one tile")
+    say("tiles are those of one SM; before, loop and after are cycles of one tile")
     if found.not_costed:
         say(f"no rule, counted as nothing: {', '.join(found.not_costed)}")

@@ -44,10 +44,12 @@ def print_run(result: Run) -> None:
 
 def _print_achieved(result: Run) -> None:
     measured, static = result.measured_interval_cycles, result.static_interval_cycles
-    say(
-        f"{result.schedule} on {result.machine}, {result.iterations} iterations, "
+    plural = "" if result.iterations == 1 else "s"
+    conditions = (
+        f"{result.schedule} on {result.machine}, {result.iterations} iteration{plural}, "
         f"{result.latency} load latency, seed {result.seed}"
     )
+    say(textwrap.fill(conditions, WIDTH, break_long_words=False, break_on_hyphens=False))
     _print_conditions(result)
     if measured is None:
         say(f"too few iterations for a steady state; {result.total_cycles:.0f} cycles in all")
@@ -214,9 +216,9 @@ def _print_advice(advice: Sequence[Advice]) -> None:
         ]
         for one in worth
     ]
-    headings = ["what to change, tried", "interval", "gain", "fits"]
-    table(headings, rows, right={"interval", "gain"})
+    headings = ["what to change, tried", "cycles/iter.", "saved", "fits"]
+    table(headings, rows, right={*headings[1:3]})
     for one in worth:
         if one.needs:
             say(textwrap.fill(f"{one.what}: needs {one.needs}", WIDTH))
-    say(f"{len(advice) - len(worth)} other changes that were tried gain less than {WORTH:.1%}.")
+    say(f"{len(advice) - len(worth)} other changes that were tried save less than {WORTH:.1%}.")

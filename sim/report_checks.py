@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from twill.console import say, table
 from twill.sim.checks import Checks, Numbers
+
+WIDTH = 80
 
 
 def print_checks(checks: Checks) -> None:
@@ -22,9 +26,9 @@ def print_checks(checks: Checks) -> None:
             name,
             "-" if entry.capacity is None else str(entry.capacity),
             str(entry.allocated),
-            f"{entry.peak:g}{' EXCEEDED' if entry.exceeded else ''}",
+            f"{entry.peak:g}",
             f"{entry.mean:.0f}",
-            entry.unit.replace(" per ", "/"),
+            entry.unit.removeprefix("registers "),
         ]
         for name, entry in checks.occupancy.items()
     ]
@@ -33,6 +37,9 @@ def print_checks(checks: Checks) -> None:
         rows,
         right={"capacity", "allocated", "peak", "mean"},
     )
+    exceeded = [name for name, entry in checks.occupancy.items() if entry.exceeded]
+    if exceeded:
+        say(textwrap.fill(f"peak EXCEEDED what there is: {', '.join(exceeded)}", WIDTH))
 
 
 def _print_numbers(numbers: Numbers) -> None:

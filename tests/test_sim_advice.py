@@ -15,11 +15,14 @@ from twill.artifacts.schedule import Await, Instruction, Issue
 from twill.baselines import sequential
 from twill.sim.advice import advise
 from twill.sim.changes import deeper, rings, split, twice_as_fast, without_each_wait
+from twill.sim.checks import check
 from twill.sim.errors import SimulationError
 from twill.sim.execute import run
+from twill.sim.kernel import kernel, print_kernel
 from twill.sim.races import Races
 from twill.sim.record import Recording
 from twill.sim.report import print_run
+from twill.sim.report_checks import print_checks
 from twill.sim.sm import StreamingMultiprocessor
 from twill.sim.trials import with_advice
 
@@ -164,3 +167,15 @@ def test_the_report_fits_a_terminal(
     assert "What sets the pace: A chain leads from one iteration to the next" in text
     read = type(result).from_json(result.to_json())
     assert json.loads(read.to_json()) == json.loads(result.to_json())
+
+
+def test_checks_and_kernels_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    schedule = twill.Schedule.named("fa4_forward")
+    print_checks(check(schedule))
+    schedule = twill.Schedule.named("fa3_forward_128x176_parts_no_overlap_no_ping_pong")
+    print_run(run(schedule, iterations=16))
+    print_kernel(kernel(schedule, [512, 16384]))
+    text = capsys.readouterr().out
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
+    assert "peak EXCEEDED what there is: registers of softmax0" in text
+    assert "kernel: 16 heads, tiles of 128 rows" in text
