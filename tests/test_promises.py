@@ -37,3 +37,12 @@ def test_a_broken_promise_shows(
     (data,) = json.loads(capsys.readouterr().out)
     assert data["kept"] is False
     assert data["excess"] == pytest.approx(0.1)
+
+
+def test_a_note_names_its_loop_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wide = Promise("wide_loop", "hopper_h100", note="wide_loop: too many registers")
+    monkeypatch.setattr(study, "promises", lambda *_, **__: iter([wide]))
+    main(None, timeout=1.0, jobs=1, iterations=8, as_json=False)
+    assert "\nwide_loop: too many registers\n" in capsys.readouterr().out

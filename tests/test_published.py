@@ -21,7 +21,8 @@ from twill.sim.execute import run
 from twill.sim.kernel import kernel, parse_sequences
 from twill.studies.compare import compare
 from twill.studies.modulo_loop import excess, software_pipelined
-from twill.studies.published import FA3, NEITHER, gemm
+from twill.studies.published import FA3, NEITHER, Experiment, gemm
+from twill.studies.published_view import print_experiments
 
 MEASURE = Path(__file__).parents[1] / "traces" / "measure"
 QUICK = {"pipe_rates", "tma_latency"}
@@ -199,3 +200,8 @@ def test_the_command_prints_what_it_compares() -> None:
     found = json.loads(done.stdout)
     assert {one["what"] for one in found} >= {"FA3 without overlap, over full"}
     assert all(one["source"] for one in found)
+
+
+def test_tables_of_figures_name_their_units(capsys: pytest.CaptureFixture[str]) -> None:
+    print_experiments([Experiment("as it is", "full", 2816.0, 1.0)])
+    assert "cycles an iteration, and use of the tensor core\nA: full\n" in capsys.readouterr().out

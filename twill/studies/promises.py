@@ -141,7 +141,7 @@ def main(
     table(columns, [_row(p) for p in found], right={*columns[1:2], *columns[3:5]})
     for promise in found:
         if promise.note:
-            say(f"{promise.loop}: {promise.note}")
+            say(f"{promise.loop}: {promise.note.removeprefix(f'{promise.loop}: ')}")
 
 
 def _row(promise: Promise) -> list[str]:

@@ -171,7 +171,7 @@ def _gemm_by_stages() -> Iterator[Comparison]:
     least = min(STAGES)
     cycles = least * STAGES[least] * GEMM_MHZ
     yield _compared(
-        "one-SM GEMM, round trip of a slot",
+        "one-SM GEMM, round trip of a slot, cycles",
         cycles,
         cycles,
         least * times[least],

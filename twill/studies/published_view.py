@@ -55,5 +55,6 @@ def print_experiments(found: Sequence[Experiment]) -> None:
         )
     head = [chr(ord("A") + index) for index in range(len(names))]
     table(["switched", *head], rows, right=set(head))
+    say("cycles an iteration, and use of the tensor core")
     for letter, name in zip(head, names, strict=True):
         say(f"{letter}: {name}")
