@@ -19,7 +19,7 @@ TWILL = [sys.executable, "-m", "twill"]
 SIM = [sys.executable, "-m", "twill.sim"]
 MARK = "TWILL_TEST_FOLDER"
 CASES = {
-    "cp-sat": [*TWILL, "schedule", "fa_fwd_hopper", "-m", "hopper_h100", "--engine", "cpsat",
+    "cp-sat": [*TWILL, "schedule", "{dump}", "-m", "hopper_h100", "--engine", "cpsat",
                "-o", "out.json"],
     "cbc": [*TWILL, "schedule", "attention_forward_hopper", "-m", "hopper_h100",
             "--time", "normalized", "--budget", "900", "-o", "out.json"],
