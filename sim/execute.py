@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Literal
@@ -16,6 +17,7 @@ from twill.sim.advice import Advice
 from twill.sim.checks import Checks
 from twill.sim.issue import WarpScheduler, as_warp_scheduler
 from twill.sim.kernel import Kernel
+from twill.sim.latency import latency_texts
 from twill.sim.measure import LEAST_ITERATIONS, SteadyState, steady_state
 from twill.sim.profile import Profile, profile
 from twill.sim.record import Recording
@@ -210,7 +212,7 @@ def run(
         raise InputError(
             f"a whole number from 1 to {LARGEST_BUNDLE} (got {short(bundle)})", path="bundle"
         )
-    texts = latency.split() if isinstance(latency, str) else list(latency or ())
+    texts = latency_texts(latency)
     observers = () if recording is None else (recording,)
     sm = StreamingMultiprocessor(
         schedule,
@@ -239,7 +241,7 @@ def run(
         machine=schedule.machine.name,
         iterations=iterations,
         seed=seed,
-        latency=" ".join(texts) or "nominal",
+        latency=shlex.join(texts) or "nominal",
         warp_scheduler=warp_scheduler,
         bundle=bundle,
         without=tuple(sorted(switched_off(without))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -95,11 +96,16 @@ class Mixture:
         The machine's.
     rates : sequence of float
         Share of the loads that each serves; they add up to 1.
+    queues : list of float, optional
+        Cycle at which each level is done with what it was asked for, where several mixtures share
+        the levels; changed in place.
     """
 
-    def __init__(self, levels: Sequence[Level], rates: Sequence[float]) -> None:
+    def __init__(
+        self, levels: Sequence[Level], rates: Sequence[float], queues: list[float] | None = None
+    ) -> None:
         self._levels, self._rates = levels, rates
-        self._free = [0.0] * len(levels)
+        self._free = [0.0] * len(levels) if queues is None else queues
 
     def draw(self, generator: random.Random, work: Work, start: float) -> float:
         """Return the cycles; see `Source`."""
@@ -153,7 +159,9 @@ class Latencies:
         return source.draw(self._generators[work.name], work, start)
 
 
-def parse_latency(text: str, machine: Machine | None = None) -> Source:
+def parse_latency(
+    text: str, machine: Machine | None = None, queues: list[float] | None = None
+) -> Source:
     """Return a latency source.
 
     Parameters
@@ -163,6 +171,8 @@ def parse_latency(text: str, machine: Machine | None = None) -> Source:
         (one for each level of the machine's memory system) or ``trace:FILE``; in cycles.
     machine : Machine, optional
         The machine, for its levels.
+    queues : list of float, optional
+        See `Mixture`.
 
     Raises
     ------
@@ -173,7 +183,7 @@ def parse_latency(text: str, machine: Machine | None = None) -> Source:
     if kind == "trace" and rest:
         return Recorded(LatencyFile.named(rest))
     if kind == "mixture":
-        return _mixture(rest, machine)
+        return _mixture(rest, machine, queues)
     numbers = _numbers(rest)
     whole = all(number == int(number) for number in numbers)
     if kind == "fixed" and len(numbers) == 1 and whole:
@@ -194,7 +204,7 @@ def _numbers(text: str) -> list[float]:
     return numbers if all(0 <= number <= MOST_CYCLES for number in numbers) else []
 
 
-def _mixture(text: str, machine: Machine | None) -> Mixture:
+def _mixture(text: str, machine: Machine | None, queues: list[float] | None) -> Mixture:
     if machine is None or not machine.levels:
         raise InputError(
             "the machine names no levels of its memory system, so that there is no mixture",
@@ -207,7 +217,30 @@ def _mixture(text: str, machine: Machine | None) -> Mixture:
             f"a mixture has a rate for each of {names}, which add up to 1 (got {short(text)})",
             path="latency",
         )
-    return Mixture(machine.levels, rates)
+    return Mixture(machine.levels, rates, queues)
+
+
+def latency_texts(texts: str | Iterable[str] | None) -> list[str]:
+    """Return latency sources one by one.
+
+    Parameters
+    ----------
+    texts : str or iterable of str, optional
+        In one text with spaces between, as a shell has them: a path with spaces is in quotes.
+
+    Raises
+    ------
+    InputError
+        If a quotation has no end.
+    """
+    if not isinstance(texts, str):
+        return list(texts or ())
+    try:
+        return shlex.split(texts)
+    except ValueError:
+        raise InputError(
+            f"a quotation without an end (got {short(texts)})", path="latency"
+        ) from None
 
 
 def parse_latencies(
@@ -234,15 +267,16 @@ def parse_latencies(
     """
     default: Source | None = None
     named: dict[str, Source] = {}
-    for text in texts.split() if isinstance(texts, str) else (texts or ()):
+    queues: list[float] = [0.0] * len(machine.levels or ())
+    for text in latency_texts(texts):
         name, separator, rest = text.partition("=")
         if not separator:
             if default is not None:
                 raise InputError(f"a second one for all loads ({short(text)})", path="latency")
-            default = parse_latency(text, machine)
+            default = parse_latency(text, machine, queues)
             continue
         _check_load(name, works, named)
-        named[name] = parse_latency(rest, machine)
+        named[name] = parse_latency(rest, machine, queues)
     return Latencies(default, named, seed)
 
 

@@ -147,11 +147,14 @@ def _number(text: str | None, row: int, column: str, file: str) -> float:
 
 
 def _points(rows: list[tuple[float, float]], file: str) -> Points:
-    """Return quantiles; recorded values are spread evenly over them."""
+    """Return quantiles; each recorded value has an equal share of them."""
     if rows[0][0] < 0:
         values = sorted(cycles for _, cycles in rows)
-        last = max(1, len(values) - 1)
-        return tuple((index / last, cycles) for index, cycles in enumerate(values))
+        return tuple(
+            ((index + side) / len(values), cycles)
+            for index, cycles in enumerate(values)
+            for side in (0, 1)
+        )
     points = sorted(rows)
     cycles = [value for _, value in points]
     if cycles != sorted(cycles) or len({share for share, _ in points}) < len(points):

@@ -11,7 +11,7 @@ import pytest
 
 import twill
 from twill.artifacts.schedule import Schedule
-from twill.sim.latency import parse_latencies, parse_latency
+from twill.sim.latency import latency_texts, parse_latencies, parse_latency
 from twill.sim.latency_file import LatencyFile, packaged_latencies
 from twill.sim.sm import StreamingMultiprocessor
 from twill.sim.work import Work, works
@@ -124,7 +124,14 @@ def test_recorded_latencies_are_drawn_as_often_as_they_were_seen(tmp_path: Path)
     path.write_text("# source: a benchmark\ncycles\n600\n500\n700\n500\n")
     file = LatencyFile.named(str(path))
     assert file.source == "a benchmark"
-    assert [file.quantile(1, q) for q in (0, 1 / 3, 0.5, 1)] == [500, 500, 550, 700]
+    assert [file.quantile(1, q) for q in (0, 0.4, 0.5, 0.6, 0.9, 1)] == [
+        500,
+        500,
+        500,
+        600,
+        700,
+        700,
+    ]
 
 
 @pytest.mark.parametrize("name", packaged_latencies())
@@ -185,3 +192,24 @@ def test_a_bad_latency_is_refused(
 def test_a_machine_without_levels_has_no_mixture(paper_machine: twill.Machine) -> None:
     with pytest.raises(twill.InputError, match="names no levels"):
         parse_latency("mixture", paper_machine)
+
+
+def test_loads_with_mixtures_of_their_own_share_what_dram_gives(
+    attention_schedule: Schedule,
+) -> None:
+    def interval(*latency: str) -> float | None:
+        return twill.sim.run(attention_schedule, latency=latency).measured_interval_cycles
+
+    assert interval("k=mixture:0,0,1", "v=mixture:0,0,1") == interval("mixture:0,0,1")
+
+
+def test_a_path_with_spaces_stays_one_source(attention_schedule: Schedule, tmp_path: Path) -> None:
+    path = tmp_path / "two words.csv"
+    path.write_text("# source: a benchmark\ncycles\n600\n")
+    source = f"trace:{path}"
+    result = twill.sim.run(attention_schedule, iterations=16, latency=[source])
+    assert latency_texts(result.latency) == [source]
+    again = twill.sim.run(attention_schedule, iterations=16, latency=result.latency)
+    assert again == result
+    with pytest.raises(twill.InputError, match="a quotation without an end"):
+        latency_texts("trace:'two words.csv")
