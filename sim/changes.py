@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,6 @@ from twill.artifacts.loop import Cost, Operation
 from twill.artifacts.schedule import (
     Arrive,
     Await,
-    Barrier,
     Get,
     Group,
     Instruction,
@@ -262,10 +262,15 @@ def _components(schedule: Schedule, operations: Sequence[str]) -> list[list[str]
 
 def _split(schedule: Schedule, group: Group, moved: set[str], width: int) -> Schedule:
     names = {other.name for other in schedule.groups}
-    name = next(n for n in (f"{group.name}'", f"{group.name}''") if n not in names)
+    name = next(n for k in itertools.count(1) if (n := group.name + k * "'") not in names)
     program = schedule.program(group.name)
     kept = {p.operation for p in schedule.placements if p.group == group.name} - moved
-    arrivals = {i.barrier for i in program.body if isinstance(i, Arrive)}
+    named = {b.name for b in schedule.barriers if b.kind == "named"}
+    arrivals = {
+        i.barrier
+        for i in program.body
+        if isinstance(i, Arrive) or (isinstance(i, Wait) and i.barrier in named)
+    }
     new = group.model_copy(update={"name": name, "warps": width})
     return schedule.model_copy(
         update={
@@ -283,12 +288,12 @@ def _split(schedule: Schedule, group: Group, moved: set[str], width: int) -> Sch
                 for s in schedule.storage
             ),
             "barriers": tuple(
-                Barrier(name=b.name, slots=b.slots, arrivals=b.arrivals + (b.name in arrivals))
+                b.model_copy(update={"arrivals": b.arrivals + (b.name in arrivals)})
                 for b in schedule.barriers
             ),
             "programs": (
                 *(_only(p, kept) if p.group == group.name else p for p in schedule.programs),
-                _only(program, moved).model_copy(update={"group": name}),
+                _announcing_nothing(_only(program, moved)).model_copy(update={"group": name}),
             ),
         }
     )
@@ -314,6 +319,14 @@ def _only(program: Program, operations: set[str]) -> Program:
         if keep is not None:
             body.append(keep)
     return program.model_copy(update={"body": tuple(body)})
+
+
+def _announcing_nothing(program: Program) -> Program:
+    """Leave the bytes that a phase waits for to the group that announced them so far."""
+    body = tuple(
+        i.model_copy(update={"expect": None}) if isinstance(i, Arrive) else i for i in program.body
+    )
+    return program.model_copy(update={"body": body})
 
 
 def _parts(instruction: Interleave, operations: set[str]) -> Instruction | None:
@@ -367,7 +380,7 @@ def free_signals(schedule: Schedule) -> Changed:
     free = {
         key: getattr(costs, key).model_copy(update={"value": 0})
         for key in ("wait", "arrive", "hop")
-    }
+    } | {"named": None}
     changed = machine.model_copy(update={"synchronisation": costs.model_copy(update=free)})
     return Changed(
         "machine",

@@ -11,10 +11,10 @@ import twill
 from tests.small import edge, op, small_loop, small_machine
 from tests.test_sim import unsolved
 from tests.test_sim_critical import ring
-from twill.artifacts.schedule import Await, Instruction, Issue
+from twill.artifacts.schedule import Arrive, Await, Barrier, Instruction, Issue, Wait
 from twill.baselines import sequential
 from twill.sim.advice import advise
-from twill.sim.changes import deeper, rings, split, twice_as_fast, without_each_wait
+from twill.sim.changes import deeper, free_signals, rings, split, twice_as_fast, without_each_wait
 from twill.sim.checks import check
 from twill.sim.errors import SimulationError
 from twill.sim.execute import run
@@ -179,3 +179,46 @@ def test_checks_and_kernels_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -
     assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
     assert "peak EXCEEDED what there is: registers of softmax0" in text
     assert "kernel: 16 heads, tiles of 128 rows" in text
+
+
+def test_a_split_keeps_what_barriers_are() -> None:
+    operations = [op(name, "ALU", 4, warps=1) for name in ("a", "b", "c")]
+    loop = small_loop([*operations, op("l", "TMA", 2, asynchronous=True, memory="smem", warps=1)])
+    machine = small_machine({"ALU": 4, "TMA": 1}, groups=((1, 3),), smem=1 << 20)
+    body: list[Instruction] = [
+        Wait(barrier="turn"),
+        Arrive(barrier="full", expect=512),
+        Issue(operation="l", signals=("full",)),
+        Issue(operation="a"),
+        Issue(operation="b"),
+    ]
+    other: list[Instruction] = [
+        Wait(barrier="turn"), Wait(barrier="full"), Issue(operation="c")
+    ]  # fmt: skip
+    barriers = (
+        Barrier(name="turn", slots=1, arrivals=2, kind="named"),
+        Barrier(name="full", slots=1, transactions=True),
+    )
+    made = unsolved(loop, machine, {"one": body, "two": other}, barriers)
+    groups = tuple(group.model_copy(update={"warps": 1}) for group in made.groups)
+    schedule = made.model_copy(update={"groups": groups})
+    assert loop.operation("l").result is not None
+    changed = next(iter(split(schedule)))
+    turn, full = changed.schedule.barriers
+    assert (turn.kind, turn.arrivals) == ("named", 3)
+    assert (full.transactions, full.arrivals) == (True, 2)
+    announced = [
+        i.expect
+        for program in changed.schedule.programs
+        for i in program.body
+        if isinstance(i, Arrive)
+    ]
+    assert sorted(announced, key=str) == [512, None]
+
+
+def test_free_signals_are_free_at_named_barriers_too() -> None:
+    schedule = twill.Schedule.named("fa3_forward_128x128")
+    assert schedule.machine.synchronisation.named is not None
+    costs = free_signals(schedule).schedule.machine.synchronisation
+    named = costs.named or costs
+    assert (named.wait.value, named.arrive.value, named.hop.value) == (0, 0, 0)
