@@ -369,7 +369,7 @@ def critical_cycle(
     recording: Recording,
     last: int,
     first: int,
-    interval: float,
+    interval: float | None,
     *,
     variable: Collection[str] = (),
     contexts: Mapping[Warp, int] | None = None,
@@ -383,8 +383,9 @@ def critical_cycle(
         What happened.
     last, first : int
         Iterations of the steady state to look at, going back from the last.
-    interval : float
-        The measured interval, in cycles.
+    interval : float, optional
+        The measured interval, in cycles; without it, as where completions do not repeat, the chain
+        is not closed.
     variable : collection of str
         Operations whose latency memory decides.
     contexts : mapping of (str, int) to int, optional
@@ -404,6 +405,8 @@ def critical_cycle(
         if step.end <= until:
             break
         steps.append(step)
+        if interval is None:
+            continue
         before = seen[step.kind, step.place, step.subject]
         for iteration, index in before.items():
             ahead = iteration - step.iteration

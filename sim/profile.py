@@ -152,7 +152,13 @@ def profile(
     variable = {name for name, work in works.items() if work.variable_latency}
     shared = {name for name, unit in schedule.machine.units.items() if unit.scope == "sm"}
     chain = critical_cycle(
-        recording, last, first, interval, variable=variable, contexts=contexts, shared=shared
+        recording,
+        last,
+        first,
+        interval if steady.period else None,
+        variable=variable,
+        contexts=contexts,
+        shared=shared,
     )
     return Profile(
         first=first,
@@ -189,7 +195,7 @@ def _issue_slots(
     taken = [0.0] * count
     for operation, group in schedule.assignment.items():
         for lane in range(works[operation].warps):
-            taken[contexts.get((group, lane), 0)] += works[operation].instructions
+            taken[contexts.get((group, lane), 0)] += works[operation].slots
     return [instructions / interval for instructions in taken]
 
 

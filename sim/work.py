@@ -89,8 +89,13 @@ class Work:
 
     @cached_property
     def instructions(self) -> int:
-        """Instructions that one warp issues for it."""
+        """Instructions that one warp issues for it; bundles count as one."""
         return sum(segment.count for segment in self.segments)
+
+    @cached_property
+    def slots(self) -> int:
+        """Issue slots that one warp takes for it, each instruction of a bundle one."""
+        return sum(segment.count * segment.size for segment in self.segments)
 
     def extent(self, part: Issue) -> tuple[int, int]:
         """Return the first instruction of a part and the one after its last.

@@ -11,6 +11,7 @@ from tests.small import edge, op, small_loop, small_machine
 from tests.test_sim import unsolved
 from twill.artifacts.schedule import Arrive, Await, Barrier, Instruction, Issue, Storage, Wait
 from twill.baselines import multi_warp, sequential
+from twill.sim.critical import BindingEvents, critical_cycle
 from twill.sim.execute import Run, run
 from twill.sim.profile import Critical
 from twill.sim.record import Recording
@@ -186,3 +187,23 @@ def test_issue_slots_are_counted_by_context(hopper: twill.Machine) -> None:
     assert result.profile is not None
     slots = [share * result.measured_interval_cycles for share in result.profile.issue_slots]
     assert slots == pytest.approx([64 + 32, 64, 64, 64])
+
+
+def test_a_chain_that_random_latencies_make_does_not_close() -> None:
+    schedule = twill.Schedule.named("fa3_forward_128x128")
+    recording = Recording()
+    result = run(schedule, iterations=256, latency="uniform:600,3000", recording=recording)
+    assert result.period is None
+    found = critical(result)
+    assert not found.closed
+    assert "never repeats exactly" in found.words
+    # However near an interval comes to the length of some chain.
+    steps = list(BindingEvents(recording, {"K", "V"}).back_from(250))
+    last = next(step for step in steps if step.kind == "latency")
+    near = next(step for step in steps if step.subject == last.subject and step.iteration < 240)
+    ratio = (last.end - near.end) / (last.iteration - near.iteration)
+    closed = critical_cycle(recording, 250, 100, ratio, variable={"K", "V"})
+    opened = critical_cycle(recording, 250, 100, None, variable={"K", "V"})
+    assert closed is not None
+    assert opened is not None
+    assert (closed.closed, opened.closed) == (True, False)

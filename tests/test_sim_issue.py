@@ -261,3 +261,17 @@ def test_bad_bundles_are_refused(attention_schedule: Schedule) -> None:
 
 def test_a_crowd_has_as_many_groups_as_it_says() -> None:
     assert [len(crowd(number).groups) for number in (1, 4)] == [1, 4]
+
+
+def test_a_bundle_takes_an_issue_slot_for_each_of_its_instructions(
+    attention_schedule: Schedule,
+) -> None:
+    from twill.sim.execute import run
+    from twill.sim.record import Recording
+
+    def slots(bundle: int) -> float:
+        found = run(attention_schedule, bundle=bundle, recording=Recording()).profile
+        assert found is not None
+        return sum(found.issue_slots)
+
+    assert slots(4) == pytest.approx(slots(1), rel=0.01)
