@@ -205,7 +205,8 @@ class Operations:
         execution = self._running[work.name, iteration]
         if self._observer is not None:
             for demand in work.demands:
-                self._observer.busy(demand.unit, work.name, iteration, start, start + demand.share)
+                free = self._hardware.units[demand.unit].free
+                self._observer.busy(demand.unit, work.name, iteration, start, free)
         if command.index == 0:
             execution.started = start
             if start > self._clock.now:
@@ -292,7 +293,13 @@ class Operations:
             self._barriers.deliver(barrier, iteration, done, work.name, work.bytes)
 
     def completion(
-        self, warp: Warp, operation: str, iteration: int, resume: Callable[[], None]
+        self,
+        warp: Warp,
+        operation: str,
+        iteration: int,
+        resume: Callable[[], None],
+        *,
+        of_all: bool = False,
     ) -> bool:
         """Return whether an operation is complete; otherwise let something happen when it is.
 
@@ -306,9 +313,12 @@ class Operations:
             Its iteration.
         resume : callable
             What happens.
+        of_all : bool
+            Whether all warps of the group have to complete it, also where each holds its own part
+            of the result.
         """
-        now = self._clock.now
-        if not self._works[operation].asynchronous and self._memory.in_registers(operation):
+        now, own = self._clock.now, not of_all
+        if own and not self._works[operation].asynchronous and self._memory.in_registers(operation):
             slots = self._memory.place(operation, warp.group.name, warp.lane)
             ready = slots.ready(iteration)
             if ready <= now or ready == math.inf:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 
 from twill.artifacts.schedule import Group, Program, Schedule
 from twill.errors import InputError
@@ -21,7 +22,7 @@ from twill.sim.operations import Operations
 from twill.sim.registers import set_registers
 from twill.sim.switches import switched_off
 from twill.sim.warps import Warp
-from twill.sim.work import works
+from twill.sim.work import Work, works
 
 
 class StreamingMultiprocessor:
@@ -78,6 +79,7 @@ class StreamingMultiprocessor:
         off = switched_off(without)
         self.hardware = Hardware(schedule.machine, off, interference=interference)
         self.works = works(schedule.loop, schedule.machine, bundle=bundle, without=off)
+        _check_signals(schedule, self.works)
         self.barriers = Barriers(self.clock, schedule.barriers, checks=checks)
         self.memory = Memory(
             schedule, self.works, iterations, self.clock, self.observer, checks=checks
@@ -215,6 +217,7 @@ class StreamingMultiprocessor:
 def _check(schedule: Schedule) -> None:
     if not schedule.programs:
         raise InputError("the schedule has no programs", path="programs", file=schedule.name)
+    _check_issues(schedule)
     warps = sum(group.warps for group in schedule.groups)
     if warps > schedule.machine.warps.value:
         raise InputError(
@@ -222,3 +225,41 @@ def _check(schedule: Schedule) -> None:
             path="groups",
             file=schedule.file or schedule.name,
         )
+
+
+def _check_issues(schedule: Schedule) -> None:
+    """Refuse programs that do not issue every operation once, on the group where it is placed."""
+    parts: dict[str, list[tuple[Fraction, Fraction]]] = defaultdict(list)
+    for number, program in enumerate(schedule.programs):
+        for part in program.issues:
+            home = schedule.assignment[part.operation]
+            if home != program.group:
+                raise InputError(
+                    f"{program.group} issues {part.operation}, which is placed on {home}",
+                    path=f"programs[{number}].body",
+                    file=schedule.file or schedule.name,
+                )
+            of = part.of or 1
+            begin, end = Fraction(part.begin or 0, of), Fraction(part.end or of, of)
+            parts[part.operation].append((begin, end))
+    for operation in schedule.assignment:
+        edges = [Fraction(0), *(edge for part in sorted(parts[operation]) for edge in part), 1]
+        if any(a != b for a, b in zip(edges[::2], edges[1::2], strict=True)):
+            raise InputError(
+                f"{operation} is not issued exactly once, as a whole or in all of its parts",
+                path="programs",
+                file=schedule.file or schedule.name,
+            )
+
+
+def _check_signals(schedule: Schedule, works: dict[str, Work]) -> None:
+    """Refuse signals of operations that warps execute: those arrive by an instruction."""
+    for number, program in enumerate(schedule.programs):
+        for part in program.issues:
+            if part.signals and not works[part.operation].asynchronous:
+                raise InputError(
+                    f"{part.operation} signals {part.signals[0]}, but only asynchronous operations "
+                    "arrive by themselves; put an arrive behind it",
+                    path=f"programs[{number}].body",
+                    file=schedule.file or schedule.name,
+                )

@@ -199,7 +199,7 @@ class Warp:
     def _block_for(self, unfinished: Sequence[Instance]) -> Steps:
         """Wait for operations of the group's other warps."""
         for operation, of in unfinished:
-            if not self._sm.operations.completion(self, operation, of, self.resume):
+            if not self._sm.operations.completion(self, operation, of, self.resume, of_all=True):
                 yield from self._block(("completion", operation, of))
                 self._pay(operation, of, self._sm.hardware.signals.wait)
                 yield from self._reach_next()

@@ -8,6 +8,7 @@ import pytest
 
 import twill
 from tests.small import edge, op, small_loop, small_machine
+from twill.artifacts.loop import Step
 from twill.artifacts.schedule import (
     Arrive,
     Barrier,
@@ -17,6 +18,7 @@ from twill.artifacts.schedule import (
     Placement,
     Program,
     Schedule,
+    Storage,
     Wait,
 )
 from twill.sim.errors import SimulationError
@@ -350,3 +352,74 @@ def test_interference_names_units_of_the_machine() -> None:
     factor = {"value": 1.05, "unit": "cycles a cycle", "source": "TEST"}
     with pytest.raises(ValueError, match="no unit named 'XYZ'"):
         machine_with({"interference": ({"unit": "TC", "beside": "XYZ", "factor": factor},)})
+
+
+def test_a_slowed_command_is_seen_for_as_long_as_it_takes() -> None:
+    factor = {"value": 1.25, "unit": "cycles a cycle", "source": "TEST"}
+    pair = ({"unit": "TC", "beside": "TMA", "factor": factor},)
+    machine = machine_with({"interference": pair}, units={"TC": 1, "TMA": 1})
+    loop = small_loop([product("load", 1, 40, 0, "TMA"), product("mma", 10, 8, 0)])
+    programs: dict[str, list[Instruction]] = {
+        "one": [Issue(operation="load")],
+        "two": [Issue(operation="mma")],
+    }
+    seen = watch(by_hand(loop, machine, programs), interference=True)
+    taken = [end - begin for name, begin, end in seen.commands if name == "mma"]
+    assert taken == [10] * 4 + [8] * 6
+
+
+# -- programs that are none ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ([Issue(operation="a")], "b is not issued exactly once"),
+        ([Issue(operation="a"), Issue(operation="b"), Issue(operation="b")], "b is not issued"),
+        ([Issue(operation="a"), Issue(operation="b", begin=0, end=2, of=3)], "b is not issued"),
+        ([Issue(operation="a", signals=("x",)), Issue(operation="b")], "put an arrive behind it"),
+    ],
+)
+def test_a_program_that_leaves_out_work_is_refused(body: list[Instruction], message: str) -> None:
+    loop = small_loop([op("a", "ALU", 3, warps=1), op("b", "ALU", 3, warps=1)])
+    whole: list[Instruction] = [Issue(operation="a"), Issue(operation="b")]
+    schedule = by_hand(loop, machine_with({}), {"g": whole}, (Barrier(name="x", slots=1),))
+    programs = (Program(group="g", body=tuple(body)),)
+    with pytest.raises(twill.InputError, match=message):
+        StreamingMultiprocessor(schedule.model_copy(update={"programs": programs}), 4)
+
+
+def test_a_program_issues_only_what_is_placed_on_its_group() -> None:
+    loop = small_loop([op("a", "ALU", 3, warps=1), op("b", "ALU", 3, warps=1)])
+    schedule = by_hand(
+        loop, machine_with({}), {"g": [Issue(operation="a")], "h": [Issue(operation="b")]}
+    )
+    swapped = tuple(
+        p.model_copy(update={"group": {"g": "h", "h": "g"}[p.group]}) for p in schedule.programs
+    )
+    with pytest.raises(twill.InputError, match="h issues a, which is placed on g"):
+        StreamingMultiprocessor(schedule.model_copy(update={"programs": swapped}), 4)
+
+
+def test_warps_wait_for_all_that_read_a_slot_before_they_overwrite_it(
+    paper_machine: twill.Machine,
+) -> None:
+    # Each warp's one instruction takes 4 cycles and a quarter of the pipe: the first warp is done
+    # 3 cycles before the last.
+    step = Step(unit="EXP", cycles=4, instructions=1)
+    operations = [op("a", "EXP", 4, memory="smem"), op("b", "EXP", 4, registers=8)]
+    operations = [
+        o.model_copy(update={"cost": o.cost.model_copy(update={"steps": (step,)})})
+        for o in operations
+        if o.cost is not None
+    ]
+    body: list[Instruction] = [Issue(operation="a"), Issue(operation="b")]
+    made = by_hand(small_loop(operations, [edge("a", "b")]), paper_machine, {"g": body}, warps=4)
+    storage = (
+        Storage(value="a", memory="smem", slots=1, size=1024),
+        Storage(value="b", memory="registers", group="g", slots=1, size=8),
+    )
+    sm = StreamingMultiprocessor(made.model_copy(update={"storage": storage}), 8)
+    sm.run()
+    # Every warp waits for the last one after each operation.
+    assert sm.finished_at == [14 * (i + 1) for i in range(8)]
