@@ -170,6 +170,11 @@ def run_command(
                 persistent=persistent,
                 clock=clock,
                 seed=seed,
+                latency=latency,
+                warp_scheduler=as_warp_scheduler(warp_scheduler),
+                bundle=bundle,
+                without=without or (),
+                interference=interference,
             )
             result = result.model_copy(update={"kernel": estimates})
         report("checking")

@@ -11,6 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from twill.artifacts.base import Part
 from twill.artifacts.loop import Cost, Invariant, Operation, Tile
@@ -126,6 +127,7 @@ def kernel(
     persistent: bool = True,
     clock: float | None = None,
     seed: int = 0,
+    **conditions: Any,
 ) -> Kernel:
     """Estimate a kernel whose blocks run a schedule.
 
@@ -147,6 +149,9 @@ def kernel(
         In MHz; the machine's without it.
     seed : int
         Of variable latencies.
+    **conditions
+        Latency, warp scheduler and so on, under which the loop runs; see
+        `twill.sim.sm.StreamingMultiprocessor`.
 
     Raises
     ------
@@ -163,7 +168,7 @@ def kernel(
     clock_mhz, clock_source = clock_of(schedule.machine, clock)
     ends = _Ends(schedule)
     rows, step = rows or ends.rows(), step or ends.step()
-    pace = _Pace(schedule, seed)
+    pace = _Pace(schedule, {"seed": seed, **conditions})
     estimates = []
     for sequence in sequences:
         batch = max(1, tokens // sequence)
@@ -218,7 +223,7 @@ class _Pace:
     """Cycles of the loop for any trip count."""
 
     schedule: Schedule
-    seed: int
+    conditions: dict[str, Any]
 
     def __post_init__(self) -> None:
         self._known: dict[int, tuple[list[float], float]] = {}
@@ -241,7 +246,7 @@ class _Pace:
         schedule = self.schedule
         loads = {o.name for o in schedule.loop.operations if o.kind == "load"}
         first = _FirstUse(loads)
-        sm = StreamingMultiprocessor(schedule, iterations, seed=self.seed, observers=(first,))
+        sm = StreamingMultiprocessor(schedule, iterations, observers=(first,), **self.conditions)
         sm.run()
         return sm.finished_at, min(first.cycle, max(sm.finished_at))
 

@@ -145,7 +145,7 @@ def draw_timeline(
     Raises
     ------
     InputError
-        If the file has another ending.
+        If the file has another ending, or cannot be written.
     """
     check_ending(file)
     file = Path(file)

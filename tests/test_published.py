@@ -97,6 +97,14 @@ def test_long_loops_continue_at_the_pace_of_the_steady_state() -> None:
     assert estimate.loop_cycles == run(schedule, iterations=100).total_cycles
 
 
+def test_a_kernel_is_estimated_under_the_conditions_of_the_run() -> None:
+    schedule = Schedule.named("fa3_forward_128x128")
+    (slow,) = kernel(schedule, [8 * 128], latency="fixed:8000").estimates
+    assert slow.loop_cycles == run(schedule, iterations=8, latency="fixed:8000").total_cycles
+    (nominal,) = kernel(schedule, [8 * 128]).estimates
+    assert slow.tflops < 0.7 * nominal.tflops
+
+
 def test_tiles_and_time_of_a_kernel() -> None:
     """4 x 16 heads of 8448 rows: 66 tiles of 128 x 64 heads, 32 on each of 132 SMs, 48 rounds."""
     schedule = Schedule.named("fa3_forward_128x176")

@@ -214,3 +214,11 @@ def test_a_timeline_has_one_of_two_endings(
 ) -> None:
     with pytest.raises(twill.InputError, match=r"timeline: a timeline ends in \.svg or \.png"):
         draw_timeline(attention_schedule, attention_recording, 0, 10, tmp_path / "a.pdf")
+
+
+def test_a_timeline_that_cannot_be_written_names_its_file(
+    attention_schedule: twill.Schedule, attention_recording: Recording, tmp_path: Path
+) -> None:
+    file = tmp_path / "missing" / "a.svg"
+    with pytest.raises(twill.InputError, match=r"missing/a\.svg: cannot write: No such file"):
+        draw_timeline(attention_schedule, attention_recording, 0, 10, file)
