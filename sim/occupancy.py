@@ -161,7 +161,7 @@ class Occupancy(Observer):
         Keys are ``smem``, ``tmem`` and ``registers of GROUP``; what always is occupied is included.
         """
         changes: dict[str, dict[float, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
-        for place in self._places():
+        for place in dict.fromkeys([*self._places(), *(o.place for o in self._lives.values())]):
             changes[place][0.0] += 0
         for (value, place, iteration), life in self._lives.items():
             begin = self._taken_over(value, place, iteration, life)
@@ -249,7 +249,7 @@ class Occupancy(Observer):
         registers = self._schedule.machine.registers
         groups = {f"registers of {group.name}": group for group in self._schedule.groups}
         if place not in groups:
-            return None
+            return 0 if self._schedule.machine.memories else None
         return groups[place].registers or (registers.limit.value if registers is not None else None)
 
     def _file(self, groups: Mapping[str, Occupied]) -> Occupied:

@@ -107,3 +107,20 @@ def test_checks_take_a_number_of_iterations(iterations: int) -> None:
     machine = small_machine({"TC": 1}, groups=((4, 1),))
     schedule = unsolved(small_loop(operations), machine, {"all": body})
     assert check(schedule, iterations=iterations).iterations == iterations
+
+
+def test_a_memory_that_the_machine_lacks_is_exceeded_from_its_first_byte() -> None:
+    schedule = ring()
+    machine = schedule.machine
+    assert machine.memories.keys() == {"smem"}
+    tmem = tuple(
+        s.model_copy(update={"memory": "tmem"}) if s.memory == "smem" else s
+        for s in schedule.storage
+    )
+    watched, report = occupied(schedule.model_copy(update={"storage": tmem}), 8)
+    assert watched.series()["tmem"][0][0] == 0
+    assert (report["tmem"].capacity, report["tmem"].peak) == (0, 128)
+    assert report["tmem"].exceeded
+    # An idealised machine has no limits.
+    ideal = schedule.model_copy(update={"machine": machine.model_copy(update={"memories": {}})})
+    assert occupied(ideal, 8)[1]["smem"].capacity is None
