@@ -208,9 +208,8 @@ def test_missing_loops_are_named(tmp_path: Path) -> None:
     assert Schedule.load(file).loop.name == "fa4_forward"
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_random_orders_run_without_complaint(seed: int) -> None:
-    """Any loop, spread over two groups in the order as written, waits for all that it needs."""
+def random_order(seed: int) -> Schedule:
+    """Return any loop, spread over two groups in the order as written."""
     loop, machine = random_loop(seed)
     generator = random.Random(seed)
     bodies: dict[str, list[str]] = {"a": [], "b": []}
@@ -224,16 +223,29 @@ def test_random_orders_run_without_complaint(seed: int) -> None:
         "loop": json.loads(loop.to_json()),
         "machine": json.loads(machine.to_json()),
     }
-    schedule = Order.from_json(json.dumps(document)).schedule()
-    if any(
+    return Order.from_json(json.dumps(document)).schedule()
+
+
+def crosses_nowhere(schedule: Schedule) -> bool:
+    """Return whether a value that lies nowhere goes from group to group, which it cannot."""
+    home = schedule.assignment
+    return any(
         d.kind == "data"
-        and loop.operation(d.producer).result is None
-        and schedule.assignment[d.producer] != schedule.assignment[d.consumer]
-        for d in loop.dependences
-    ):
-        pytest.skip("a value that lies nowhere cannot go from group to group")
-    count = enough_iterations(schedule)
-    StreamingMultiprocessor(schedule, count, seed=seed, observers=[Races(schedule)]).run()
+        and schedule.loop.operation(d.producer).result is None
+        and home[d.producer] != home[d.consumer]
+        for d in schedule.loop.dependences
+    )
+
+
+def test_random_orders_run_without_complaint() -> None:
+    tried = 0
+    for seed in range(40):
+        schedule = random_order(seed)
+        if not crosses_nowhere(schedule):
+            count = enough_iterations(schedule)
+            StreamingMultiprocessor(schedule, count, seed=seed, observers=[Races(schedule)]).run()
+            tried += 1
+    assert tried > 25
 
 
 def test_the_smallest_order_of_the_docs() -> None:
