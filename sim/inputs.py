@@ -30,7 +30,7 @@ class RandomInputs:
         """Return normally distributed numbers; see `twill.sim.dataflow.Inputs`."""
         return self._normal(tile, "load", operation, iteration)
 
-    def first(self, value: str, before: int, tile: Tile) -> Array:  # noqa: ARG002
+    def first(self, value: str, before: int, tile: Tile) -> Array:
         """Return what changes nothing; see `twill.sim.dataflow.Inputs`."""
         neutral = {"max": -np.inf, "min": np.inf}.get(self._kinds[value], 0)
         return np.full(tile.shape, neutral, np.float32)

@@ -213,7 +213,7 @@ class _FirstUse(Observer):
     def __init__(self, loads: set[str]) -> None:
         self.loads, self.cycle = loads, math.inf
 
-    def started(self, operation: str, iteration: int, cycle: float) -> None:  # noqa: ARG002
+    def started(self, operation: str, iteration: int, cycle: float) -> None:
         if operation not in self.loads:
             self.cycle = min(self.cycle, cycle)
 

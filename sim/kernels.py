@@ -77,7 +77,7 @@ class _Scaled(RandomInputs):
         super().__init__(loop, seed)
         self._scale, self._given = depth**-0.5, given
 
-    def constant(self, operation: str, number: int, tile: Tile) -> Array:  # noqa: ARG002
+    def constant(self, operation: str, number: int, tile: Tile) -> Array:
         """Return the scale, in powers of two where an exponential follows."""
         exponential = operation.endswith(".mul") and operation[0] in "np"
         return np.full(tile.shape, self._scale * (LOG2_E if exponential else 1.0))

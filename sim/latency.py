@@ -44,7 +44,7 @@ class Fixed:
 
     cycles: float
 
-    def draw(self, generator: random.Random, work: Work, start: float) -> float:  # noqa: ARG002
+    def draw(self, generator: random.Random, work: Work, start: float) -> float:
         """Return the cycles; see `Source`."""
         return self.cycles
 
@@ -56,7 +56,7 @@ class Uniform:
     least: int
     most: int
 
-    def draw(self, generator: random.Random, work: Work, start: float) -> float:  # noqa: ARG002
+    def draw(self, generator: random.Random, work: Work, start: float) -> float:
         """Return the cycles; see `Source`."""
         return generator.randint(self.least, self.most)
 
@@ -68,7 +68,7 @@ class LogNormal:
     median: float
     sigma: float
 
-    def draw(self, generator: random.Random, work: Work, start: float) -> float:  # noqa: ARG002
+    def draw(self, generator: random.Random, work: Work, start: float) -> float:
         """Return the cycles; see `Source`."""
         return round(min(MOST_CYCLES, self.median * math.exp(generator.gauss(0, self.sigma))))
 
@@ -79,7 +79,7 @@ class Recorded:
 
     file: LatencyFile
 
-    def draw(self, generator: random.Random, work: Work, start: float) -> float:  # noqa: ARG002
+    def draw(self, generator: random.Random, work: Work, start: float) -> float:
         """Return the cycles; see `Source`."""
         return round(self.file.quantile(work.bytes, generator.random()))
 

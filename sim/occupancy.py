@@ -104,7 +104,7 @@ class Occupancy(Observer):
         place: str,
         slot: int,
         iteration: int,
-        operation: str,  # noqa: ARG002
+        operation: str,
         group: str,
         lane: int,
         begin: float,
@@ -122,12 +122,12 @@ class Occupancy(Observer):
         self,
         value: str,
         place: str,
-        slot: int,  # noqa: ARG002
+        slot: int,
         iteration: int,
-        operation: str,  # noqa: ARG002
-        group: str,  # noqa: ARG002
-        lane: int,  # noqa: ARG002
-        begin: float,  # noqa: ARG002
+        operation: str,
+        group: str,
+        lane: int,
+        begin: float,
         end: float,
     ) -> None:
         """Take the end of a write; see `Observer.wrote`."""
@@ -139,13 +139,13 @@ class Occupancy(Observer):
         self,
         value: str,
         place: str,
-        slot: int,  # noqa: ARG002
+        slot: int,
         iteration: int,
         operation: str,
         of_iteration: int,
-        group: str,  # noqa: ARG002
-        lane: int,  # noqa: ARG002
-        begin: float,  # noqa: ARG002
+        group: str,
+        lane: int,
+        begin: float,
         end: float,
     ) -> None:
         """Take the end of a read; see `Observer.read`."""

@@ -76,7 +76,7 @@ class Provenance(Observer):
         iteration: int,
         operation: str,
         of_iteration: int,
-        group: str,  # noqa: ARG002
+        group: str,
         lane: int,
         begin: float,
     ) -> None:
@@ -93,7 +93,7 @@ class Provenance(Observer):
         iteration: int,
         operation: str,
         of_iteration: int,
-        group: str,  # noqa: ARG002
+        group: str,
         lane: int,
         begin: float,
         end: float,
@@ -113,7 +113,7 @@ class Provenance(Observer):
         slot: int,
         iteration: int,
         operation: str,
-        group: str,  # noqa: ARG002
+        group: str,
         lane: int,
         begin: float,
     ) -> None:
@@ -128,7 +128,7 @@ class Provenance(Observer):
         slot: int,
         iteration: int,
         operation: str,
-        group: str,  # noqa: ARG002
+        group: str,
         lane: int,
         begin: float,
         end: float,

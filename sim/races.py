@@ -170,9 +170,9 @@ class Races(Observer):
         lane: int,
         operation: str,
         iteration: int,
-        unit: str,  # noqa: ARG002
-        begin: float,  # noqa: ARG002
-        end: float,  # noqa: ARG002
+        unit: str,
+        begin: float,
+        end: float,
     ) -> None:
         """Let an operation know what the warps that issue it know; see `Observer.issued`."""
         agent = self._lanes[group, lane]
@@ -182,7 +182,7 @@ class Races(Observer):
             execution.seen[agent] = self._changed[agent]
             join(execution.clock, self._clocks[agent])
 
-    def started(self, operation: str, iteration: int, cycle: float) -> None:  # noqa: ARG002
+    def started(self, operation: str, iteration: int, cycle: float) -> None:
         """Queue an asynchronous operation behind what its unit was given before."""
         unit = self._unit[operation]
         execution = self._execution(operation, iteration)
@@ -204,7 +204,7 @@ class Races(Observer):
         execution.behind = behind
         self._queues[unit, execution.group].append(execution)
 
-    def completed(self, operation: str, iteration: int, cycle: float) -> None:  # noqa: ARG002
+    def completed(self, operation: str, iteration: int, cycle: float) -> None:
         """Let those who await an operation know what it was queued behind."""
         execution = self._execution(operation, iteration)
         if execution.behind is not None:
@@ -219,8 +219,8 @@ class Races(Observer):
         group: str,
         lane: int,
         operation: str,
-        cycle: float,  # noqa: ARG002
-        visible: float,  # noqa: ARG002
+        cycle: float,
+        visible: float,
     ) -> None:
         """Let a phase know what those who arrive know; see `Observer.arrived`."""
         number, slot = divmod(iteration, self._slots[barrier])
@@ -266,7 +266,7 @@ class Races(Observer):
         lane: int,
         barrier: str,
         iteration: int,
-        cycle: float,  # noqa: ARG002
+        cycle: float,
     ) -> None:
         """Let a warp know what a phase knows; see `Observer.waited`."""
         number, slot = divmod(iteration, self._slots[barrier])
@@ -280,7 +280,7 @@ class Races(Observer):
         lane: int,
         operation: str,
         iteration: int,
-        cycle: float,  # noqa: ARG002
+        cycle: float,
     ) -> None:
         """Let a warp know what an operation knew; see `Observer.awaited`."""
         execution = self._executions.get((operation, iteration))
@@ -299,7 +299,7 @@ class Races(Observer):
         of_iteration: int,
         group: str,
         lane: int,
-        begin: float,  # noqa: ARG002
+        begin: float,
     ) -> None:
         """Check that the last write comes before a read; see `Observer.reading`."""
         key = _key(value, place, slot, lane)
@@ -316,13 +316,13 @@ class Races(Observer):
         value: str,
         place: str,
         slot: int,
-        iteration: int,  # noqa: ARG002
+        iteration: int,
         operation: str,
         of_iteration: int,
-        group: str,  # noqa: ARG002
+        group: str,
         lane: int,
-        begin: float,  # noqa: ARG002
-        end: float,  # noqa: ARG002
+        begin: float,
+        end: float,
     ) -> None:
         """Take the end of a read; see `Observer.read`."""
         access = self._cells[_key(value, place, slot, lane)].reads.get((operation, of_iteration))
@@ -338,7 +338,7 @@ class Races(Observer):
         operation: str,
         group: str,
         lane: int,
-        begin: float,  # noqa: ARG002
+        begin: float,
     ) -> None:
         """Check that all earlier accesses come before a write; see `Observer.writing`."""
         key = _key(value, place, slot, lane)
@@ -356,10 +356,10 @@ class Races(Observer):
         slot: int,
         iteration: int,
         operation: str,
-        group: str,  # noqa: ARG002
+        group: str,
         lane: int,
-        begin: float,  # noqa: ARG002
-        end: float,  # noqa: ARG002
+        begin: float,
+        end: float,
     ) -> None:
         """Take the end of a write; see `Observer.wrote`."""
         access = self._cells[_key(value, place, slot, lane)].write

@@ -235,8 +235,8 @@ class Recording(Observer):
         place: str,
         slot: int,
         iteration: int,
-        operation: str,  # noqa: ARG002
-        group: str,  # noqa: ARG002
+        operation: str,
+        group: str,
         lane: int,
         begin: float,
     ) -> None:
@@ -250,10 +250,10 @@ class Recording(Observer):
         place: str,
         slot: int,
         iteration: int,
-        operation: str,  # noqa: ARG002
-        group: str,  # noqa: ARG002
+        operation: str,
+        group: str,
         lane: int,
-        begin: float,  # noqa: ARG002
+        begin: float,
         end: float,
     ) -> None:
         """Extend a lifetime to the end of the write."""
@@ -267,11 +267,11 @@ class Recording(Observer):
         place: str,
         slot: int,
         iteration: int,
-        operation: str,  # noqa: ARG002
-        of_iteration: int,  # noqa: ARG002
-        group: str,  # noqa: ARG002
+        operation: str,
+        of_iteration: int,
+        group: str,
         lane: int,
-        begin: float,  # noqa: ARG002
+        begin: float,
         end: float,
     ) -> None:
         """Extend a lifetime to the end of the read."""
