@@ -31,6 +31,8 @@ QUICK_SECONDS = 15.0
 """Seconds for a question about few stages and groups, whose answer only saves time."""
 LAST_WORDS = 1.0
 """Seconds in which an engine that is out of time still tells what it has learnt."""
+NEARBY = 10.0
+"""Seconds for a smaller interval with the warp assignment of a schedule that was found."""
 MOST_SEEDS = 2
 """Processes that look for the best schedule beside each other."""
 HOPELESS = 2
@@ -261,7 +263,7 @@ class Questions:
         return answer
 
     def least(self, low: int, most_stages: int, found: Refutation, limits: Limits) -> Refutation:
-        """Let the prover look for the least interval below that of a schedule.
+        """Let the prover look for the least interval below that of a schedule, first near it.
 
         Parameters
         ----------
@@ -276,6 +278,9 @@ class Questions:
         """
         prover = self._engines.prover
         assert prover is not None
+        nearby = self._under(limits, self._deadline.remaining(NEARBY))
+        found = prover.near(self._problem, low, most_stages, found, nearby)
+        self._hints.update(dict.fromkeys(found.hints))
 
         def way(under: Conditions) -> Callable[[], Refutation]:
             return lambda: prover.least(self._problem, low, most_stages, self._groups, found, under)

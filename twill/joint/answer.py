@@ -344,6 +344,35 @@ class RangeProver(Protocol):
             The best schedule known; proved to be of the least interval if that is the bound.
         """
 
+    def near(
+        self,
+        problem: Problem,
+        low: int,
+        most_stages: int,
+        found: Refutation,
+        under: Conditions = FREELY,
+    ) -> Refutation:
+        """Look for the least interval with the warp assignment of a schedule.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+        low : int
+            Least interval of interest.
+        most_stages : int
+            The length of an iteration is at most so many intervals.
+        found : Refutation
+            With an interval and an assignment.
+        under : Conditions, optional
+            Limits, seed, time, hints.
+
+        Returns
+        -------
+        Refutation
+            The best schedule known; its bound is that of `found`.
+        """
+
     def best(
         self,
         problem: Problem,

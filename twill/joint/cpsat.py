@@ -125,6 +125,36 @@ class CpSatProver:
         under: Conditions = FREELY,
     ) -> Refutation:
         """Look for the least interval below that of a schedule, and refute all smaller ones."""
+        return self._below(problem, low, most_stages, groups, found, under, kept=False)
+
+    def near(
+        self,
+        problem: Problem,
+        low: int,
+        most_stages: int,
+        found: Refutation,
+        under: Conditions = FREELY,
+    ) -> Refutation:
+        """Look for the least interval with the warp assignment of a schedule.
+
+        Far from a proof, but where operations go is most of what makes a schedule good.
+        """
+        assert found.assignment is not None
+        groups = found.assignment.groups
+        answer = self._below(problem, low, most_stages, groups, found, under, kept=True)
+        return replace(answer, bound=found.bound)
+
+    def _below(
+        self,
+        problem: Problem,
+        low: int,
+        most_stages: int,
+        groups: Sequence[WarpGroup],
+        found: Refutation,
+        under: Conditions,
+        *,
+        kept: bool,
+    ) -> Refutation:
         assert found.assignment is not None
         assert found.interval is not None
         high = found.interval - 1
@@ -133,15 +163,13 @@ class CpSatProver:
         length = (0, most_stages)
         system = CpSatSystem(import_ortools(), problem, low, high, length, groups, FAMILIES)
         system.minimize(system.times.interval)
+        if kept:
+            system.places.keep(found.assignment.group)
         run = _near(system, found.assignment, found.interval, under)
         proved = run.minimize(under.timeout)
-        learnt, statistics = system.sums.hints, run.statistics
-        if run.best is None:
-            bound = found.interval if proved else max(low, run.least)
-            return replace(found, bound=bound, statistics=statistics, hints=learnt)
-        interval, assignment = run.best
+        interval, assignment = run.best or (found.interval, found.assignment)
         bound = interval if proved else max(low, run.least)
-        return Refutation("sat", bound, interval, assignment, statistics, learnt)
+        return Refutation("sat", bound, interval, assignment, run.statistics, system.sums.hints)
 
     def best(
         self,
