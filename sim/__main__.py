@@ -135,7 +135,9 @@ def run_command(
     from twill.sim.trace import trace as trace_text
 
     schedule = Schedule.named(schedule_file)
-    recording = Recording() if trace is None else Recording(TRACED_EVENTS, values=True)
+    recording = (
+        Recording() if trace is None else Recording(TRACED_EVENTS, iterations=None, values=True)
+    )
     if timeline is not None:
         check_ending(timeline)
     with progress(f"simulating {schedule_file}") as report:

@@ -116,6 +116,8 @@ class Warp:
     def _run(self) -> Steps:
         """Execute every round of the program."""
         for number in range(self._sm.iterations + self._program.last_stage):
+            if number == self._sm.watched_from:
+                self._sm.watch()
             for position, instruction in enumerate(self._program.body):
                 yield from self._execute(position, instruction, number)
         yield from self._reach_next()
