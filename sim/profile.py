@@ -194,7 +194,7 @@ def _issue_slots(
     taken = [0.0] * count
     for operation, group in schedule.assignment.items():
         for lane in range(works[operation].warps):
-            taken[contexts.get((group, lane), 0)] += works[operation].slots
+            taken[contexts.get((group, lane), 0)] += works[operation].slots(lane)
     return [instructions / interval for instructions in taken]
 
 
