@@ -139,7 +139,9 @@ class StreamingMultiprocessor:
         self.clock.run()
         stuck = [warp for warp in self.warps if not warp.finished]
         if stuck:
-            raise SimulationError("deadlock", deadlock(self.schedule, stuck, self.clock.now))
+            raise SimulationError(
+                "deadlock", deadlock(self.schedule, self.barriers, stuck, self.clock.now)
+            )
 
     def watch(self) -> None:
         """Tell the observers of everything from now on."""
