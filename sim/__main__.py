@@ -82,7 +82,11 @@ def run_command(
         ),
     ] = 0.02,
     strict: Annotated[
-        bool, typer.Option(help="Exit with status 1 if the static interval is not achieved.")
+        bool,
+        typer.Option(
+            help="Exit with status 1 if the static interval is not achieved, or if more registers "
+            "or memory are occupied than there are."
+        ),
     ] = False,
     clock: Annotated[
         float | None,
@@ -196,11 +200,12 @@ def run_command(
             from twill.sim.kernel import print_kernel
 
             print_kernel(result.kernel)
-    if strict and result.achieved is None:
+    exceeded = found is not None and bool(found.exceeded)
+    if strict and not exceeded and result.achieved is None:
         reason = "no steady state" if result.measured_interval_cycles is None else "no interval"
         raise RefusedError(f"{result.schedule}: {reason} to compare with what was promised")
     wrong = found is not None and found.numbers is not None and not found.numbers.right
-    if wrong or (strict and not result.achieved):
+    if wrong or (strict and (exceeded or not result.achieved)):
         raise typer.Exit(1)
 
 
