@@ -230,7 +230,7 @@ def run(
     sm.run()
     steady = steady_state(
         sm.finished_at,
-        schedule.stages or 1,
+        schedule.stages or sm.in_flight,
         fill=max((storage.slots for storage in schedule.storage), default=0),
         least=max(_busy(schedule).values(), default=0.0),
     )

@@ -82,6 +82,8 @@ class Operations:
         Who watches.
     finished_at : list of float
         Cycle at which each iteration's last result was complete.
+    last_begun_at : float
+        Cycle at which the first operation of the last iteration was issued.
     """
 
     def __init__(
@@ -106,6 +108,7 @@ class Operations:
         self.lanes: dict[str, tuple[int, ...]] = {}
         """Lanes that take part in each operation, of those that are executed."""
         self.finished_at = [0.0] * iterations
+        self.last_begun_at, self._last = math.inf, iterations - 1
         self._units = {
             unit: AsynchronousUnit(
                 unit,
@@ -138,6 +141,8 @@ class Operations:
         execution = self.execution(work.name, iteration)
         first = execution.arrived == 0
         execution.arrived += warp.stands_for
+        if iteration == self._last:
+            self.last_begun_at = min(self.last_begun_at, self._clock.now)
         if first:
             execution.leader = warp.lane
         if not work.asynchronous:

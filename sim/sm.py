@@ -113,6 +113,15 @@ class StreamingMultiprocessor:
         return self.operations.finished_at
 
     @property
+    def in_flight(self) -> int:
+        """Iterations that were not complete when the last one began, itself included.
+
+        That is how many of them drain: none follows that takes what they leave free.
+        """
+        begun = self.operations.last_begun_at
+        return sum(finished > begun for finished in self.finished_at)
+
+    @property
     def instructions(self) -> int:
         """Instructions issued so far by the warps that are executed."""
         return sum(context.issued for context in self.hardware.contexts)
