@@ -63,6 +63,13 @@ def run_command(
             min=1, help="Instructions executed as one; above 1 the error against 1 is printed."
         ),
     ] = 1,
+    waits: Annotated[
+        str | None,
+        typer.Option(
+            help="Where an order's asynchronous results are awaited: late (before their first use) "
+            "or hoisted (all where the first is); as the order says without it."
+        ),
+    ] = None,
     without: Annotated[
         list[str] | None,
         typer.Option(
@@ -130,6 +137,7 @@ def run_command(
     as_json: Json = False,
 ) -> None:
     """Run a schedule and say whether it keeps its promise."""
+    from twill.artifacts.order import ordered
     from twill.artifacts.schedule import Schedule
     from twill.sim.execute import run, with_bundle_error
     from twill.sim.issue import as_warp_scheduler
@@ -138,7 +146,7 @@ def run_command(
     from twill.sim.timeline import check_ending, draw_timeline, window
     from twill.sim.trace import trace as trace_text
 
-    schedule = Schedule.named(schedule_file)
+    schedule = Schedule.named(schedule_file) if waits is None else ordered(schedule_file, waits)
     recording = (
         Recording() if trace is None else Recording(TRACED_EVENTS, iterations=None, values=True)
     )
