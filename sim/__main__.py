@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twill.artifacts.base import write_whole
 from twill.console import command, progress, run_app, say, table
 from twill.errors import RefusedError
 
@@ -137,6 +136,7 @@ def run_command(
     as_json: Json = False,
 ) -> None:
     """Run a schedule and say whether it keeps its promise."""
+    from twill.artifacts.base import write_whole
     from twill.artifacts.order import ordered
     from twill.artifacts.schedule import Schedule
     from twill.sim.execute import run, with_bundle_error
