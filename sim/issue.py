@@ -278,7 +278,7 @@ class IssueStage:
         if warp.turn is None:
             warp.asked = cycle
             warp.turn = warp.wanted = max(cycle, pipe.opens)
-            pipe.fill(max(pipe.free, warp.turn) + stretch.share)
+            pipe.accept(warp.turn, 0.0, stretch.share)
             if warp.turn > cycle:
                 return
         if cycle > warp.asked:

@@ -11,7 +11,7 @@ from twill.artifacts.machine import Unit
 from twill.artifacts.schedule import Await, Schedule, Wait
 from twill.sim.barriers import Barriers
 from twill.sim.clock import Clock
-from twill.sim.hardware import Hardware
+from twill.sim.hardware import Hardware, Use
 from twill.sim.latency import Latencies
 from twill.sim.memory import Instance, Memory
 from twill.sim.observer import Observer
@@ -116,6 +116,7 @@ class Operations:
                 clock,
                 hardware,
                 self._serve,
+                self._use,
             )
             for unit in sorted({w.demands[0].unit for w in works.values() if w.asynchronous})
         }
@@ -203,14 +204,19 @@ class Operations:
         unit = self._units[work.demands[0].unit]
         unit.take(Command(work, iteration, index, warp.group.name))
 
-    def _serve(self, command: Command, start: float, end: float) -> float:
+    def _use(self, command: Command, use: Use) -> None:
+        """Take what a port does for a command."""
+        if self.observer is not None:
+            name, iteration = command.work.name, command.iteration
+            self.observer.busy(use.unit, name, iteration, use.begin, use.end)
+
+    def _serve(self, command: Command, start: float, end: float, free: float) -> float:
         """Take a command's start and end; return when what it moves is there."""
         work, iteration = command.work, command.iteration
         execution = self._running[work.name, iteration]
         if self.observer is not None:
-            for demand in work.demands:
-                free = self._hardware.units[demand.unit].free
-                self.observer.busy(demand.unit, work.name, iteration, start, free)
+            unit = work.demands[0].unit
+            self.observer.busy(unit, work.name, iteration, start, free)
         if command.index == 0:
             execution.started = start
             if start > self._clock.now:

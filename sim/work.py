@@ -294,14 +294,17 @@ def _shares(
         for step, total in zip(cost.steps, totals, strict=True):
             interval = step.cycles / step.instructions
             unit = machine.units[step.unit]
-            sharers = contexts if unit.scope == "sm" else 1
+            shared = unit.scope == "sm"
+            part = step.count / unit.capacity
+            if shared:
+                interval *= part
             count = total // operation.warps + (lane < total % operation.warps)
             segments.append(
                 Segment(
                     unit=step.unit,
                     count=max(1, count),
                     interval=interval,
-                    share=interval * step.count / unit.capacity / sharers,
+                    share=interval / contexts if shared else interval * part,
                 )
             )
         yield lane, tuple(segments)
