@@ -222,7 +222,7 @@ def without(group: int, **fields: object) -> Callable[[Data], object]:
         ),
         (
             without(0, do="wait", barrier="k.empty"),
-            "overwrite: k of iteration 3 overwrites smem slot 1 at cycle 5318 while",
+            "overwrite: k of iteration 3 overwrites smem slot 1 at cycle 4835 while",
         ),
         (
             without(1, do="arrive", barrier="k.empty"),
