@@ -47,7 +47,9 @@ def program_data(schedule: Schedule, iterations: int | None = None) -> Data:
     InputError
         If the schedule has no programs, or the trip count is below 1.
     """
-    _check(schedule, iterations)
+    check_programs(schedule)
+    if iterations is not None and iterations < 1:
+        raise InputError(f"at least 1 (got {iterations})", path="iterations")
     places = Places(schedule)
     programs = {program.group for program in schedule.programs}
     return {
@@ -68,15 +70,25 @@ def program_data(schedule: Schedule, iterations: int | None = None) -> Data:
     }
 
 
-def _check(schedule: Schedule, iterations: int | None) -> None:
+def check_programs(schedule: Schedule) -> None:
+    """Refuse a schedule without programs.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+
+    Raises
+    ------
+    InputError
+        If no group has a program.
+    """
     if not schedule.programs:
         raise InputError(
             "no group has a program; make the schedule anew with `twill schedule`",
             path="programs",
             file=schedule.file,
         )
-    if iterations is not None and iterations < 1:
-        raise InputError(f"at least 1 (got {iterations})", path="iterations")
 
 
 def _initial(places: Places, group: str | None) -> list[Data]:
