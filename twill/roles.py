@@ -41,7 +41,7 @@ class Task:
     operation, kind : str
         Name and kind.
     stage : int
-        In which it begins.
+        In which it begins: of the schedule, or of the group's program where nobody solved it.
     """
 
     operation: str
@@ -154,10 +154,14 @@ class _Roles:
             for part in reversed(list(program.issues))
             if part.first
         }
+        begin, interval = self.schedule.start, self.schedule.initiation_interval
         listed = [p.operation for p in self.schedule.placements if p.group == group.name]
         order = list(dict.fromkeys(reversed(first)))
         for name in [*order, *(n for n in listed if n not in first)]:
-            yield Task(name, self.kinds[name], first.get(name, 0))
+            stage = first.get(name, 0)
+            if interval is not None and name in begin:
+                stage = begin[name] // interval
+            yield Task(name, self.kinds[name], stage)
 
     def _signal(self, name: str, others: dict[str, dict[str, None]]) -> Signal:
         barrier = self.barriers[name]
@@ -202,5 +206,5 @@ def registers_text(group: Group) -> str:
         return "registers as the kernel has them"
     live = "" if group.registers_live is None else f"{group.registers_live} live at most"
     if group.registers is None:
-        return f"registers per thread: {live}"
+        return f"{group.registers_live} registers per thread live at most"
     return f"{group.registers} registers per thread" + (f", {live}" if live else "")

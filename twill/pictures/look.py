@@ -59,15 +59,17 @@ def looks(schedule: Schedule) -> dict[str, Look]:
     return found
 
 
-def codes(schedule: Schedule) -> dict[str, str]:
+def codes(schedule: Schedule, styles: dict[str, Look] | None = None) -> dict[str, str]:
     """Return a short name for each operation, its group's letter and a number, for narrow bars.
 
     Parameters
     ----------
     schedule : Schedule
         The schedule.
+    styles : dict, optional
+        Looks of its groups; its own without them.
     """
-    letters, group = looks(schedule), schedule.assignment
+    letters, group = styles or looks(schedule), schedule.assignment
     counts: dict[str, int] = {}
     found = {}
     for operation in schedule.loop.operations:

@@ -98,6 +98,7 @@ def draw_rows(
     iterations: int,
     marked: frozenset[str] = frozenset(),
     width: int | None = None,
+    styles: dict[str, Look] | None = None,
 ) -> None:
     """Draw iterations on axes.
 
@@ -115,15 +116,18 @@ def draw_rows(
         Operations with a thick edge.
     width : int, optional
         Time that the axes show; until the last iteration's end without it.
+    styles : dict, optional
+        Looks of groups by name; those of the schedule without it.
     """
-    end = width or found.length + (iterations - 1) * found.interval
-    styles = looks(found.schedule)
+    until_end = found.length + (iterations - 1) * found.interval
+    end = width or until_end
+    styles = styles or looks(found.schedule)
     shown = {"prologue": (0, (found.stages - 1) * found.interval),
              "steady state": ((found.stages - 1) * found.interval, iterations * found.interval),
-             "epilogue": (iterations * found.interval, end)}  # fmt: skip
+             "epilogue": (iterations * found.interval, until_end)}  # fmt: skip
     top = 0
     ticks: list[float] = []
-    short, used = codes(found.schedule), set[str]()
+    short, used = codes(found.schedule, styles), set[str]()
     for row in rows:
         spans = _spans(row, found.interval, iterations)
         lane_of = lanes([(begin, until) for _, _, begin, until in spans])
