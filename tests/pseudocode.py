@@ -26,7 +26,7 @@ ISSUE = re.compile(
 )
 
 
-class Broken(Exception):
+class BrokenError(Exception):
     """What the text says is not what the loop says."""
 
 
@@ -99,7 +99,9 @@ class Interpreter:
             choices: list[Any] = [*running, *self.completable()]
             self.random.shuffle(choices)
             if self.late:
-                choices.sort(key=lambda c: favoured.index(c) if isinstance(c, str) else len(running))
+                choices.sort(
+                    key=lambda c: favoured.index(c) if isinstance(c, str) else len(running)
+                )
             for choice in choices:
                 if isinstance(choice, Pending):
                     self.complete(choice)
@@ -112,10 +114,12 @@ class Interpreter:
                 if moved:
                     break
             else:
-                raise Broken(f"deadlock of {sorted(running)}")
+                raise BrokenError(f"deadlock of {sorted(running)}")
         for operation in self.loop.operations:
             if self.done[operation.name] != self.n:
-                raise Broken(f"{operation.name} ran {self.done[operation.name]} of {self.n} times")
+                raise BrokenError(
+                    f"{operation.name} ran {self.done[operation.name]} of {self.n} times"
+                )
 
     # -- control ------------------------------------------------------------------------------
 
@@ -142,14 +146,14 @@ class Interpreter:
         elif match := re.fullmatch(r"await\((\S+), (.+)\)", text):
             iteration = eval(match[2], names)  # noqa: S307
             if iteration >= self.issued[match[1]]:
-                raise Broken(f"{group} awaits {match[1]} of {iteration} before it is issued")
+                raise BrokenError(f"{group} awaits {match[1]} of {iteration} before it is issued")
             while self.done[match[1]] <= iteration:
                 yield False
         elif match := re.fullmatch(r"arrive\((.+)\)", text):
             self.arrive(self.evaluated(match[1], names))
         elif match := re.fullmatch(r"setmaxnreg\((\d+)\)", text):
             self.registers[group] = int(match[1])
-        elif text.endswith("= zeros()") or text.endswith("= initial()"):
+        elif text.endswith(("= zeros()", "= initial()")):
             self.initialize(text)
         elif match := ISSUE.fullmatch(text):
             self.issue(match, names)
@@ -225,7 +229,7 @@ class Interpreter:
         read = [o if isinstance(o, str) else self.read(o) for o in one.operands]
         value = hash((one.operation, tuple(sorted(map(str, read)))))
         if value != self.oracle(one.operation, one.iteration):
-            raise Broken(f"{one.operation} of {one.iteration} read {read}")
+            raise BrokenError(f"{one.operation} of {one.iteration} read {read}")
         one.result.value = value
         self.done[one.operation] += 1
         for at in one.signals:
@@ -234,12 +238,12 @@ class Interpreter:
     @staticmethod
     def read(cell: Cell) -> Any:
         if cell.value is POISON or cell.value is None:
-            raise Broken("read what is not there yet")
+            raise BrokenError("read what is not there yet")
         return cell.value
 
     def arrive(self, at: str) -> None:
         self.arrived[at] += 1
-        if self.arrived[at] == self.barriers[at.split("[")[0]].arrivals:
+        if self.arrived[at] == self.barriers[at.split("[", maxsplit=1)[0]].arrivals:
             self.arrived[at] = 0
             self.phase[at] += 1
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import twill
-from tests.pseudocode import Broken, Interpreter
+from tests.pseudocode import BrokenError, Interpreter
 from twill.pipelined.code import code
 from twill.pipelined.data import program_data
 from twill.pipelined.rounds import unrolled
@@ -102,12 +102,10 @@ def test_pseudo_code_of_orders_runs_for_any_trip_count(name: str) -> None:
         ("  O = zeros()\n", ""),
     ],
 )
-def test_the_interpreter_finds_mistakes(
-    paper_schedule: twill.Schedule, old: str, new: str
-) -> None:
+def test_the_interpreter_finds_mistakes(paper_schedule: twill.Schedule, old: str, new: str) -> None:
     text = code(paper_schedule)
     assert old in text
-    with pytest.raises(Broken):
+    with pytest.raises(BrokenError):
         interpret(text.replace(old, new, 1), paper_schedule, 6, seeds=12)
 
 
@@ -118,7 +116,7 @@ def test_the_interpreter_finds_missing_signals(
 ) -> None:
     lines = code(attention_schedule).splitlines()
     first = next(n for n, line in enumerate(lines) if line.startswith(old))
-    with pytest.raises(Broken):
+    with pytest.raises(BrokenError):
         interpret("\n".join(lines[:first] + lines[first + 1 :]), attention_schedule, 9, seeds=12)
 
 
@@ -132,14 +130,36 @@ class Log(Observer):
         if group and lane == 0:
             self.groups.setdefault(group, []).append(entry)
 
-    def waited(self, group: str, lane: int, barrier: str, iteration: int, cycle: float) -> None:
+    def waited(
+        self,
+        group: str,
+        lane: int,
+        barrier: str,
+        iteration: int,
+        cycle: float,  # noqa: ARG002
+    ) -> None:
         self._add(group, lane, ("wait", barrier, iteration))
 
-    def awaited(self, group: str, lane: int, operation: str, iteration: int, cycle: float) -> None:
+    def awaited(
+        self,
+        group: str,
+        lane: int,
+        operation: str,
+        iteration: int,
+        cycle: float,  # noqa: ARG002
+    ) -> None:
         self._add(group, lane, ("await", operation, iteration))
 
-    def arrived(self, barrier: str, iteration: int, group: str, lane: int, operation: str,
-                cycle: float, visible: float) -> None:  # fmt: skip
+    def arrived(
+        self,
+        barrier: str,
+        iteration: int,
+        group: str,
+        lane: int,
+        operation: str,  # noqa: ARG002
+        cycle: float,  # noqa: ARG002
+        visible: float,  # noqa: ARG002
+    ) -> None:
         self._add(group, lane, ("arrive", barrier, iteration))
 
 
@@ -148,26 +168,26 @@ def signals(steps: Iterator[tuple[dict[str, Any], int]]) -> list[tuple[str, str,
     return [(s["do"], s[kinds[s["do"]]], of) for s, of in steps if s["do"] in kinds]
 
 
+def executed(steps: list[dict[str, Any]], i: int, n: int) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield the steps of a round that have an iteration, with its number."""
+    names = {"i": i, "n": n}
+    for step in steps:
+        if eval(step.get("when", "True"), names):  # noqa: S307
+            for part in step.get("parts", [step]):
+                iteration = eval(str(part.get("iteration", -1)), names)  # noqa: S307
+                if iteration >= 0:
+                    yield part, iteration
+
+
 def flat(group: dict[str, Any], n: int) -> Iterator[tuple[dict[str, Any], int]]:
     """Yield the steps of a group's program as they come, with the iterations concerned."""
-
-    def number(value: int | str, i: int) -> int:
-        return int(eval(str(value), {"i": i, "n": n}))  # noqa: S307
-
-    def one(steps: list[dict[str, Any]], i: int) -> Iterator[tuple[dict[str, Any], int]]:
-        for step in steps:
-            if eval(step.get("when", "True"), {"i": i, "n": n}):  # noqa: S307
-                for part in step.get("parts", [step]):
-                    if "iteration" in part and number(part["iteration"], i) >= 0:
-                        yield part, number(part["iteration"], i)
-
     for of_round in group["prologue"]:
-        yield from one(of_round["steps"], 0)
+        yield from executed(of_round["steps"], 0, n)
     if (steady := group["steady_state"]) is not None:
-        for i in range(steady["first"], number(steady["end"], 0)):
-            yield from one(steady["steps"], i)
+        for i in range(steady["first"], n if steady["end"] == "n" else steady["end"]):
+            yield from executed(steady["steps"], i, n)
     for of_round in group["epilogue"]:
-        yield from one(of_round["steps"], 0)
+        yield from executed(of_round["steps"], 0, n)
 
 
 @pytest.mark.parametrize("name", ["paper", "gemm", "fa4_forward"])

@@ -185,7 +185,9 @@ def schedule(
 @app.command()
 @command
 def verify(
-    schedule_file: Annotated[str, typer.Argument(metavar="SCHEDULE", help="schedule.json or IR (.mlir).")],
+    schedule_file: Annotated[
+        str, typer.Argument(metavar="SCHEDULE", help="schedule.json or IR (.mlir).")
+    ],
     as_json: Json = False,
 ) -> None:
     """Check a schedule against every rule of the model; exit status 1 if one is broken."""

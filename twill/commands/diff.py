@@ -18,9 +18,7 @@ def diff(
     second: Annotated[str, typer.Argument(help="Another one.")],
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output", "-o", help="Draw both, with what was moved: .svg, .png or .html."
-        ),
+        typer.Option("--output", "-o", help="Draw both, with what was moved: .svg, .png or .html."),
     ] = None,
     as_json: Json = False,
 ) -> None:

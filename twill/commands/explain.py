@@ -12,7 +12,9 @@ from twill.console import command, progress
 
 @command
 def explain(
-    schedule_file: Annotated[str, typer.Argument(metavar="SCHEDULE", help="schedule.json or IR (.mlir).")],
+    schedule_file: Annotated[
+        str, typer.Argument(metavar="SCHEDULE", help="schedule.json or IR (.mlir).")
+    ],
     levers: Annotated[
         bool, typer.Option(help="Also solve what would bring the interval down.")
     ] = True,

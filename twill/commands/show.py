@@ -178,7 +178,9 @@ def extract(
         print_json(summary(schedule))
         return
     if schedule.initiation_interval is None:
-        say(f"{schedule.name}: {len(schedule.groups)} groups, {len(schedule.placements)} operations")
+        say(
+            f"{schedule.name}: {len(schedule.groups)} groups, {len(schedule.placements)} operations"
+        )
     else:
         print_schedule(schedule)
     if output is not None:

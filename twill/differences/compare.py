@@ -116,7 +116,9 @@ class _Comparison:
         if a.time.mode != b.time.mode:
             yield Difference("time", "unit of time", a.time.mode, b.time.mode)
         for key, what in (("initiation_interval", "initiation interval"), ("length", "length")):
-            yield from _differing("time", what, _time(a, getattr(a, key)), _time(b, getattr(b, key)))
+            yield from _differing(
+                "time", what, _time(a, getattr(a, key)), _time(b, getattr(b, key))
+            )
         yield from _differing("time", "stages", _some(a.stages), _some(b.stages))
 
     def stages(self) -> Iterator[Difference]:

@@ -46,13 +46,12 @@ def _best(
         found = list(zip(few, chosen, strict=True))
         return [(b, a) for a, b in found] if turned else found
 
-    best = max(
+    return max(
         (pairs(chosen) for chosen in itertools.permutations(many, len(few))),
         key=lambda found: (sum(shared.get(pair, 0) for pair in found),
                            sum(a == b for a, b in found)),
         default=[],
     )  # fmt: skip
-    return best
 
 
 def _greedy(shared: dict[tuple[str, str], int]) -> list[tuple[str, str]]:

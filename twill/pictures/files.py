@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from twill.artifacts.base import write_whole
 from twill.errors import InputError, short
@@ -82,7 +82,7 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    settings = {
+    settings: dict[Any, Any] = {
         "svg.hashsalt": "twill",
         "svg.fonttype": "none",
         "hatch.linewidth": 0.5,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from twill.artifacts.base import write_whole
@@ -129,7 +130,9 @@ def _draw(
             fontsize=7.5,
             zorder=4,
             linespacing=1.15,
-            bbox={"facecolor": look.colour, "edgecolor": "none", "pad": 0.4} if look.hatch else None,
+            bbox={"facecolor": look.colour, "edgecolor": "none", "pad": 0.4}
+            if look.hatch
+            else None,
         )
     spare = max(0.3, wide - place.width) / 2
     axes.set_xlim(-spare, place.width + spare)
@@ -149,6 +152,7 @@ def _asides(edges: list[tuple[str, str, int]]) -> list[float]:
 def _edge(axes: Axes, route: tuple[Point, ...], distance: int, *, itself: bool) -> None:
     """Draw an edge from node to node, bent where it passes rows."""
     from matplotlib.patches import FancyArrowPatch
+
     path, label = _around(route[0]) if itself else _bent(route)
     carried = distance > 0
     axes.add_patch(
@@ -196,7 +200,7 @@ def _bent(route: tuple[Point, ...]) -> tuple[Curve, Point]:
     down = 1 if y1 > y0 else -1
     stops = [(x0, y0 + down * HIGH / 2), *route[1:-1], (x1, y1 - down * HIGH / 2)]
     points, kinds = [stops[0]], [Curve.MOVETO]
-    for (ax, ay), (bx, by) in zip(stops, stops[1:], strict=False):
+    for (ax, ay), (bx, by) in itertools.pairwise(stops):
         bend = (by - ay) / 2
         points += [(ax, ay + bend), (bx, by - bend), (bx, by)]
         kinds += [Curve.CURVE4] * 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,7 +59,7 @@ def layout(
         for node in chain:
             if not isinstance(node, str):
                 rows[node[1]].append(node)
-        for a, b in zip(chain, chain[1:], strict=False):
+        for a, b in itertools.pairwise(chain):
             near[a].append(b)
             near[b].append(a)
     row_of: dict[Node, int] = {node: y for y, row in enumerate(rows) for node in row}
@@ -121,9 +122,7 @@ def _directed(chain: list[Node], producer: str) -> list[Node]:
 def _order(
     rows: list[list[Node]], near: Mapping[Node, list[Node]], row_of: Mapping[Node, int]
 ) -> None:
-    """Sort every row by where the neighbours in the row before are, down and up again; keep the
-    order with the fewest crossings.
-    """
+    """Sort rows by where neighbours in the row before are, down and up; keep the fewest crossings."""
     best, fewest = [list(row) for row in rows], _crossings(rows, near, row_of)
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0
@@ -174,8 +173,7 @@ def _positions(
             for node in rows[y]:
                 close = [x[m] for m in near[node] if row_of[m] != y]
                 wanted.append(sum(close) / len(close) if close else x[node])
-            for node, found in zip(rows[y], _apart(rows[y], wanted), strict=True):
-                x[node] = found
+            x.update(zip(rows[y], _apart(rows[y], wanted), strict=True))
     return x
 
 
@@ -189,7 +187,7 @@ def _apart(row: list[Node], wanted: list[float]) -> list[float]:
     Pool adjacent violators, on places less the room that those to the left need.
     """
     room = [0.0]
-    for left, right in zip(row, row[1:], strict=False):
+    for left, right in itertools.pairwise(row):
         room.append(room[-1] + _gap(left, right))
     pools: list[tuple[float, int]] = []
     for want, taken in zip(wanted, room, strict=False):

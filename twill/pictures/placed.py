@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -184,13 +185,17 @@ def table(row: Row, interval: int) -> list[Cell]:
     edges = sorted({0, interval, *(edge for _, begin, end in pieces for edge in (begin, end))})
     cells: list[Cell] = []
     last: dict[str, int] = {}
-    for begin, end in zip(edges, edges[1:], strict=False):
+    for begin, end in itertools.pairwise(edges):
         low = 0
         for bar, first, until in pieces:
             if first <= begin < until:
                 known = last.get(bar.operation)
                 before = None if known is None else cells[known]
-                if before is not None and (before.end, before.low) == (begin, low):
+                if (
+                    known is not None
+                    and before is not None
+                    and ((before.end, before.low) == (begin, low))
+                ):
                     cells[known] = Cell(bar.operation, bar.group, before.begin, end, low, bar.count)
                 else:
                     last[bar.operation] = len(cells)
@@ -222,12 +227,14 @@ def lanes(spans: list[tuple[int, int]]) -> list[int]:
     ends: list[list[tuple[int, int]]] = []
     found = []
     for begin, end in spans:
-        for lane, taken in enumerate(ends):
-            if all(end <= b or begin >= e for b, e in taken):
-                break
-        else:
-            lane = len(ends)
+        free = (n for n, taken in enumerate(ends) if _fits(begin, end, taken))
+        lane = next(free, len(ends))
+        if lane == len(ends):
             ends.append([])
         ends[lane].append((begin, end))
         found.append(lane)
     return found
+
+
+def _fits(begin: int, end: int, taken: list[tuple[int, int]]) -> bool:
+    return all(end <= b or begin >= e for b, e in taken)

@@ -90,8 +90,8 @@ def _draw(axes: Axes, found: Placed, heights: list[float], characters: float) ->
     axes.set_yticks(ticks, labels=labels, fontsize=9)
     axes.set_ylim(top, 0)
     axes.set_xlim(0, found.interval)
-    names = key(short, used, int(0.85 * characters))
-    axes.set_xlabel(f"slot modulo I ({found.unit_of_time}){names}", fontsize=9)
+    below = key(short, used, int(0.85 * characters))
+    axes.set_xlabel(f"slot modulo I ({found.unit_of_time}){below}", fontsize=9)
     if found.interval <= MOST_SLOTS:
         axes.set_xticks([s + 0.5 for s in range(found.interval)],
                         labels=[str(s) for s in range(found.interval)])  # fmt: skip

@@ -134,7 +134,7 @@ def draw_rows(
         count = max(lane_of, default=0) + 1
         for (bar, iteration, begin, until), lane in zip(spans, lane_of, strict=True):
             look, bold = styles[bar.group], bar.operation in marked
-            _bar(axes, (begin, until), top + lane, look, end, bold)
+            _bar(axes, (begin, until), top + lane, look, end, bold=bold)
             room = CHARACTERS * (until - begin) / end
             labels = (f"{bar.operation} [{iteration}]", bar.operation, short[bar.operation])
             label = next((text for text in labels if len(text) <= room), "")
@@ -159,7 +159,7 @@ def draw_rows(
 
 
 def _bar(
-    axes: Axes, span: tuple[int, int], lane: int, look: Look, width: int, bold: bool
+    axes: Axes, span: tuple[int, int], lane: int, look: Look, width: int, *, bold: bool
 ) -> None:
     from matplotlib.patches import Rectangle
 

@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -145,7 +144,9 @@ class _Types:
 
     def memory(self, tile: Tile, storage: Storage) -> Attribute:
         space = _SPACES.get(storage.memory, "#ttg.shared_memory")
-        return self._parsed(f"!ttg.memdesc<{storage.slots}x{self._elements(tile)}, {space}, mutable>")
+        return self._parsed(
+            f"!ttg.memdesc<{storage.slots}x{self._elements(tile)}, {space}, mutable>"
+        )
 
     def _elements(self, tile: Tile) -> str:
         return "".join(f"{n}x" for n in tile.shape) + _ELEMENTS.get(tile.dtype, tile.dtype)
@@ -176,7 +177,7 @@ class _Module:
                                    results=[(name, self.types.input(tile))])
                   for name, tile in self._outside().items()}  # fmt: skip
         body += inputs.values()
-        values = {name: operation.results[0] for name, operation in inputs.items()}
+        values: dict[str, SSAValue] = {name: made.results[0] for name, made in inputs.items()}
         for group in schedule.groups:
             inside = _Group(self, schedule, group, values).block() if group.name in order else None
             body.append(self._group(group, order.get(group.name), inside))
@@ -204,10 +205,10 @@ class _Module:
         facts = storage.model_dump(exclude_none=True, exclude_defaults=True)
         tile = self.operations[storage.value].result
         results: list[tuple[str, Attribute]] = []
-        if storage.reader is None and tile is not None:
-            if storage.transfer or storage.memory != "registers":
-                name = f"{storage.value}.staging" if storage.transfer else storage.value
-                results = [(name, self.types.memory(tile, storage))]
+        indexed = storage.transfer or storage.memory != "registers"
+        if indexed and storage.reader is None and tile is not None:
+            name = f"{storage.value}.staging" if storage.transfer else storage.value
+            results = [(name, self.types.memory(tile, storage))]
         made = _operation("twill.storage", {f"sched.{k}": v for k, v in facts.items()},
                           results=results)  # fmt: skip
         if results:
@@ -274,10 +275,12 @@ class _Group:
                 found.append((position, (key, age, "")))
             else:
                 found.append((position, (None, 0, d.producer)))
-        for invariant in self.schedule.loop.invariants:
-            for read in invariant.reads:
-                if read.operation == part.operation:
-                    found.append((read.operand, (None, 0, invariant.name)))
+        found += [
+            (read.operand, (None, 0, invariant.name))
+            for invariant in self.schedule.loop.invariants
+            for read in invariant.reads
+            if read.operation == part.operation
+        ]
         yield from (entry for _, entry in sorted(found, key=lambda entry: entry[0]))
 
     def _ages(self) -> dict[tuple[str, str | None], int]:
@@ -380,7 +383,9 @@ class _Group:
                 "sched.group": self.groups[operation.name],
                 "sched.start": self.starts.get(operation.name),
                 "sched.signals": part.signals or None,
-                "sched.part": None if part.of is None else (part.begin or 0, part.end or 0, part.of),
+                "sched.part": None
+                if part.of is None
+                else (part.begin or 0, part.end or 0, part.of),
                 "sched.location": operation.location,
             },
             [operand for operand in dict.fromkeys(operands) if operand is not None],

@@ -77,7 +77,9 @@ class Place:
         """Return whether nothing is there before what the round makes."""
         return not number.base and not self.carried and number.offset == self.stage
 
-    def rotations(self, number: Iteration, iterations: int | None, last: int) -> Iterator[tuple[str, str]]:
+    def rotations(
+        self, number: Iteration, iterations: int | None, last: int
+    ) -> Iterator[tuple[str, str]]:
         """Yield the renamings at the end of a round: new name, old name.
 
         Parameters
@@ -227,7 +229,14 @@ class Places:
         )
         if not rotating:
             return Place(value, storage.slots, carried=carried)
-        return Place(value, storage.slots, True, min(stages), max(ages), carried)
+        return Place(
+            value,
+            storage.slots,
+            rotating=True,
+            stage=min(stages),
+            oldest=max(ages),
+            carried=carried,
+        )
 
     def _ages(self, value: str) -> list[int]:
         """Return how many rounds after its own round a value is read, by readers of its group."""
@@ -293,10 +302,12 @@ class Places:
              Operand(self.read(d), d.distance))
             for d in self._data if d.consumer == operation.name
         ]  # fmt: skip
-        for invariant in self._schedule.loop.invariants:
-            for read in invariant.reads:
-                if read.operation == operation.name:
-                    found.append((read.operand, Operand(None, name=invariant.name)))
+        found += [
+            (read.operand, Operand(None, name=invariant.name))
+            for invariant in self._schedule.loop.invariants
+            for read in invariant.reads
+            if read.operation == operation.name
+        ]
         for number in range(len(operation.operands)):
             name = operation.attributes.get(f"operand{number}")
             if isinstance(name, str):
@@ -327,9 +338,7 @@ class Places:
         found: dict[str, str] = {}
         for d in self._data:
             place = self.read(d)
-            kept: str | None = self._group[
-                d.producer if place.name == d.producer else d.consumer
-            ]
+            kept: str | None = self._group[d.producer if place.name == d.producer else d.consumer]
             if self._in_memory(d.producer) and place.name == d.producer:
                 kept = None
             if kept != group:

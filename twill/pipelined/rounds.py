@@ -170,7 +170,7 @@ class _Writer:
         if iteration.base == "i":
             return True
         before_end = self._iterations is None or iteration.offset < self._iterations
-        return 0 <= iteration.offset and before_end
+        return iteration.offset >= 0 and before_end
 
     def _condition(self, instruction: Instruction, of: Iteration) -> str:
         """Return when an iteration that may be missing is there."""

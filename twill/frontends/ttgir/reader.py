@@ -95,9 +95,7 @@ class Dump:
         self._types: dict[str, Type] = {}
         first = text.split("\n", 1)[0]
         self.compiler = first.removeprefix("// ").split(",")[0] if first.startswith("//") else None
-        self._module: Operation = parse_module(
-            text, file, "a TTGIR dump in MLIR's generic form"
-        )
+        self._module: Operation = parse_module(text, file, "a TTGIR dump in MLIR's generic form")
 
     @property
     def architecture(self) -> str | None:
