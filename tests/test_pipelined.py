@@ -11,6 +11,7 @@ import pytest
 
 import twill
 from tests.pseudocode import BrokenError, Interpreter
+from twill.frontends.schedules import load_schedule
 from twill.pipelined.code import code
 from twill.pipelined.data import program_data
 from twill.pipelined.rounds import unrolled
@@ -44,7 +45,7 @@ def gemm_schedule(hopper: twill.Machine) -> twill.Schedule:
 
 @pytest.fixture(scope="module")
 def attention_schedule() -> twill.Schedule:
-    return twill.Schedule.load(ROOT / "docs" / "reading" / "fa_fwd_hopper.json")
+    return load_schedule(str(ROOT / "docs" / "reading" / "fa_fwd_hopper.mlir"))
 
 
 def interpret(text: str, schedule: twill.Schedule, iterations: int, seeds: int = 2) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from twill.artifacts.schedule import Get, Instruction, Program, Put, Schedule
 from twill.costing import static_costs
@@ -47,7 +49,10 @@ class Comparison:
     differences : tuple of Difference
         All that makes them run differently; names, descriptions and proofs do not count.
     moved : frozenset of str
-        Operations on another group, in another stage, or in another slot of the same interval.
+        Operations on another group or elsewhere in the interval than the others: `turned` apart,
+        they have not moved. Where intervals differ, or nobody solved one: in another stage.
+    turned : int
+        How much later in the interval, in the second schedule's units of time, most operations are.
     """
 
     first: Schedule
@@ -55,6 +60,7 @@ class Comparison:
     groups: dict[str, str]
     differences: tuple[Difference, ...]
     moved: frozenset[str]
+    turned: int = 0
 
     @property
     def equal(self) -> bool:
@@ -72,7 +78,7 @@ def compare(first: Schedule, second: Schedule) -> Comparison:
     """
     case = _Comparison(first, second)
     found = tuple(difference for topic in case.topics for difference in topic())
-    return Comparison(first, second, case.partner, found, frozenset(case.moved()))
+    return Comparison(first, second, case.partner, found, frozenset(case.moved()), case.turned)
 
 
 class _Comparison:
@@ -241,17 +247,32 @@ class _Comparison:
 
     # -- parts --------------------------------------------------------------------------------
 
+    @cached_property
+    def shifts(self) -> dict[str, int]:
+        """By how much each operation is later in the interval; empty if intervals differ."""
+        interval = self.a.initiation_interval
+        ours, theirs = self.a.start, self.b.start
+        if interval is None or interval != self.b.initiation_interval:
+            return {}
+        both = (name for name in self.shared if name in ours and name in theirs)
+        return {name: (theirs[name] - ours[name]) % interval for name in both}
+
+    @property
+    def turned(self) -> int:
+        """By how much most operations are later; 0 if so many are where they were."""
+        counts = Counter(self.shifts.values())
+        return max(counts, key=lambda shift: (counts[shift], -shift), default=0)
+
     def moved(self) -> Iterator[str]:
         ours, theirs = self.a.assignment, self.b.assignment
-        stages = _stages(self.a), _stages(self.b)
-        same = self.a.initiation_interval == self.b.initiation_interval
+        stages, shifts, turned = (_stages(self.a), _stages(self.b)), self.shifts, self.turned
         for name in self.shared:
-            slots = (self.a.start.get(name), self.b.start.get(name))
-            if (
-                self._other(theirs[name]) != ours[name]
-                or stages[0].get(name) != stages[1].get(name)
-                or (same and slots[0] != slots[1])
-            ):
+            if self._other(theirs[name]) != ours[name]:
+                yield name
+            elif name in shifts:
+                if shifts[name] != turned:
+                    yield name
+            elif stages[0].get(name) != stages[1].get(name):
                 yield name
 
     def _other(self, group: str) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pydantic import ValidationError
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, BytesAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Operation
 
 from twill.artifacts.base import first_problem, read_bytes
@@ -204,6 +204,8 @@ def _plain(value: Attribute) -> Any:
     """Return an attribute as JSON would have it; what is none of ours as text."""
     if isinstance(value, StringAttr):
         return value.data
+    if isinstance(value, BytesAttr):
+        return value.data.decode("utf-8", errors="replace")
     if isinstance(value, IntegerAttr):
         width = getattr(value.type, "bitwidth", 64)
         return bool(value.value.data) if width == 1 else value.value.data

@@ -122,7 +122,7 @@ def _directed(chain: list[Node], producer: str) -> list[Node]:
 def _order(
     rows: list[list[Node]], near: Mapping[Node, list[Node]], row_of: Mapping[Node, int]
 ) -> None:
-    """Sort rows by where neighbours in the row before are, down and up; keep the fewest crossings."""
+    """Sort rows by where neighbours in the row before are; keep the fewest crossings."""
     best, fewest = [list(row) for row in rows], _crossings(rows, near, row_of)
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0

@@ -13,7 +13,7 @@ from twill.pictures.look import EDGE, Look, looks
 from twill.roles import Role, Signal, registers_text, roles
 
 ENDINGS = (*PICTURES, ".txt")
-WIDTH, LINE, CHARACTERS = 11.0, 0.19, 112
+WIDTH, LINE, CHARACTERS = 11.0, 0.2, 122
 """Inches of the picture and of a line in it, and characters that fit into a line."""
 
 
@@ -145,7 +145,7 @@ def _draw(schedule: Schedule, file: str, title: str) -> None:
             axes.text(0.045, top + 0.6, heading, fontsize=10, va="center", weight="bold")
             for n, line in enumerate(block):
                 axes.text(0.045, top + 1.7 + n, line.removeprefix("   ").replace(" ", "\u00a0"),
-                          fontsize=7.5, va="center", family="DejaVu Sans Mono")  # fmt: skip
+                          fontsize=9, va="center", family="DejaVu Sans Mono")  # fmt: skip
             top += height + 0.6
         axes.set_xlim(0, 1)
         axes.set_ylim(total, -0.2)

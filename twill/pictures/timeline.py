@@ -172,11 +172,18 @@ def _bar(
             0.84,
             facecolor=look.colour,
             edgecolor="black" if bold else EDGE,
-            linewidth=1.8 if bold else 0.5 if wide > 1 / 400 else 0.1,
+            linewidth=_thickness(wide, bold=bold),
             hatch=look.hatch if wide > 1 / 200 else "",
             zorder=3 if bold else 2,
         )
     )
+
+
+def _thickness(wide: float, *, bold: bool) -> float:
+    """Return the thickness of a bar's edge in points; that of a thin bar must not hide it."""
+    if bold:
+        return 1.8 if wide > 1 / 200 else 0.6
+    return 0.5 if wide > 1 / 400 else 0.1
 
 
 def _label(axes: Axes, text: str, x: float, y: float, look: Look) -> None:

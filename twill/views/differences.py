@@ -40,6 +40,7 @@ def differences_data(found: Comparison) -> dict[str, Any]:
         "first": found.first.name,
         "second": found.second.name,
         "groups": {first: second for second, first in found.groups.items()},
+        "turned": found.turned,
         "moved": sorted(found.moved),
         "differences": [asdict(difference) for difference in found.differences],
     }
@@ -64,6 +65,8 @@ def print_differences(found: Comparison) -> None:
                 _print(difference)
             if len(own) > MOST:
                 say(f"  and {len(own) - MOST} more (--json lists all)")
+    if found.turned:
+        say(f"most operations are {found.turned} slots later in the second's interval")
     if renamed:
         pairs = ", ".join(f"{a} is {b}" for b, a in renamed.items())
         say(f"warp groups of the first in the second: {pairs}")
