@@ -34,9 +34,11 @@ class Form(StrEnum):
     TIMELINE = "timeline"
     RRT = "rrt"
     ROLES = "roles"
+    WHY = "why"
 
 
 TEXTS = (Form.CODE, Form.JSON, Form.IR)
+TABLES = (Form.TABLE, Form.WHY)
 COUNTED = (Form.CODE, Form.JSON)
 
 
@@ -49,7 +51,8 @@ def show(
             "--as",
             help="table: operations, and an interval as letters. code: pseudo-code of each group. "
             "json: the same as data. ir: MLIR that reads back. graph: dependences. timeline: "
-            "placed iterations. rrt: modular reservation table. roles: who does what.",
+            "placed iterations. rrt: modular reservation table. roles: who does what. why: what "
+            "holds each operation where it is.",
         ),
     ] = Form.TABLE,
     output: Annotated[
@@ -75,7 +78,7 @@ def show(
     schedule = load_schedule(schedule_file)
     if form in TEXTS:
         _write(_text(schedule, form, iterations), output)
-    elif form is Form.TABLE or (form is Form.ROLES and output is None):
+    elif form in TABLES or (form is Form.ROLES and output is None):
         _print(schedule, form, output, as_json)
     elif output is None:
         raise InputError(f"--as {form.value} makes a file; name it with -o", path="--output")
@@ -116,6 +119,9 @@ def _print(schedule: Schedule, form: Form, output: str | None, as_json: bool) ->
     if form is Form.ROLES:
         _print_roles(schedule, as_json)
         return
+    if form is Form.WHY:
+        _print_positions(schedule, as_json)
+        return
     from twill.views.show import show as show_table
     from twill.views.show import show_data
 
@@ -139,6 +145,18 @@ def _print_roles(schedule: Schedule, as_json: bool) -> None:
         from twill.views.grid import output
 
         say(roles_text(schedule, min(100, output().width)).removesuffix("\n"))
+
+
+def _print_positions(schedule: Schedule, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from twill.positions import positions
+    from twill.views.show import show_positions
+
+    if as_json:
+        print_json([asdict(position) for position in positions(schedule)])
+    else:
+        show_positions(schedule)
 
 
 def _drawer(form: Form) -> Callable[[Schedule, str], None]:

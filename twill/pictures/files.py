@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DOTS_PER_INCH = 100
+_METADATA = re.compile(r"\n *<metadata>.*?</metadata>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
 _DIGITS = re.compile(r"(\d\.\d{2})\d+")
 """Hundredths of a point are enough in a file."""
@@ -139,7 +140,8 @@ def svg_text(figure: Figure) -> str:
     metadata = {"Date": None, "Creator": None}
     figure.savefig(stream, format="svg", metadata=metadata)
     lines = (line.rstrip() for line in stream.getvalue().splitlines())
-    return _TAG.sub(lambda tag: _DIGITS.sub(r"\1", tag[0]), "\n".join(lines)) + "\n"
+    text = _METADATA.sub("", "\n".join(lines))
+    return _TAG.sub(lambda tag: _DIGITS.sub(r"\1", tag[0]), text) + "\n"
 
 
 def svg_element(figure: Figure) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 from rich.console import Console
@@ -12,6 +13,7 @@ from twill.console import say
 from twill.errors import InputError
 from twill.pictures.look import looks
 from twill.pictures.placed import Placed, Row, placed, table
+from twill.positions import Position, positions
 from twill.roles import registers_text, roles
 from twill.text import summary
 from twill.views.grid import Column, grid, output
@@ -77,6 +79,48 @@ def show(schedule: Schedule) -> None:
         say("python -m twill.sim run SCHEDULE --timeline FILE.svg")
         return
     _lines(found, console)
+
+
+def show_positions(schedule: Schedule) -> None:
+    """Print what holds each operation where it is.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        A solved one.
+    """
+    styles, width = looks(schedule), min(WIDEST, output().width)
+    held = positions(schedule)
+    interval = schedule.initiation_interval or 1
+    group = ""
+    for position in held:
+        if position.group != group:
+            group = position.group
+            say(f"{styles[group].letter}: {group}")
+        stage, slot = divmod(position.start, interval)
+        say(f"  {position.operation}: slot {slot}, stage {stage}")
+        for text in (_behind(position), _before(position)):
+            for line in textwrap.wrap(
+                text, width, initial_indent=" " * 4, subsequent_indent=" " * 6
+            ):
+                say(line)
+    say(f"times in {placed(schedule).unit_of_time}")
+
+
+def _behind(position: Position) -> str:
+    if position.behind:
+        return f"not earlier: {'; '.join(position.behind)}"
+    if position.earlier is None:
+        return "needs nothing of this loop"
+    return f"could be {position.earlier} earlier, as far as what it needs goes"
+
+
+def _before(position: Position) -> str:
+    if position.before:
+        return f"not later: {'; '.join(position.before)}"
+    if position.later is None:
+        return "nothing of this loop needs it"
+    return f"could be {position.later} later, as far as what needs it goes"
 
 
 def _table(schedule: Schedule, console: Console) -> None:
