@@ -36,7 +36,8 @@ SOLVERS = {
             "globals",
             "wellformed",
         )
-    },
+    }
+    | {"twill/frontends/schedule_ir.py", "twill/pipelined/ir.py"},
 }
 ARTIFACTS = ("twill.artifacts", "twill.errors", "twill.console")
 

@@ -15,6 +15,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.patches import FancyBboxPatch
+from matplotlib.text import Text
 
 import twill
 from tests.small import random_loop
@@ -211,8 +212,7 @@ def hand_placed(
             "initiation_interval": interval,
             "groups": ({"name": "all", "warps": 4},),
             "placements": tuple(
-                {"operation": name, "group": "all", "start": begin}
-                for name, begin in start.items()
+                {"operation": name, "group": "all", "start": begin} for name, begin in start.items()
             ),
             "loop": loop,
             "machine": machine,
@@ -224,7 +224,9 @@ def test_lanes_never_overlap() -> None:
     generator = np.random.default_rng(0)
     for _ in range(50):
         begins = sorted(generator.integers(0, 40, 12).tolist())
-        spans = [(b, b + int(n)) for b, n in zip(begins, generator.integers(1, 12, 12), strict=True)]
+        spans = [
+            (b, b + int(n)) for b, n in zip(begins, generator.integers(1, 12, 12), strict=True)
+        ]
         found = list(zip(spans, lanes(spans), strict=True))
         for n, ((b, e), lane) in enumerate(found):
             for (c, f), other in found[n + 1 :]:
@@ -253,8 +255,9 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
 
 def labels(figure: Figure) -> Iterator[tuple[str, tuple[float, float, float, float]]]:
     """Yield every visible text with its box in pixels; numbers at ticks may lie out of sight."""
-    for text in figure.findobj(lambda artist: hasattr(artist, "get_text")):
-        if text.get_visible() and not re.fullmatch(r"[−\d.]*", text.get_text()):
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        if text.get_visible() and not re.fullmatch(r"[\N{MINUS SIGN}\d.]*", text.get_text()):
             yield text.get_text(), text.get_window_extent().extents
 
 
@@ -330,7 +333,7 @@ def test_black_text_is_legible_on_every_colour() -> None:
     assert min(map(contrast, COLOURS)) > 7  # WCAG 2, level AAA
 
 
-# -- refusals ---------------------------------------------------------------------------------------
+# -- refusals ---------------------------------------------------------------------------------
 
 
 def test_what_was_not_solved_has_no_times() -> None:
@@ -342,7 +345,7 @@ def test_what_was_not_solved_has_no_times() -> None:
 
 @pytest.mark.parametrize("form", DRAW)
 def test_endings_are_checked(paper_schedule: twill.Schedule, form: str) -> None:
-    with pytest.raises(twill.InputError, match="--output: must end in .svg"):
+    with pytest.raises(twill.InputError, match=r"--output: must end in \.svg"):
         DRAW[form](paper_schedule, "picture.jpeg")
 
 

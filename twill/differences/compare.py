@@ -180,8 +180,9 @@ class _Comparison:
             for (value, maker, taker), said in _transfers(self.b).items()
         }
         for key in sorted({*ours, *theirs}):
-            yield from _differing("transfers", key[0], ours.get(key, NOTHING),
-                                  theirs.get(key, NOTHING))  # fmt: skip
+            if (key in ours) != (key in theirs):
+                said = ours.get(key, NOTHING), theirs.get(key, NOTHING)
+                yield Difference("transfers", key[0], *said)
 
     def buffers(self) -> Iterator[Difference]:
         sides: list[dict[str, str]] = []
