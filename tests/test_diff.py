@@ -209,7 +209,7 @@ def test_the_picture_marks_what_moved(paper_schedule: twill.Schedule, tmp_path: 
         draw_differences(found, str(tmp_path / name))
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     text = (tmp_path / "a.svg").read_text()
-    # A thick edge for P on its group and on its unit, for each of its iterations; one in the legend.
+    # A thick edge for P on its group and its unit, in each of its iterations; one in the legend.
     assert text.count("stroke-width: 1.8") == 2 * 2 * 2 + 1
 
 

@@ -19,6 +19,7 @@ from matplotlib.text import Text
 
 import twill
 from tests.small import random_loop
+from tests.svg import shapes
 from twill.frontends.schedules import load_schedule
 from twill.pictures import files, graph, reservations, roles, timeline
 from twill.pictures.graph import draw_graph, graph_layout
@@ -38,7 +39,6 @@ DRAW: dict[str, Callable[[twill.Schedule, str], None]] = {
     "roles": draw_roles,
 }
 MODULES = {"graph": graph, "timeline": timeline, "rrt": reservations, "roles": roles}
-NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 POINTS = 1.5
 """By how much text and shapes may move from one version of matplotlib to another."""
 
@@ -54,17 +54,6 @@ def blackwell_schedule() -> twill.Schedule:
 
 
 # -- golden pictures ----------------------------------------------------------------------------
-
-
-def shapes(text: str) -> list[tuple[str, list[float]]]:
-    """Return what an SVG draws: elements with their words, and their numbers apart."""
-    found = []
-    for element in ET.fromstring(text).iter():  # noqa: S314 - written here
-        said = f"{element.tag} {element.get('style', '')} {element.text or ''}"
-        where = " ".join(element.get(key, "") for key in ("d", "x", "y", "transform"))
-        said = re.sub(r"(url\(#\w+\)|#[a-z]\w{10})", "", said)
-        found.append((" ".join(said.split()), [float(n) for n in NUMBER.findall(where)]))
-    return found
 
 
 @pytest.mark.parametrize("form", DRAW)

@@ -83,6 +83,28 @@ def test_pseudo_code_of_solved_schedules_runs_for_any_trip_count(
                 interpret(text, schedule, iterations)
 
 
+def test_nothing_overtakes_a_parity() -> None:
+    """What only a later iteration reads is not released after the last one.
+
+    The next-to-last release could be missed otherwise: an mbarrier that is two phases ahead looks
+    as if it were none ahead.
+    """
+    schedule = load_schedule(str(ROOT / "docs" / "reading" / "fa_fwd_blackwell.mlir"))
+    text = code(schedule)
+    group = text[text.index("group compute0") : text.index("group compute1")]
+    assert "arrive(o1.empty)" in group.partition("// Steady")[2].partition("// Epilogue")[0]
+    end = group.partition("// Epilogue.\n")[2]
+    assert end.count("arrive(o1.empty)") == 1
+    for iterations in (1, 2, 4):
+        interpret(code(schedule, iterations), schedule, iterations, seeds=3)
+        if iterations > 1:
+            interpret(text, schedule, iterations, seeds=3)
+    broken = text[: text.index("group compute1")].rstrip() + "\n  arrive(o1.empty)\n\n"
+    broken += text[text.index("group compute1") :]
+    with pytest.raises(BrokenError, match="deadlock"):
+        interpret(broken, schedule, 2, seeds=3)
+
+
 @pytest.mark.parametrize("name", ORDERS)
 def test_pseudo_code_of_orders_runs_for_any_trip_count(name: str) -> None:
     schedule = twill.Schedule.named(name)

@@ -8,10 +8,13 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import twill
+from twill.cli import app
 from twill.frontends.schedules import load_schedule
 from twill.positions import positions
 from twill.views.show import show_data
@@ -21,18 +24,19 @@ READING = ROOT / "docs" / "reading"
 HOPPER = str(READING / "fa_fwd_hopper.mlir")
 
 
-def call(
-    *arguments: str, folder: Path | None = None, **variables: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "twill", *arguments], capture_output=True, text=True, check=False,
-        cwd=folder, env={**os.environ, "COLUMNS": "80", **variables},
-    )  # fmt: skip
+def call(*arguments: str) -> Any:
+    """Run the command in this process; that it runs in one of its own is tested below."""
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "80"})
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
 
 
 def test_the_table_fits_a_terminal_and_needs_no_colour() -> None:
     done = call("show", HOPPER)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.exit_code, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= 80
     assert "\x1b" not in done.stdout
@@ -72,23 +76,23 @@ def test_json_has_the_reservation_table() -> None:
 
 def test_a_schedule_without_times_is_shown_too() -> None:
     done = call("show", "fa4_forward")
-    assert done.returncode == 0
+    assert done.exit_code == 0
     assert "nobody solved it" in done.stdout
     assert "units" not in show_data(twill.Schedule.named("fa4_forward"))
 
 
 def test_texts_go_to_the_terminal_or_a_file(tmp_path: Path) -> None:
     for form, begin in (("code", "// fa3_f"), ("ir", "// twill"), ("json", '{\n "name"')):
-        shown = call("show", "fa3_forward_128x128", "--as", form, folder=tmp_path).stdout
+        shown = call("show", "fa3_forward_128x128", "--as", form).stdout
         assert shown.startswith(begin)
-        done = call("show", "fa3_forward_128x128", "--as", form, "-o", "x", folder=tmp_path)
+        done = call("show", "fa3_forward_128x128", "--as", form, "-o", "x")
         assert done.stdout == "wrote x\n"
         assert (tmp_path / "x").read_text() == shown
 
 
 def test_ir_is_extracted_into_an_equal_schedule(tmp_path: Path) -> None:
-    done = call("extract", HOPPER, "-o", "s.json", folder=tmp_path)
-    assert done.returncode == 0
+    done = call("extract", HOPPER, "-o", "s.json")
+    assert done.exit_code == 0
     assert done.stdout.endswith("wrote s.json\n")
     assert twill.Schedule.load(tmp_path / "s.json") == load_schedule(HOPPER)
     assert call("verify", HOPPER).stdout.startswith("valid: ")
@@ -108,8 +112,8 @@ def test_ir_is_extracted_into_an_equal_schedule(tmp_path: Path) -> None:
     ],
 )
 def test_refusals_are_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
-    done = call("show", *arguments, folder=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
+    done = call("show", *arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     assert message in done.stderr
     assert not list(tmp_path.iterdir())
@@ -170,8 +174,8 @@ def test_reasons_of_the_running_example(paper_schedule: twill.Schedule) -> None:
 
 def test_reasons_are_printed(paper_schedule: twill.Schedule, tmp_path: Path) -> None:
     paper_schedule.save(tmp_path / "s.json")
-    done = call("show", "s.json", "--as", "why", folder=tmp_path)
+    done = call("show", "s.json", "--as", "why")
     assert "  O: slot 1, stage 1\n    not earlier: needs P; TC has S until then" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
-    data = json.loads(call("show", "s.json", "--as", "why", "--json", folder=tmp_path).stdout)
+    data = json.loads(call("show", "s.json", "--as", "why", "--json").stdout)
     assert [(p["operation"], p["earlier"]) for p in data] == [("P", 1), ("S", None), ("O", 0)]

@@ -105,7 +105,8 @@ class _GroupData:
         self._group, self._places, self._iterations = group, places, iterations
         self._barriers = {barrier.name: barrier for barrier in schedule.barriers}
         self._operations = {o.name: o for o in schedule.loop.operations}
-        self._parts = pipelined(schedule.program(group.name), self._barriers, iterations)
+        program = schedule.program(group.name)
+        self._parts = pipelined(program, self._barriers, iterations, places.releases(group.name))
 
     def data(self) -> Data:
         parts = self._parts
