@@ -144,7 +144,7 @@ def _print_roles(schedule: Schedule, as_json: bool) -> None:
     else:
         from twill.views.grid import output
 
-        say(roles_text(schedule, min(100, output().width)).removesuffix("\n"))
+        say(roles_text(schedule, min(80, output().width)).removesuffix("\n"))
 
 
 def _print_positions(schedule: Schedule, as_json: bool) -> None:
