@@ -37,7 +37,7 @@ SOLVERS = {
             "wellformed",
         )
     }
-    | {"twill/frontends/schedule_ir.py", "twill/pipelined/ir.py"},
+    | {"twill/frontends/schedule_ir.py", "twill/pipelined/ir.py", "twill/pipelined/ir_parts.py"},
 }
 ARTIFACTS = ("twill.artifacts", "twill.errors", "twill.console")
 

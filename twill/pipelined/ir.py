@@ -9,26 +9,13 @@ the paper's Figure 1f does by ``S = Sn``. `twill.frontends.schedule_ir` reads it
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from io import StringIO
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    BoolAttr,
-    Builtin,
-    IntegerAttr,
-    ModuleOp,
-    StringAttr,
-    UnregisteredOp,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import Builtin, ModuleOp, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from twill.artifacts.loop import Tile
@@ -47,11 +34,9 @@ from twill.artifacts.schedule import (
 )
 from twill.errors import InputError
 from twill.pipelined.data import check_programs
+from twill.pipelined.ir_parts import NAME, Plain, Types, attribute_of, hint, operation_of
 
 VERSION = 1
-_NAME = re.compile(r"[A-Za-z_][\w.]*")
-_SPACES = {"smem": "#ttg.shared_memory", "tmem": "#ttng.tensor_memory"}
-_ELEMENTS = {"f8e4m3": "f8E4M3FN", "f8e5m2": "f8E5M2", "f4e2m1": "f4E2M1FN"}
 _JSON = ("time", "proof", "solver", "pipeline_depths", "hiding_depths", "loop", "machine")
 _PLAIN = (
     "name",
@@ -63,7 +48,6 @@ _PLAIN = (
     "seed",
     "machine_hash",
 )
-Plain = str | int | bool | Sequence[str] | Sequence[int]
 
 
 def ir(schedule: Schedule) -> str:
@@ -94,75 +78,12 @@ def ir(schedule: Schedule) -> str:
     return f"// twill {schedule.name}, {schedule.machine.name}{pace}{unit}\n{stream.getvalue()}\n"
 
 
-def _attribute(value: Plain) -> Attribute:
-    if isinstance(value, bool):
-        return BoolAttr.from_bool(value)
-    if isinstance(value, int):
-        return IntegerAttr(value, i64)
-    if isinstance(value, str):
-        return StringAttr(value)
-    return ArrayAttr([_attribute(entry) for entry in value])
-
-
-def _operation(
-    name: str,
-    attributes: Mapping[str, Plain | None],
-    operands: Sequence[SSAValue] = (),
-    results: Sequence[tuple[str, Attribute]] = (),
-    regions: Sequence[Region] = (),
-) -> Operation:
-    made = UnregisteredOp.with_name(name).create(
-        operands=operands,
-        result_types=[kind for _, kind in results],
-        attributes={k: _attribute(v) for k, v in attributes.items() if v is not None},
-        regions=regions,
-    )
-    for result, (hint, _) in zip(made.results, results, strict=True):
-        _hint(result, hint)
-    return made
-
-
-def _hint(value: SSAValue, name: str) -> None:
-    if _NAME.fullmatch(name):
-        value.name_hint = name.replace(".", "_")
-
-
-@dataclass
-class _Types:
-    """Tiles as MLIR types."""
-
-    context: Context
-    known: dict[str, Attribute] = field(default_factory=dict)
-
-    def registers(self, tile: Tile) -> Attribute:
-        return self._parsed(f"tensor<{self._elements(tile)}>")
-
-    def input(self, tile: Tile) -> Attribute:
-        if tile.memory not in _SPACES:
-            return self.registers(tile)
-        return self._parsed(f"!ttg.memdesc<{self._elements(tile)}, {_SPACES[tile.memory]}>")
-
-    def memory(self, tile: Tile, storage: Storage) -> Attribute:
-        space = _SPACES.get(storage.memory, "#ttg.shared_memory")
-        return self._parsed(
-            f"!ttg.memdesc<{storage.slots}x{self._elements(tile)}, {space}, mutable>"
-        )
-
-    def _elements(self, tile: Tile) -> str:
-        return "".join(f"{n}x" for n in tile.shape) + _ELEMENTS.get(tile.dtype, tile.dtype)
-
-    def _parsed(self, text: str) -> Attribute:
-        if text not in self.known:
-            self.known[text] = Parser(self.context, text).parse_type()
-        return self.known[text]
-
-
 class _Module:
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
         context = Context(allow_unregistered=True)
         context.load_dialect(Builtin)
-        self.types = _Types(context)
+        self.types = Types(context)
         self.operations = {o.name: o for o in schedule.loop.operations}
         self.buffers: dict[tuple[str, bool], SSAValue] = {}
 
@@ -173,7 +94,7 @@ class _Module:
         body += [self._storage(storage) for storage in schedule.storage]
         body += [self._fixed(fixed) for fixed in schedule.fixed]
         body += [self._barrier(barrier) for barrier in schedule.barriers]
-        inputs = {name: _operation("twill.input", {"sched.name": name},
+        inputs = {name: operation_of("twill.input", {"sched.name": name},
                                    results=[(name, self.types.input(tile))])
                   for name, tile in self._outside().items()}  # fmt: skip
         body += inputs.values()
@@ -195,7 +116,7 @@ class _Module:
         placed = [placement.operation for placement in schedule.placements]
         if placed != list(self.operations):
             facts["twill.placements"] = placed
-        return {key: _attribute(value) for key, value in facts.items() if value is not None}
+        return {key: attribute_of(value) for key, value in facts.items() if value is not None}
 
     def _outside(self) -> dict[str, Tile]:
         """Return the invariants that operations are known to read."""
@@ -209,7 +130,7 @@ class _Module:
         if indexed and storage.reader is None and tile is not None:
             name = f"{storage.value}.staging" if storage.transfer else storage.value
             results = [(name, self.types.memory(tile, storage))]
-        made = _operation("twill.storage", {f"sched.{k}": v for k, v in facts.items()},
+        made = operation_of("twill.storage", {f"sched.{k}": v for k, v in facts.items()},
                           results=results)  # fmt: skip
         if results:
             self.buffers[storage.value, storage.transfer] = made.results[0]
@@ -218,19 +139,19 @@ class _Module:
     @staticmethod
     def _fixed(fixed: Fixed) -> Operation:
         facts = fixed.model_dump(exclude_none=True)
-        return _operation("twill.fixed", {f"sched.{k}": v for k, v in facts.items()})
+        return operation_of("twill.fixed", {f"sched.{k}": v for k, v in facts.items()})
 
     @staticmethod
     def _barrier(barrier: Barrier) -> Operation:
         facts = barrier.model_dump(exclude_none=True)
-        return _operation("twill.barrier", {f"sched.{k}": v for k, v in facts.items()})
+        return operation_of("twill.barrier", {f"sched.{k}": v for k, v in facts.items()})
 
     @staticmethod
     def _group(group: Group, program: int | None, inside: Block | None) -> Operation:
         facts = {f"sched.{k}": v for k, v in group.model_dump(exclude_none=True).items()}
         facts["sched.program"] = program
         region = Region(inside if inside is not None else Block())
-        return _operation("twill.group", facts, regions=[region])
+        return operation_of("twill.group", facts, regions=[region])
 
 
 class _Group:
@@ -300,24 +221,26 @@ class _Group:
         """Return the group's block: bounds, what is there at first, and the loop."""
         outer = Block()
         index = [("first", i32), ("trips", i32), ("step", i32)]
-        bounds = [_operation("twill.bound", {"sched.name": n}, results=[(n, t)]) for n, t in index]
+        bounds = [
+            operation_of("twill.bound", {"sched.name": n}, results=[(n, t)]) for n, t in index
+        ]
         outer.add_ops(bounds)
         carried = [(key, age) for key, most in self._ages().items() for age in range(most, 0, -1)]
         kinds = [self._type(key[0]) for key, _ in carried]
-        starts = [_operation("twill.initial", {"sched.name": key[0]}, results=[(key[0], kind)])
+        starts = [operation_of("twill.initial", {"sched.name": key[0]}, results=[(key[0], kind)])
                   for (key, _), kind in zip(carried, kinds, strict=True)]  # fmt: skip
         outer.add_ops(starts)
         body = Block(arg_types=[i32, *kinds])
-        _hint(body.args[0], "i")
+        hint(body.args[0], "i")
         for (key, age), argument in zip(carried, body.args[1:], strict=True):
-            _hint(argument, key[0])
+            hint(argument, key[0])
             self.carried[key, age] = argument
         for cluster, instruction in enumerate(self.program.body):
             body.add_ops(self._operations(instruction, cluster))
         following = [self._at(key, age - 1) or self.carried[key, age] for key, age in carried]
-        body.add_op(_operation("scf.yield", {}, following))
+        body.add_op(operation_of("scf.yield", {}, following))
         outer.add_op(
-            _operation(
+            operation_of(
                 "scf.for",
                 {"sched.name": "i"},
                 [o.results[0] for o in (*bounds, *starts)],
@@ -354,7 +277,7 @@ class _Group:
             operands.insert(0, self._at(key, instruction.stage - self.made[key]))
         if isinstance(instruction, Get) and self.module.operations[instruction.value].result:
             results = [(f"{instruction.value}.copy", self._type(instruction.value))]
-        made = _operation(
+        made = operation_of(
             f"twill.{instruction.do}", facts, [o for o in operands if o is not None], results
         )
         if isinstance(instruction, Get) and results:
@@ -373,8 +296,8 @@ class _Group:
         results = []
         if part.last and key in self.made:
             results = [(operation.name, self._type(operation.name))]
-        kind = operation.kind if _NAME.fullmatch(operation.kind) else "operation"
-        made = _operation(
+        kind = operation.kind if NAME.fullmatch(operation.kind) else "operation"
+        made = operation_of(
             f"tile.{kind}",
             {
                 "sched.name": operation.name,
