@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import twill
 from twill.artifacts.schedule import Issue
+from twill.cli import app
 from twill.differences.compare import Comparison, compare
 from twill.differences.match import matched_groups
 from twill.differences.picture import draw_differences, matched_looks
@@ -213,28 +215,34 @@ def test_the_picture_marks_what_moved(paper_schedule: twill.Schedule, tmp_path: 
     assert text.count("stroke-width: 1.8") == 2 * 2 * 2 + 1
 
 
-def twill_diff(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "twill", "diff", *arguments],
-        capture_output=True, text=True, check=False, cwd=folder,
-    )  # fmt: skip
+def twill_diff(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["diff", *arguments], env={"COLUMNS": "80"})
 
 
-def test_the_command(paper_schedule: twill.Schedule, tmp_path: Path) -> None:
-    paper_schedule.save(tmp_path / "a.json")
-    changed(paper_schedule, length=5).save(tmp_path / "b.json")
-    same = twill_diff("a.json", "a.json", folder=tmp_path)
-    assert (same.returncode, same.stdout) == (0, "equal: they run alike\n")
-    other = twill_diff("a.json", "b.json", "-o", "d.png", folder=tmp_path)
-    assert other.returncode == 1
+def test_the_command(
+    paper_schedule: twill.Schedule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    paper_schedule.save("a.json")
+    changed(paper_schedule, length=5).save("b.json")
+    same = twill_diff("a.json", "a.json")
+    assert (same.exit_code, same.stdout) == (0, "equal: they run alike\n")
+    other = twill_diff("a.json", "b.json", "-o", "d.png")
+    assert other.exit_code == 1
     assert "  length: 4 cycles -> 5 cycles" in other.stdout
     assert max(map(len, other.stdout.splitlines())) <= 80
     assert (tmp_path / "d.png").exists()
-    data = twill_diff("a.json", "b.json", "--json", folder=tmp_path)
-    assert data.returncode == 1
+    data = twill_diff("a.json", "b.json", "--json")
+    assert data.exit_code == 1
     assert json.loads(data.stdout)["differences"] == [
         {"topic": "time", "what": "length", "first": "4 cycles", "second": "5 cycles"}
     ]
-    missing = twill_diff("a.json", "c.json", folder=tmp_path)
-    assert (missing.returncode, missing.stdout) == (2, "")
-    assert missing.stderr == "twill: c.json: No such file or directory\n"
+
+
+def test_a_missing_schedule_is_one_line(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "twill", "diff", "fa4_forward", "c.json"],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "twill: c.json: No such file or directory\n"

@@ -91,6 +91,17 @@ def test_the_verifier_sees_artifacts_and_the_problem_only() -> None:
     assert own == {"twill.artifacts.schedule", "twill.problem"}
 
 
+def test_what_shows_schedules_sees_no_solver() -> None:
+    rooms = ("pipelined", "pictures", "differences")
+    files = [file for room in rooms for file in sources(f"twill/{room}")]
+    files += [ROOT / "twill" / f"{name}.py" for name in ("roles", "positions", "views/show")]
+    allowed = (*ARTIFACTS, *(f"twill.{room}" for room in rooms), "twill.roles", "twill.positions",
+               "twill.problem", "twill.costing", "twill.text", "twill.views")  # fmt: skip
+    for file in files:
+        own = {name for name in imports(file) if name.startswith("twill")}
+        assert all(name.startswith(allowed) for name in own), file
+
+
 def test_artifacts_see_nothing_else_of_the_project() -> None:
     for file in sources("twill/artifacts"):
         own = {name for name in imports(file) if name.startswith("twill")}

@@ -24,7 +24,7 @@ from twill.search import Options
 
 ROOT = Path(__file__).parents[1]
 READING = ("fa_fwd_hopper", "fa_fwd_blackwell")
-FAST = ("fa3_forward_128x128", "fa4_forward", "paper_example_by_hand")
+FAST = ("fa4_forward", "paper_example_by_hand")
 
 
 def same(schedule: twill.Schedule) -> bool:

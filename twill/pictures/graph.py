@@ -188,7 +188,7 @@ def _around(node: Point) -> tuple[Curve, Point]:
 
 
 def _bent(route: tuple[Point, ...]) -> tuple[Curve, Point]:
-    """Return a smooth path that leaves and enters nodes upright, and where its label goes."""
+    """Return a path, upright beside nodes and bent between rows, and where its label goes."""
     from matplotlib.path import Path as Curve
 
     (x0, y0), (x1, y1) = route[0], route[-1]
@@ -198,13 +198,21 @@ def _bent(route: tuple[Point, ...]) -> tuple[Curve, Point]:
         middle = ((points[0][0] + points[1][0]) / 2, y0)
         return Curve(points, [Curve.MOVETO, Curve.LINETO]), middle
     down = 1 if y1 > y0 else -1
-    stops = [(x0, y0 + down * HIGH / 2), *route[1:-1], (x1, y1 - down * HIGH / 2)]
+    reach = down * HIGH / 2
+    stops = [(x0, y0 + reach)]
+    for x, y in route[1:-1]:
+        stops += [(x, y - reach), (x, y + reach)]
+    stops.append((x1, y1 - reach))
     points, kinds = [stops[0]], [Curve.MOVETO]
-    for (ax, ay), (bx, by) in itertools.pairwise(stops):
-        bend = (by - ay) / 2
-        points += [(ax, ay + bend), (bx, by - bend), (bx, by)]
-        kinds += [Curve.CURVE4] * 3
-    middle = stops[len(stops) // 2] if len(stops) > 2 else ((x0 + x1) / 2, (y0 + y1) / 2)
+    for number, ((ax, ay), (bx, by)) in enumerate(itertools.pairwise(stops)):
+        if number % 2:
+            points.append((bx, by))
+            kinds.append(Curve.LINETO)
+        else:
+            bend = (by - ay) * 0.6
+            points += [(ax, ay + bend), (bx, by - bend), (bx, by)]
+            kinds += [Curve.CURVE4] * 3
+    middle = route[len(route) // 2] if len(route) > 2 else ((x0 + x1) / 2, (y0 + y1) / 2)
     return Curve(points, kinds), middle
 
 
