@@ -22,6 +22,7 @@ from twill.artifacts.schedule import (
     Storage,
     Wait,
 )
+from twill.sim.switches import Mechanism
 
 ALIGNMENT_BYTES = 128
 """Of a slot of SMEM that TMA writes (CUDA C++ Programming Guide, tensor maps: shared address)."""
@@ -43,6 +44,8 @@ class Changed:
         What it takes that may be missing; empty if nothing.
     fits : bool
         Whether the machine has it.
+    without : tuple of str
+        Mechanisms of the machine that are switched off for it.
     """
 
     kind: str
@@ -50,6 +53,7 @@ class Changed:
     schedule: Schedule
     needs: str = ""
     fits: bool = True
+    without: tuple[Mechanism, ...] = ()
 
 
 # -- rings ------------------------------------------------------------------------------------
@@ -368,24 +372,15 @@ def without_each_wait(schedule: Schedule) -> Iterator[Changed]:
 
 
 def free_signals(schedule: Schedule) -> Changed:
-    """Let waits and arrives cost nothing.
+    """Let waits and arrives cost nothing, the wait inside asynchronous latencies neither.
 
     Parameters
     ----------
     schedule : Schedule
         The schedule.
     """
-    machine = schedule.machine
-    costs = machine.synchronisation
-    free = {
-        key: getattr(costs, key).model_copy(update={"value": 0})
-        for key in ("wait", "arrive", "hop")
-    } | {"named": None}
-    changed = machine.model_copy(update={"synchronisation": costs.model_copy(update=free)})
     return Changed(
-        "machine",
-        "if waits and arrives took no time",
-        schedule.model_copy(update={"machine": changed, "machine_hash": None}),
+        "machine", "if waits and arrives took no time", schedule, without=("synchronisation",)
     )
 
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 SOLVERS = {
     "yices": {"twill/joint/library.py"},
     "yices_api": set(),
-    "ortools": {"twill/joint/cpsat.py"},
+    "ortools": {"twill/joint/cpsat_run.py"},
     "pulp": {"twill/modulo.py"},
     "pyscipopt": {"twill/normalize.py"},
     "simpy": {"sim/clock.py", "twill/studies/bench_simulator.py"},

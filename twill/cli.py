@@ -15,7 +15,8 @@ from twill.commands import explain as explain_command
 from twill.commands import loop as loop_commands
 from twill.commands import machine as machine_commands
 from twill.commands import show as show_commands
-from twill.console import command, progress, run_app, say
+from twill.console import command, paragraph, progress, run_app, say
+from twill.sim.__main__ import app as simulator
 
 app = typer.Typer(
     name="twill",
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.add_typer(machine_commands.app, name="machine")
 app.add_typer(loop_commands.app, name="loop")
 app.add_typer(bench_commands.app, name="bench")
+app.add_typer(simulator, name="sim")
 app.command()(explain_command.explain)
 app.command()(show_commands.show)
 app.command()(show_commands.extract)
@@ -193,6 +195,7 @@ def verify(
     """Check a schedule against every rule of the model; exit status 1 if one is broken."""
     from twill.frontends.schedules import load_schedule
     from twill.verifier import verify as check
+    from twill.views.violations import print_violations
 
     verdict = check(load_schedule(schedule_file))
     if as_json:
@@ -204,11 +207,9 @@ def verify(
             }
         )
     elif verdict.valid:
-        say(f"valid: {len(verdict.rules)} rules checked ({', '.join(verdict.rules)})")
+        paragraph(f"valid: {len(verdict.rules)} rules checked ({', '.join(verdict.rules)})")
     else:
-        for violation in verdict.violations:
-            say(str(violation))
-        say(f"not valid: {len(verdict.violations)} violations")
+        print_violations(verdict.violations)
     if not verdict.valid:
         raise typer.Exit(1)
 
