@@ -13,8 +13,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import twill
+from tests.svg import shapes
+from twill.cli import app
 from twill.frontends.loops import packaged_loops
 from twill.problem import Problem, build_problem
 
@@ -93,6 +96,56 @@ def test_the_commands_of_the_solver(tmp_path: Path) -> None:
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     (shown,) = blocks(page, "text")
     assert [x.rstrip() for x in done.stdout.strip().splitlines()] == shown.strip().splitlines()
+
+
+def reading_outputs(folder: Path, language: str) -> list[tuple[str, str]]:
+    """Run the commands of the page on reading; return its texts with what came before each."""
+    (folder / "docs").symlink_to(ROOT / "docs")
+    page, output, found = (ROOT / "docs" / "reading.md").read_text(), "", []
+    fences = re.findall(r"^```(\w+)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    for kind, block in fences:
+        if kind == "text":
+            found.append((block, output))
+        elif kind != language:
+            output = ""
+        else:
+            output = "".join(map(in_process, block.splitlines()))
+    return [(block, output) for block, output in found if output]
+
+
+def in_process(line: str) -> str:
+    done = CliRunner().invoke(app, shlex.split(line)[1:], env={"COLUMNS": "80"})
+    assert done.exit_code == 0, (line, done.output)
+    return done.stdout
+
+
+def assert_shown(block: str, output: str) -> None:
+    lines = [line.rstrip() for line in block.strip("\n").splitlines()]
+    shown = [line.rstrip() for line in output.splitlines()]
+    starts = range(len(shown) - len(lines) + 1)
+    assert any(shown[n : n + len(lines)] == lines for n in starts), block
+
+
+def test_the_page_on_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    outputs = reading_outputs(tmp_path, "sh")
+    assert len(outputs) == 12
+    for block, output in outputs:
+        assert_shown(block, output)
+    drawn, shown = (
+        shapes(file.read_text())
+        for file in (tmp_path / "blackwell_graph.svg", ROOT / "docs/reading/blackwell_graph.svg")
+    )
+    assert [said for said, _ in drawn] == [said for said, _ in shown]
+
+
+@pytest.mark.slow
+def test_what_takes_long_on_the_page_on_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ((block, output),) = reading_outputs(tmp_path, "long")
+    assert_shown(block.splitlines()[0], output)
 
 
 @pytest.mark.triton

@@ -10,9 +10,11 @@ import typer
 
 from twill.commands import Json, number, pairs, print_json, refusals
 from twill.commands import bench as bench_commands
+from twill.commands import diff as diff_command
 from twill.commands import explain as explain_command
 from twill.commands import loop as loop_commands
 from twill.commands import machine as machine_commands
+from twill.commands import show as show_commands
 from twill.console import command, paragraph, progress, run_app, say
 from twill.sim.__main__ import app as simulator
 
@@ -28,6 +30,9 @@ app.add_typer(loop_commands.app, name="loop")
 app.add_typer(bench_commands.app, name="bench")
 app.add_typer(simulator, name="sim")
 app.command()(explain_command.explain)
+app.command()(show_commands.show)
+app.command()(show_commands.extract)
+app.command()(diff_command.diff)
 
 
 class TimeMode(StrEnum):
@@ -182,15 +187,17 @@ def schedule(
 @app.command()
 @command
 def verify(
-    schedule_file: Annotated[str, typer.Argument(metavar="SCHEDULE", help="schedule.json")],
+    schedule_file: Annotated[
+        str, typer.Argument(metavar="SCHEDULE", help="schedule.json or IR (.mlir).")
+    ],
     as_json: Json = False,
 ) -> None:
     """Check a schedule against every rule of the model; exit status 1 if one is broken."""
-    from twill.artifacts.schedule import Schedule
+    from twill.frontends.schedules import load_schedule
     from twill.verifier import verify as check
     from twill.views.violations import print_violations
 
-    verdict = check(Schedule.named(schedule_file))
+    verdict = check(load_schedule(schedule_file))
     if as_json:
         print_json(
             {

@@ -12,7 +12,9 @@ from twill.console import command, progress
 
 @command
 def explain(
-    schedule_file: Annotated[str, typer.Argument(metavar="SCHEDULE", help="schedule.json")],
+    schedule_file: Annotated[
+        str, typer.Argument(metavar="SCHEDULE", help="schedule.json or IR (.mlir).")
+    ],
     levers: Annotated[
         bool, typer.Option(help="Also solve what would bring the interval down.")
     ] = True,
@@ -22,13 +24,13 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Say why the interval below fails, and what would bring the interval down."""
-    from twill.artifacts.schedule import Schedule
     from twill.explain import explain as explained
+    from twill.frontends.schedules import load_schedule
     from twill.levers import levers as pulled
     from twill.scheduler import engine_factory
     from twill.views.explain import explanation_data, print_explanation, print_levers
 
-    schedule, engine = Schedule.named(schedule_file), engine_factory("difference")
+    schedule, engine = load_schedule(schedule_file), engine_factory("difference")
     with progress(f"explaining {schedule_file}") as report:
         found = explained(schedule, engine, timeout, report)
         if not as_json:

@@ -95,18 +95,7 @@ class Dump:
         self._types: dict[str, Type] = {}
         first = text.split("\n", 1)[0]
         self.compiler = first.removeprefix("// ").split(",")[0] if first.startswith("//") else None
-        _refuse_open_strings(text, file)
-        _refuse_huge_tensors(text, file)
-        context = Context(allow_unregistered=True)
-        context.load_dialect(Builtin)
-        try:
-            self._module: Operation = Parser(context, text, name=file or "dump").parse_module()
-        except Exception as error:
-            # The parser ends in exceptions of all kinds, and whatever it raises is about the text.
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise InputError(
-                f"not a TTGIR dump in MLIR's generic form: {short(reason, 200)}", file=file
-            ) from None
+        self._module: Operation = parse_module(text, file, "a TTGIR dump in MLIR's generic form")
 
     @property
     def architecture(self) -> str | None:
@@ -198,6 +187,33 @@ class Dump:
                 return text
             text = longer
         raise InputError("attribute aliases refer to each other", file=self.file)
+
+
+def parse_module(text: str, file: str, what: str) -> Operation:
+    """Return the module that a text in MLIR's generic form describes.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    file, what : str
+        The file and what it should be, for errors.
+
+    Raises
+    ------
+    InputError
+        If it does not parse.
+    """
+    _refuse_open_strings(text, file)
+    _refuse_huge_tensors(text, file)
+    context = Context(allow_unregistered=True)
+    context.load_dialect(Builtin)
+    try:
+        return Parser(context, text, name=file or "dump").parse_module()
+    except Exception as error:
+        # The parser ends in exceptions of all kinds, and whatever it raises is about the text.
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"not {what}: {short(reason, 200)}", file=file) from None
 
 
 def _refuse_open_strings(text: str, file: str) -> None:

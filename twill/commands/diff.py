@@ -1,0 +1,42 @@
+"""``twill diff``: what differs between two schedules."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from twill.commands import Json, print_json
+from twill.console import command, say
+
+
+@command
+def diff(
+    first: Annotated[
+        str, typer.Argument(help="schedule.json, IR (.mlir) or the name of a packaged schedule.")
+    ],
+    second: Annotated[str, typer.Argument(help="Another one.")],
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="Draw both, with what was moved: .svg, .png or .html."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what differs between two schedules; exit status 1 if anything does."""
+    from twill.differences.compare import compare
+    from twill.frontends.schedules import load_schedule
+    from twill.views.differences import differences_data, print_differences
+
+    found = compare(load_schedule(first), load_schedule(second))
+    if output is not None:
+        from twill.differences.picture import draw_differences
+
+        draw_differences(found, output)
+    if as_json:
+        print_json(differences_data(found))
+    else:
+        print_differences(found)
+        if output is not None:
+            say(f"wrote {output}")
+    if not found.equal:
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""What differs between two schedules, up to the names of their warp groups."""

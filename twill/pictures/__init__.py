@@ -1,0 +1,1 @@
+"""Pictures of schedules: graph, timeline, reservation table, roles, differences."""
