@@ -169,9 +169,10 @@ def test_all_units_of_an_asynchronous_operation_are_busy() -> None:
 
     loop = small_loop([two_units("a", "TC"), two_units("b", "ALU")])  # type: ignore[list-item]
     schedule = twill.schedule(loop, small_machine({"TC": 1, "ALU": 1, "BUS": 1}))
-    result = run(schedule)
-    assert result.measured_interval_cycles == 10
-    assert result.utilization["BUS"] == pytest.approx(1.0)
+    result = run(schedule, iterations=512)
+    # Nothing ties the two together: one of them runs ahead, once.
+    assert result.measured_interval_cycles == pytest.approx(10, abs=5 / 511)
+    assert result.utilization["BUS"] == pytest.approx(1.0, rel=1e-3)
 
 
 def test_a_deep_ring_is_not_taken_for_a_steady_state() -> None:

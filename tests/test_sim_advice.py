@@ -124,13 +124,15 @@ def test_every_wait_of_attention_but_for_its_turns_is_needed(
         except SimulationError:
             continue
         needless.add(changed.what)
-    assert len(tried) == 2 + 5 + 5
+    assert len(tried) == 2 + 6 + 6
     turns = {
-        "compute0 without its wait for s1.issued",
-        "compute1 without its wait for s0.issued",
+        "compute0 without its wait for p0.issued",
+        "compute0 without its wait for s0.issued",
+        "compute1 without its wait for p1.issued",
+        "compute1 without its wait for s1.issued",
     }
     # The tensor core works in order: a product of the next iteration is complete after this one's.
-    assert turns <= needless <= turns | {"compute0 without its wait for o0"}
+    assert turns <= needless <= turns | {"compute0 without its wait for o1"}
 
 
 def test_twice_as_fast_halves_a_busy_unit(attention_schedule: twill.Schedule) -> None:
