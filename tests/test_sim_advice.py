@@ -14,7 +14,7 @@ from tests.test_sim_critical import ring
 from twill.artifacts.schedule import Arrive, Await, Barrier, Instruction, Issue, Wait
 from twill.baselines import sequential
 from twill.sim.advice import advise
-from twill.sim.changes import deeper, free_signals, rings, split, twice_as_fast, without_each_wait
+from twill.sim.changes import free_signals, split, twice_as_fast, without_each_wait
 from twill.sim.checks import check
 from twill.sim.errors import SimulationError
 from twill.sim.execute import run
@@ -23,6 +23,7 @@ from twill.sim.races import Races
 from twill.sim.record import Recording
 from twill.sim.report import print_run
 from twill.sim.report_checks import print_checks
+from twill.sim.rings import deeper, rings
 from twill.sim.sm import StreamingMultiprocessor
 from twill.sim.trials import with_advice
 
