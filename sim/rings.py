@@ -152,7 +152,11 @@ def with_depth(schedule: Schedule, slots: int) -> Changed:
 
 
 def _own(schedule: Schedule, value: str) -> list[Storage]:
-    return [s for s in schedule.storage if s.value == value and not s.transfer and s.reader is None]
+    return [
+        s
+        for s in schedule.storage
+        if s.value == value and s.memory != "registers" and not s.transfer and s.reader is None
+    ]
 
 
 def _refills(schedule: Schedule, storage: Storage) -> bool:
