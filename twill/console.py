@@ -7,6 +7,7 @@ import functools
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -63,6 +64,64 @@ def progress(title: str) -> Iterator[Report]:
     finally:
         timer.cancel()
         status.stop()
+
+
+@contextlib.contextmanager
+def counted(
+    title: str, noun: str
+) -> Iterator[tuple[Callable[[int, int], None], Callable[[], None]]]:
+    """Show on stderr how many of many things are done, at which rate, and the time left.
+
+    Nothing is shown if it is not a terminal.
+
+    Parameters
+    ----------
+    title : str
+        What the work as a whole is.
+    noun : str
+        What is counted, in the plural.
+
+    Yields
+    ------
+    tuple of callable
+        The first is told once how many there are, and how many were done before; the second is
+        called after each.
+    """
+    if not sys.stderr.isatty():
+        yield lambda count, before: None, lambda: None  # noqa: ARG005
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(f"{noun}, {{task.fields[rate]}} a second,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None, rate="-")
+        begun = {"time": 0.0, "before": 0.0}
+
+        def total(count: int, before: int) -> None:
+            begun.update(time=time.monotonic(), before=before)
+            bar.update(task, total=count, completed=before)
+
+        def advance() -> None:
+            bar.advance(task)
+            done = bar.tasks[0].completed - begun["before"]
+            spent = time.monotonic() - begun["time"]
+            bar.update(task, rate=f"{done / spent:.3g}" if spent > 0 else "-")
+
+        yield total, advance
 
 
 def interruptible(

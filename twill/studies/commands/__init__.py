@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from twill.studies.commands.compare import compare_command
+from twill.studies.commands.sweep import sweep_command
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -16,3 +17,4 @@ def add_commands(app: typer.Typer) -> None:
         Of the simulator.
     """
     app.command("compare")(compare_command)
+    app.command("sweep")(sweep_command)
