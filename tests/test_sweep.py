@@ -41,7 +41,7 @@ from twill.studies.sweep.parameters import (
 from twill.studies.sweep.plot import plot_sweep
 from twill.studies.sweep.points import Task, axes
 from twill.studies.sweep.ranges import values
-from twill.studies.sweep.table import csv_text, write_tables
+from twill.studies.sweep.table import csv_text
 
 SIM = [sys.executable, "-m", "twill.sim"]
 FIXED, WORK, SIGNALS = 100, 20, 3
@@ -280,14 +280,6 @@ def test_schedules_are_solved_anew_at_each_point(tmp_path: Path) -> None:
     assert list(found[found["variant"] == "sequential"]["interval_cycles"]) == [3, 3, 5, 5]
     assert len(set(joint["schedule_hash"])) == 4  # its proof says within which limits
     assert csv_text(run_sweep(made, tmp_path / "out")) == csv_text(found)
-
-
-def test_parquet_holds_the_same(schedule: str, tmp_path: Path) -> None:
-    pd = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow", reason="pip install -e '.[parquet]'")
-    found = run_sweep(sweep(schedule, axes=AXES))
-    _, parquet = write_tables(found, tmp_path, parquet=True)
-    pd.testing.assert_frame_equal(pd.read_parquet(parquet), found, check_dtype=False)
 
 
 # -- interruptions ----------------------------------------------------------------------------
