@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from twill.artifacts.schedule import Program, Schedule, Storage, Wait
 from twill.errors import RefusedError
 
-ALIGNMENT_BYTES = 128
-"""Of a slot of SMEM that TMA writes (CUDA C++ Programming Guide, tensor maps: shared address)."""
+ALIGNMENT_BYTES, SWIZZLE_BYTES = 128, 1024
+"""Of a slot of SMEM that TMA writes, and of one that holds a whole pattern of the 128-byte swizzle
+(CUDA C++ Programming Guide, tensor maps: shared address, swizzle modes)."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,8 @@ def _resized(schedule: Schedule, storage: Storage, slots: int) -> Schedule:
     value, before = storage.value, storage.slots
     kept = () if _shared(schedule, storage) else storage.addresses[:slots]
     begin = _end(schedule, storage.memory)
-    step = ALIGNMENT_BYTES if storage.memory == "smem" else 1
+    step = ALIGNMENT_BYTES if storage.size < SWIZZLE_BYTES else SWIZZLE_BYTES
+    step = step if storage.memory == "smem" else 1
     begin = -(-begin // step) * step
     more = tuple(begin + number * storage.size for number in range(slots - len(kept)))
     halves = storage.halves[: len(kept)] + (0,) * (slots - len(kept))
