@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#7a7a7a", "#b2182b")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#5b5bd6", "#b2182b")
 """Told apart by people who see fewer colours, on white and on black (Okabe and Ito, 2008, the
 yellow darkened)."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":")
-HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++", "oo", "**")
+HATCHES = ("", "//", "xx", "--", "\\\\", "++", "||", "/-")
 
 
 def svg(draw: Callable[[Figure], None], width: float, height: float) -> str:

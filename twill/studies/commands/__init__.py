@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from twill.studies.commands.compare import compare_command
+from twill.studies.commands.report import report_command
 from twill.studies.commands.sweep import sweep_command
 
 
@@ -18,3 +19,4 @@ def add_commands(app: typer.Typer) -> None:
     """
     app.command("compare")(compare_command)
     app.command("sweep")(sweep_command)
+    app.command("report")(report_command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PANEL_INCHES, HEIGHT_INCHES = 5.0, 3.8
-LOGARITHMIC = 16
-"""Ratio of the largest to the smallest value from which on an axis is logarithmic."""
+LOGARITHMIC = 4
+"""Ratio of the largest distance of values to the smallest from which on an axis is logarithmic."""
+MOST_TICKS = 8
 MOST_LINES = 12
 
 
@@ -132,8 +134,17 @@ def _frame(axes: Axes, mine: pd.DataFrame, axis: str) -> None:
         texts = list(dict.fromkeys(mine[axis]))
         axes.set_xticks(range(len(texts)), labels=texts, rotation=25, ha="right")
     else:
-        values = [float(value) for value in mine[axis]]
-        if min(values) > 0 and max(values) >= LOGARITHMIC * min(values) and axis != "point":
-            axes.set_xscale("log")
+        _scale(axes, sorted({float(value) for value in mine[axis]}))
     unit = "" if axis == "point" else parameter(axis).unit
     axes.set_xlabel(f"{axis} ({unit})" if unit else axis)
+
+
+def _scale(axes: Axes, values: Sequence[float]) -> None:
+    """Take a logarithmic axis for values that are spaced so, with ticks at some of them."""
+    gaps = [b - a for a, b in itertools.pairwise(values)]
+    if len(gaps) < 2 or values[0] <= 0 or max(gaps) < LOGARITHMIC * min(gaps):
+        return
+    axes.set_xscale("log")
+    ticks = values[:: -(-len(values) // MOST_TICKS)]
+    axes.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
+    axes.set_xticks([], minor=True)
