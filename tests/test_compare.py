@@ -95,7 +95,7 @@ def test_what_is_written_comes_back(found: Comparison, tmp_path: Path) -> None:
         file = tmp_path / "new/schedules" / f"paper_example.paper_example.{name}.json"
         assert Schedule.load(file) == schedule
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="Not a directory"):
+    with pytest.raises(InputError, match="cannot write: Not a directory"):
         write_comparisons([found], tmp_path / "file")
 
 

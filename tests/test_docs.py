@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 import twill
+from twill.artifacts.sweep import Sweep, packaged_sweeps
 from twill.frontends.loops import packaged_loops
 from twill.problem import Problem, build_problem
+from twill.studies.sweep.points import axes
 
 ROOT = Path(__file__).parents[1]
 # Cycles of one iteration on the tensor core, for exponentials and on the SMEM port (reads, stores,
@@ -93,6 +95,29 @@ def test_the_commands_of_the_solver(tmp_path: Path) -> None:
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     (shown,) = blocks(page, "text")
     assert [x.rstrip() for x in done.stdout.strip().splitlines()] == shown.strip().splitlines()
+
+
+def test_the_commands_of_the_studies(tmp_path: Path) -> None:
+    assert run_commands(ROOT / "docs" / "studies.md", "sh", tmp_path) == 6
+    assert (tmp_path / "report.html").stat().st_size > 100_000
+
+
+def test_the_studies_python() -> None:
+    (code,) = blocks(ROOT / "docs" / "studies.md", "python")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(code, {})  # noqa: S102 - the page's own example
+    assert out.getvalue().splitlines() == re.findall(r"  # (.+)$", code, re.MULTILINE)
+    (spec,) = blocks(ROOT / "docs" / "studies.md", "toml")
+    assert axes(Sweep.from_toml(spec.encode()))["depth"] == (1, 2, 3)
+
+
+def test_the_studies_are_packaged() -> None:
+    page = ROOT / "docs" / "studies.md"
+    names = [line.split()[4] for line in "\n".join(blocks(page, "studies")).splitlines()]
+    assert sorted(names) == packaged_sweeps()
+    for name in names:
+        assert f"](attention/{name}.svg)" in page.read_text()
 
 
 @pytest.mark.triton

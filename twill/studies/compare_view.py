@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from twill.artifacts.base import write_whole
+from twill.artifacts.base import make_folder, write_whole
 from twill.console import say
 from twill.studies.compare import Comparison, Variant, document
 from twill.views.grid import Column, grid
@@ -145,7 +145,7 @@ def write_comparisons(comparisons: Sequence[Comparison], folder: Path) -> list[P
     from twill.studies.compare_plot import plot_comparisons
 
     schedules = folder / "schedules"
-    schedules.mkdir(parents=True, exist_ok=True)
+    make_folder(schedules)
     texts = {
         "comparison.json": json.dumps(document(comparisons), indent=1) + "\n",
         "comparison.csv": frame(comparisons).to_csv(index=False, lineterminator="\n"),

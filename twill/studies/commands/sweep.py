@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from twill.commands import Json, pairs, print_json
-from twill.console import command, counted, progress, say
+from twill.console import command, counted, say
 from twill.errors import InputError, short
 
 if TYPE_CHECKING:
@@ -121,11 +121,11 @@ def sweep_command(
     )
     folder = None if output is None else Path(output)
     with (
-        progress("sweep") as report,
-        counted("sweep", "points") as (total, advance),
+        counted("sweep", "points") as counter,
         _executor(jobs, cluster) as executor,
     ):
-        found = run_sweep(sweep, folder, executor, Progress(report, total, advance))
+        progress = Progress(counter.report, counter.begin, counter.advance)
+        found = run_sweep(sweep, folder, executor, progress)
     told = answers(sweep, found)
     written = [] if folder is None else _write(sweep, found, told, folder, parquet=parquet)
     if as_json:

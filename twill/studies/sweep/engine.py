@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import twill
-from twill.artifacts.base import write_whole
+from twill.artifacts.base import make_folder, write_whole
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
 from twill.console import Report, silent
@@ -166,19 +166,12 @@ def _prepared(sweep: Sweep, folder: Path, report: Report) -> list[Runnable]:
             )
         return found
     found = runnables(sweep, report)
-    _make(folder / SCHEDULES)
+    make_folder(folder / SCHEDULES)
     for one in found:
         if one.schedule:
             write_whole(folder / SCHEDULES / f"{one.name}.json", one.schedule)
     write_whole(file, json.dumps(_described(sweep, found), indent=1, ensure_ascii=False) + "\n")
     return found
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write: {error.strerror or error}", file=str(folder)) from None
 
 
 def _described(sweep: Sweep, found: Iterable[Runnable]) -> dict[str, Any]:
