@@ -193,6 +193,16 @@ def test_attentions_rings_fit_twice() -> None:
     assert f"{(48 + 3 * 64) * 1024} bytes of SMEM, of 232448" in with_depth(schedule, 3).needs
 
 
+def test_naive_loops_that_do_not_fit_are_told(tmp_path: Path) -> None:
+    """A ring of 16 slots of 32 KiB each fits nowhere, in whatever order its loop is executed."""
+    Schedule.named("fa3_forward_128x128").save(tmp_path / "s.json")
+    made = sweep(str(tmp_path / "s.json"), axes={"depth": [2, 16]}, iterations=8)
+    made = made.model_copy(update={"variants": ("multi-warp", "joint")})
+    found = run_sweep(made)
+    assert list(found["fits"]) == [True, False] * 2
+    assert all("of 232448" in needs for needs in found["needs"][[1, 3]])
+
+
 def test_a_loop_without_loads_has_no_depth() -> None:
     with pytest.raises(RefusedError, match="no load of variable latency has a ring"):
         with_depth(Schedule.named("paper_example_by_hand"), 2)

@@ -61,6 +61,8 @@ class Held:
         order.
     fits : bool
         Whether the memories have the room for it.
+    ran : bool
+        Whether any point did not fail.
     """
 
     subject: str
@@ -69,6 +71,7 @@ class Held:
     tried: tuple[float, ...]
     held: tuple[float, ...]
     fits: bool
+    ran: bool
 
     @property
     def knee(self) -> float | None:
@@ -131,6 +134,7 @@ def held(sweep: Sweep, found: pd.DataFrame, axis: str) -> list[Held]:
                     tried=tuple(float(value) for value in ordered[axis]),
                     held=tuple(float(value) for value in good[axis]),
                     fits=bool(ordered["fits"].fillna(value=False).any()),
+                    ran=bool(ordered[INTERVAL].notna().any()),
                 )
             )
     return lines
@@ -167,6 +171,8 @@ def _holds(axis: str, line: Held, tolerance: float) -> Answer:
     unit = parameter(axis).unit
     where = f"{line.subject}{_line(line.line)}"
     interval = f"{line.best:.6g} cycles (+{tolerance:.0%})"
+    if not line.ran:
+        return Answer("holds", f"{where}: every point failed", asdict(line))
     if not line.held:
         words = f"{where}: {interval} hold at no {axis}"
     elif len(line.held) == len(line.tried):
