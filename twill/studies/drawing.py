@@ -13,7 +13,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#5
 """Told apart by people who see fewer colours, on white and on black (Okabe and Ito, 2008, the
 yellow darkened)."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-DASHES = ("-", "--", "-.", ":")
+DASHES = ("-", "--", "-.")
 HATCHES = ("", "//", "xx", "--", "\\\\", "++", "||", "/-")
 
 

@@ -82,10 +82,9 @@ def _draw(axes: Axes, sweep: Sweep, mine: pd.DataFrame, axis: str, measure: str)
     others = [name for name in ("item", "variant", *sweep.axes) if name != axis]
     telling = [name for name in others if varies(mine, name)]
     groups = list(mine.groupby(telling, sort=False, dropna=False)) if telling else [((), mine)]
-    for number, (key, line) in enumerate(groups[:MOST_LINES]):
-        ordered = line[line[measure].notna()]
-        if parameter_kind(axis) != "text":
-            ordered = ordered.sort_values(axis)
+    ran = [(key, found) for key, line in groups if not (found := line[line[measure].notna()]).empty]
+    for number, (key, line) in enumerate(ran[:MOST_LINES]):
+        ordered = line if parameter_kind(axis) == "text" else line.sort_values(axis)
         fits = bool(ordered["fits"].fillna(value=True).all())
         label = _label(telling, key) + ("" if fits else " (does not fit)")
         axes.plot(
@@ -98,7 +97,7 @@ def _draw(axes: Axes, sweep: Sweep, mine: pd.DataFrame, axis: str, measure: str)
             markersize=4,
             alpha=1.0 if fits else 0.6,
         )
-    return min(len(groups), MOST_LINES)
+    return min(len(ran), MOST_LINES)
 
 
 def parameter_kind(axis: str) -> str:
