@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.metadata
+import threading
 import zlib
 from typing import Any
 
@@ -24,6 +25,9 @@ DIGITS = 16
 KEPT = 16
 """Schedules that a process keeps parsed."""
 Row = dict[str, Any]
+# Threads share one interpreter lock, so nothing is lost; and `ast.parse`, which reads the machines'
+# expressions, fails now and then in several threads before Python 3.11.5 (CPython issue 106905).
+ONE_AT_A_TIME = threading.Lock()
 RESULTS = (
     "status",
     "error",
@@ -71,7 +75,8 @@ def evaluate(task: Task) -> Row:
         "code_hash": code_digest(),
     }
     try:
-        row |= _results(task)
+        with ONE_AT_A_TIME:
+            row |= _results(task)
     except TwillError as error:
         row |= {"status": "failed", "error": str(error)}
     except Exception as error:
