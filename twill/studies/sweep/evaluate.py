@@ -26,7 +26,8 @@ KEPT = 16
 """Schedules that a process keeps parsed."""
 Row = dict[str, Any]
 # Threads share one interpreter lock, so nothing is lost; and `ast.parse`, which reads the machines'
-# expressions, fails now and then in several threads before Python 3.11.5 (CPython issue 106905).
+# expressions, fails now and then in several threads ("AST constructor recursion depth mismatch",
+# seen with Python 3.11.7).
 ONE_AT_A_TIME = threading.Lock()
 RESULTS = (
     "status",
