@@ -102,6 +102,13 @@ def test_the_commands_of_the_studies(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").stat().st_size > 100_000
 
 
+@pytest.mark.slow
+def test_the_attention_studies(tmp_path: Path) -> None:
+    assert run_commands(ROOT / "docs" / "studies.md", "studies", tmp_path) == 4
+    for name in packaged_sweeps():
+        assert (tmp_path / name / "throughput.svg").read_text().startswith("<?xml")
+
+
 def test_the_studies_python() -> None:
     (code,) = blocks(ROOT / "docs" / "studies.md", "python")
     out = io.StringIO()
