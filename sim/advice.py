@@ -14,8 +14,8 @@ WORTH = 0.001
 """Relative gain below which a change is not worth a line."""
 MOST_SLOTS = 4
 
-Measure = Callable[[Schedule], float | None]
-"""Runs a schedule; its interval in cycles, None if it has none. Raises where it goes wrong."""
+Measure = Callable[[Changed], float | None]
+"""Runs a changed schedule; its interval in cycles, None if it has none. Raises if it is wrong."""
 
 
 class Advice(Part):
@@ -112,6 +112,6 @@ def _others(schedule: Schedule, units: tuple[str, ...]) -> Iterator[Changed]:
 
 def _try(measure: Measure, changed: Changed) -> float | None:
     try:
-        return measure(changed.schedule)
+        return measure(changed)
     except TwillError:
         return None

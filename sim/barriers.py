@@ -27,7 +27,7 @@ class Barriers:
         self._clock, self._checks = clock, checks
         self._declared = {barrier.name: barrier for barrier in declared}
         self._completed: dict[tuple[str, int], int] = defaultdict(int)
-        self._arrived: dict[tuple[str, int], int] = defaultdict(int)
+        self._arrived: dict[tuple[str, int], list[str]] = defaultdict(list)
         self._expected: dict[tuple[str, int], int] = defaultdict(int)
         self._waiting: dict[tuple[str, int, int], list[Callable[[], None]]] = {}
 
@@ -41,6 +41,16 @@ class Barriers:
         """
         return self._declared[name].kind == "named"
 
+    def needed(self, name: str) -> int:
+        """Return how many arrivals complete a phase.
+
+        Parameters
+        ----------
+        name : str
+            The barrier.
+        """
+        return self._declared[name].arrivals
+
     def deliver(self, name: str, iteration: int, visible: float, who: str, size: int) -> None:
         """Let an asynchronous operation arrive, or deliver its bytes where a barrier counts them.
 
@@ -52,7 +62,7 @@ class Barriers:
             Bytes.
         """
         if self._declared[name].transactions:
-            self._clock.at(visible, lambda: self._count(name, iteration, who, 0, -size))
+            self._clock.at(visible, lambda: self._count(name, iteration, who, -size, arrives=False))
         else:
             self.arrive(name, iteration, visible, who)
 
@@ -78,9 +88,9 @@ class Barriers:
             If the slot is not in that phase.
         """
         if visible > self._clock.now:
-            self._clock.at(visible, lambda: self._count(name, iteration, who, 1, expect))
+            self._clock.at(visible, lambda: self._count(name, iteration, who, expect, arrives=True))
         else:
-            self._count(name, iteration, who, 1, expect)
+            self._count(name, iteration, who, expect, arrives=True)
 
     def wait(self, name: str, iteration: int, resume: Callable[[], None]) -> bool:
         """Return whether a phase is complete; otherwise let something happen when it is.
@@ -100,8 +110,21 @@ class Barriers:
         self._waiting.setdefault((name, slot, phase), []).append(resume)
         return False
 
-    def _count(self, name: str, iteration: int, who: str, arrivals: int, size: int) -> None:
-        """Count arrivals, and bytes that are expected or, if negative, delivered."""
+    def arrived(self, name: str, iteration: int) -> list[str]:
+        """Return who has arrived at a phase that is not complete.
+
+        Parameters
+        ----------
+        name : str
+            The barrier.
+        iteration : int
+            Iteration whose phase it is.
+        """
+        phase, slot = divmod(iteration, self._declared[name].slots)
+        return list(self._arrived[name, slot]) if self._completed[name, slot] == phase else []
+
+    def _count(self, name: str, iteration: int, who: str, size: int, *, arrives: bool) -> None:
+        """Count an arrival, and bytes that are expected or, if negative, delivered."""
         barrier = self._declared[name]
         phase, slot = divmod(iteration, barrier.slots)
         current = self._completed[name, slot]
@@ -111,10 +134,11 @@ class Barriers:
                 f"{who} arrives at {name} slot {slot} for iteration {iteration} (phase "
                 f"{phase}), which is in phase {current}",
             )
-        self._arrived[name, slot] += arrivals
+        if arrives:
+            self._arrived[name, slot].append(who)
         self._expected[name, slot] += size
-        if self._arrived[name, slot] == barrier.arrivals and not self._expected[name, slot]:
-            self._arrived[name, slot] = 0
+        if len(self._arrived[name, slot]) == barrier.arrivals and not self._expected[name, slot]:
+            self._arrived[name, slot].clear()
             self._completed[name, slot] += 1
             for resume in self._waiting.pop((name, slot, current), ()):
                 self._clock.at(self._clock.now, resume)

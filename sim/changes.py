@@ -187,15 +187,16 @@ def without_each_wait(schedule: Schedule) -> Iterator[Changed]:
 
 
 def free_signals(schedule: Schedule) -> Changed:
-    """Let waits and arrives cost nothing.
+    """Let waits and arrives cost nothing, the wait inside asynchronous latencies neither.
 
     Parameters
     ----------
     schedule : Schedule
         The schedule.
     """
-    machine = scaled_signals(schedule.machine, 0)
-    return Changed("machine", "if waits and arrives took no time", on_machine(schedule, machine))
+    return Changed(
+        "machine", "if waits and arrives took no time", schedule, without=("synchronisation",)
+    )
 
 
 def twice_as_fast(schedule: Schedule, unit: str) -> Changed:
@@ -214,19 +215,6 @@ def twice_as_fast(schedule: Schedule, unit: str) -> Changed:
     )
 
 
-def on_machine(schedule: Schedule, machine: Machine) -> Schedule:
-    """Return a schedule as it runs on another machine.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    machine : Machine
-        With the units that its loop needs.
-    """
-    return schedule.model_copy(update={"machine": machine, "machine_hash": None})
-
-
 def scaled_signals(machine: Machine, factor: float) -> Machine:
     """Let every wait, arrive and hop of a machine cost so many times as much, in whole cycles.
 
@@ -238,7 +226,7 @@ def scaled_signals(machine: Machine, factor: float) -> Machine:
         At least 0.
     """
     costs = machine.synchronisation
-    named = None if costs.named is None or not factor else _scaled(costs.named, factor)
+    named = None if costs.named is None else _scaled(costs.named, factor)
     scaled = _scaled(costs, factor).model_copy(update={"named": named})
     return machine.model_copy(update={"synchronisation": scaled})
 

@@ -84,6 +84,11 @@ class Checks(Part):
     occupancy: dict[str, Occupied]
     numbers: Numbers | None = None
 
+    @property
+    def exceeded(self) -> list[str]:
+        """Memories, and registers of groups, of which more is occupied than there is."""
+        return [name for name, entry in self.occupancy.items() if entry.exceeded]
+
 
 def enough_iterations(schedule: Schedule) -> int:
     """Return how many iterations show all that a program does.

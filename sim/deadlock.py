@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
-from twill.artifacts.schedule import Arrive, Schedule
+from twill.artifacts.schedule import Arrive, Program, Schedule, Wait
+from twill.sim.barriers import Barriers
 from twill.sim.warps import Warp
 
 
-def deadlock(schedule: Schedule, stuck: Iterable[Warp], now: float) -> str:
+def deadlock(schedule: Schedule, barriers: Barriers, stuck: Iterable[Warp], now: float) -> str:
     """Describe who waits for whom, the cycle of groups first.
 
     Parameters
     ----------
     schedule : Schedule
         What was executed.
+    barriers : Barriers
+        Its barriers, as they are now.
     stuck : iterable of Warp
         Warps that are not at their end.
     now : float
@@ -28,13 +32,18 @@ def deadlock(schedule: Schedule, stuck: Iterable[Warp], now: float) -> str:
             continue
         kind, target, iteration = warp.blocked_on
         barrier = kind == "barrier"
-        sources = _arrivers(schedule, target) if barrier else [schedule.assignment[target]]
+        sources = (
+            _missing(schedule, barriers, target, iteration)
+            if barrier
+            else [schedule.assignment[target]]
+        )
+        came = "" if sources else _came(barriers, target, iteration)
         waits[name] = (
             f"{name} waits for {target if barrier else f'{kind} of {target}'} of iteration "
-            f"{iteration} (from {', '.join(sources) or 'nobody'})"
+            f"{iteration} (from {', '.join(sources) or 'nobody'}{came})"
         )
         behind[name] = sources
-    cycle = _cycle(behind)
+    cycle = shortest_cycle(behind)
     order = [*cycle, *(name for name in waits if name not in cycle)]
     around = f"cycle {' -> '.join([*cycle, cycle[0]])}: " if cycle else ""
     return f"at cycle {now:.0f} nothing can go on; {around}" + "; ".join(
@@ -42,26 +51,54 @@ def deadlock(schedule: Schedule, stuck: Iterable[Warp], now: float) -> str:
     )
 
 
-def _arrivers(schedule: Schedule, barrier: str) -> list[str]:
-    """Return the groups whose programs arrive at a barrier, or issue what does."""
+def _missing(schedule: Schedule, barriers: Barriers, barrier: str, iteration: int) -> list[str]:
+    """Return the groups that have yet to arrive at a barrier's phase, or to issue what does."""
+    home = schedule.assignment
+    arrived = Counter(home.get(who, who) for who in barriers.arrived(barrier, iteration))
     return [
         program.group
         for program in schedule.programs
-        if any(isinstance(i, Arrive) and i.barrier == barrier for i in program.body)
-        or any(barrier in issue.signals for issue in program.issues)
+        if _arrivals(program, barrier, named=barriers.is_named(barrier)) > arrived[program.group]
     ]
 
 
-def _cycle(behind: Mapping[str, list[str]]) -> list[str]:
-    """Return groups that wait for each other in a circle, or nothing."""
-    for root in behind:
-        path, name = [root], root
-        while True:
-            following = next((n for n in behind.get(name, []) if n in behind), None)
-            if following is None:
-                break
-            if following in path:
-                return path[path.index(following) :]
-            path.append(following)
-            name = following
+def _came(barriers: Barriers, barrier: str, iteration: int) -> str:
+    """Say how many arrivals a phase has to which nobody will add."""
+    arrived = barriers.arrived(barrier, iteration)
+    if not arrived:
+        return ""
+    needed = barriers.needed(barrier)
+    return f": {len(arrived)} of {needed} arrivals came, from {', '.join(sorted(arrived))}"
+
+
+def _arrivals(program: Program, barrier: str, *, named: bool) -> int:
+    """Return how often a program arrives at each phase of a barrier."""
+    arrive = (Arrive, Wait) if named else (Arrive,)
+    instructions = sum(isinstance(i, arrive) and i.barrier == barrier for i in program.body)
+    return instructions + sum(barrier in issue.signals for issue in program.issues)
+
+
+def shortest_cycle(behind: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return groups that wait for each other in a circle, as few as possible, or nothing.
+
+    Parameters
+    ----------
+    behind : mapping of str to sequence of str
+        For each group that waits those that it waits for.
+    """
+    found = [cycle for root in behind if (cycle := _cycle_through(root, behind))]
+    return min(found, key=len, default=[])
+
+
+def _cycle_through(root: str, behind: Mapping[str, Sequence[str]]) -> list[str]:
+    """Search breadth first for the way back to a group."""
+    paths = {root: [root]}
+    names = [root]
+    for name in names:
+        for following in behind.get(name, ()):
+            if following == root:
+                return paths[name]
+            if following not in paths:
+                paths[following] = [*paths[name], following]
+                names.append(following)
     return []

@@ -191,7 +191,8 @@ def run(
     clock : float, optional
         Clock in MHz at which TFLOP/s are stated; the machine's without it.
     recording : Recording, optional
-        Filled with what happens; the run is then profiled too.
+        Filled with what happens, in the last iterations if it wants no more; the run is then
+        profiled too.
 
     Raises
     ------
@@ -224,11 +225,12 @@ def run(
         without=without,
         interference=interference,
         observers=observers,
+        watched_from=_watched_from(recording, iterations),
     )
     sm.run()
     steady = steady_state(
         sm.finished_at,
-        schedule.stages or 1,
+        schedule.stages or sm.in_flight,
         fill=max((storage.slots for storage in schedule.storage), default=0),
         least=max(_busy(schedule).values(), default=0.0),
     )
@@ -268,6 +270,12 @@ def run(
         },
         profile=_profile(sm, recording, steady),
     )
+
+
+def _watched_from(recording: Recording | None, iterations: int) -> int:
+    if recording is None or recording.iterations is None:
+        return 0
+    return max(0, iterations - recording.iterations)
 
 
 def _batches(steady: SteadyState | None) -> Batches | None:

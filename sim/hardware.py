@@ -30,6 +30,23 @@ class Demand:
     share: float
 
 
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a port does for a command.
+
+    Attributes
+    ----------
+    unit : str
+        The port.
+    begin, end : float
+        Cycles.
+    """
+
+    unit: str
+    begin: float
+    end: float
+
+
 @dataclass(frozen=True)
 class Signals:
     """Costs of signals, in cycles.
@@ -52,6 +69,8 @@ class Signals:
     poll: int
 
 
+ROUNDING = 1e-9
+"""Parts of a whole that are binary fractions of it add up to it within this."""
 FREE = Signals(wait=0, arrive=0, signal=0, poll=1)
 
 
@@ -109,6 +128,87 @@ class Unit:
         start = max(now, self.free)
         self.fill(start + share)
         return start, start + duration
+
+
+class Port(Unit):
+    """A unit with a bandwidth, of which work may take a part.
+
+    Work that takes what it gets follows in the order of its arrival. A stream takes a part of the
+    bandwidth for as long as it lasts, and leaves the rest to what comes behind it.
+
+    Parameters
+    ----------
+    name : str
+        The unit.
+    """
+
+    __slots__ = ("_streams",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, shared=True)
+        self._streams: list[tuple[float, float]] = []
+
+    def accept(self, now: float, duration: float, share: float) -> tuple[float, float]:
+        """Take work that fills the unit for `share` cycles, as fast as streams leave it to.
+
+        Parameters
+        ----------
+        now : float
+            Cycle of arrival.
+        duration : float
+            Cycles from start to end, at least.
+        share : float
+            Cycles for which nothing else starts where no stream runs.
+
+        Returns
+        -------
+        tuple of (float, float)
+            Start and end.
+        """
+        start = max(now, self.free)
+        self.fill(self._after(start, share) if self._streams else start + share)
+        return start, max(start + duration, self.free)
+
+    def stream(self, now: float, duration: float, part: float) -> tuple[float, float]:
+        """Let work take a part of the bandwidth, behind what has come before.
+
+        Parameters
+        ----------
+        now : float
+            Cycle of arrival.
+        duration : float
+            Cycles from start to end.
+        part : float
+            Part of the bandwidth, at most 1.
+
+        Returns
+        -------
+        tuple of (float, float)
+            Start and end.
+        """
+        start = max(now, self.free)
+        self._forget(start)
+        for end, _ in sorted(self._streams):
+            if sum(taken for _, taken in self._streams) + part <= 1 + ROUNDING:
+                break
+            start = end
+            self._forget(start)
+        self._streams.append((start + duration, part))
+        return start, start + duration
+
+    def _after(self, start: float, share: float) -> float:
+        """Return when work that begins at `start` is done beside the streams."""
+        self._forget(start)
+        for end, _ in sorted(self._streams):
+            left = 1 - sum(part for until, part in self._streams if until >= end)
+            if share <= left * (end - start):
+                return start + share / left
+            share -= max(0.0, left) * (end - start)
+            start = end
+        return start + share
+
+    def _forget(self, now: float) -> None:
+        self._streams = [(end, part) for end, part in self._streams if end > now]
 
 
 class Context:
@@ -181,7 +281,10 @@ class Hardware:
         interference: bool = False,
     ) -> None:
         self.units = {
-            name: Unit(name, shared=unit.scope == "sm") for name, unit in machine.units.items()
+            name: Port(name)
+            if unit.scope == "sm" and unit.capacity > 1
+            else Unit(name, shared=unit.scope == "sm")
+            for name, unit in machine.units.items()
         }
         shared = {name: unit for name, unit in self.units.items() if unit.shared}
         limited = machine.issue_unit is not None and "issue-slots" not in without
@@ -196,28 +299,61 @@ class Hardware:
         for pair in (machine.interference or ()) if interference else ():
             self._slowed[pair.unit].append((self.units[pair.beside], pair.factor.value))
 
-    def accept(self, now: float, demands: Sequence[Demand]) -> tuple[float, float]:
-        """Let units work side by side on one command of an asynchronous operation.
+    def fetch(self, now: float, demands: Sequence[Demand], *, ahead: bool) -> list[Use]:
+        """Let the ports that a command needs beside its unit work for it.
+
+        Parameters
+        ----------
+        now : float
+            Cycle from which they may.
+        demands : sequence of Demand
+            What the command takes of ports.
+        ahead : bool
+            Whether operands are fetched as fast as the port gives them, to be there when the unit
+            comes to the command, or moved at the pace of the command.
+
+        Returns
+        -------
+        list of Use
+            What each of them does, and when.
+        """
+        found = []
+        for demand in demands:
+            unit, factor = self.units[demand.unit], self._factor(demand.unit, now)
+            cycles, share = demand.cycles * factor, demand.share * factor
+            if isinstance(unit, Port) and not ahead:
+                begin, end = unit.stream(now, cycles, share / cycles if cycles else 0.0)
+            else:
+                begin = unit.accept(now, cycles, share)[0]
+                end = unit.free
+            found.append(Use(demand.unit, begin, end))
+        return found
+
+    def accept(self, now: float, demand: Demand, fetched: Sequence[Use]) -> tuple[float, float]:
+        """Let a unit work on a command.
+
+        It starts once it is free and all operands begin to arrive, and is not done before they are
+        all there.
 
         Parameters
         ----------
         now : float
             Cycle of arrival.
-        demands : sequence of Demand
-            What the command takes of each unit.
+        demand : Demand
+            What the command takes of the unit.
+        fetched : sequence of Use
+            What ports do for it.
 
         Returns
         -------
         tuple of (float, float)
-            Start, once all of them are free, and end.
+            Start and end.
         """
-        start = max([now, *(self.units[demand.unit].free for demand in demands)])
-        factors = [self._factor(demand.unit, start) for demand in demands]
-        ends = [
-            self.units[demand.unit].accept(start, demand.cycles * f, demand.share * f)[1]
-            for demand, f in zip(demands, factors, strict=True)
-        ]
-        return start, max(ends, default=start)
+        unit, factor = self.units[demand.unit], self._factor(demand.unit, now)
+        arrives = max((use.begin for use in fetched), default=now)
+        there = max((use.end for use in fetched), default=now)
+        start, end = unit.accept(max(now, arrives), demand.cycles * factor, demand.share * factor)
+        return start, max(end, there)
 
     def _factor(self, unit: str, start: float) -> float:
         """Return by what a command takes longer because of what other units are doing."""

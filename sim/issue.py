@@ -83,23 +83,17 @@ class IssueStage:
         Which of several warps that are ready in one cycle a context takes: ``oldest`` (the one
         that issued last as long as it is ready, otherwise the oldest) or ``round-robin`` (the
         next one in turn that is ready).
-    watched : bool
-        Whether there is an observer to tell.
 
     Attributes
     ----------
+    watched : bool
+        Whether there is an observer to tell.
     events : int
         Instructions, or bundles of them, issued so far, and warps resumed after a delay.
     """
 
-    def __init__(
-        self,
-        clock: Clock,
-        scheduler: WarpScheduler,
-        *,
-        watched: bool,
-    ) -> None:
-        self._clock, self._watched = clock, watched
+    def __init__(self, clock: Clock, scheduler: WarpScheduler) -> None:
+        self._clock, self.watched = clock, False
         self._contexts: list[Context] = []
         self._issuing: dict[Context, list[Warp]] = {}
         self._choices: dict[Context, Choice | None] = {}
@@ -258,7 +252,7 @@ class IssueStage:
         warp.next = cycle
         self.events += 1
         self._clock.now = max(self._clock.now, cycle)
-        if self._watched:
+        if self.watched:
             warp.issued(stretch, cycle, pace.ready)
         warp.command(stretch.part, index)
 
@@ -284,7 +278,7 @@ class IssueStage:
         if warp.turn is None:
             warp.asked = cycle
             warp.turn = warp.wanted = max(cycle, pipe.opens)
-            pipe.fill(max(pipe.free, warp.turn) + stretch.share)
+            pipe.accept(warp.turn, 0.0, stretch.share)
             if warp.turn > cycle:
                 return
         if cycle > warp.asked:
@@ -305,7 +299,7 @@ class IssueStage:
         warp.left -= number
         if first > self._clock.now:
             self._clock.now = first
-        if self._watched:
+        if self.watched:
             warp.issued(stretch, first, pace.ready)
 
     def _lost(self, warp: Warp, stretch: Stretch, wanted: float, free: float, cycle: float) -> None:

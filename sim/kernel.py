@@ -226,29 +226,29 @@ class _Pace:
     conditions: dict[str, Any]
 
     def __post_init__(self) -> None:
-        self._known: dict[int, tuple[list[float], float]] = {}
+        self._known: dict[int, tuple[list[float], int, float]] = {}
 
     def cycles(self, iterations: int) -> tuple[float, float]:
         """Return the cycles of the loop, and those before anything but loads starts."""
         simulated = min(iterations, MOST_SIMULATED)
         if simulated not in self._known:
             self._known[simulated] = self._run(simulated)
-        finished, waiting = self._known[simulated]
+        finished, in_flight, waiting = self._known[simulated]
         total = max(finished)
         if iterations > simulated:
             slots = max((storage.slots for storage in self.schedule.storage), default=0)
-            steady = steady_state(finished, self.schedule.stages or 1, fill=slots)
+            steady = steady_state(finished, self.schedule.stages or in_flight, fill=slots)
             assert steady is not None  # 64 iterations are enough to see one
             total += (iterations - simulated) * float(steady.interval)
         return total, waiting
 
-    def _run(self, iterations: int) -> tuple[list[float], float]:
+    def _run(self, iterations: int) -> tuple[list[float], int, float]:
         schedule = self.schedule
         loads = {o.name for o in schedule.loop.operations if o.kind == "load"}
         first = _FirstUse(loads)
         sm = StreamingMultiprocessor(schedule, iterations, observers=(first,), **self.conditions)
         sm.run()
-        return sm.finished_at, min(first.cycle, max(sm.finished_at))
+        return sm.finished_at, sm.in_flight, min(first.cycle, max(sm.finished_at))
 
 
 class _Ends:

@@ -77,10 +77,13 @@ class Memory:
         Trip count.
     clock : Clock
         The clock.
-    observer : Observer, optional
-        Who watches.
     checks : bool
         Whether wrong reads and writes are refused; if not, they happen.
+
+    Attributes
+    ----------
+    observer : Observer or None
+        Who watches.
     """
 
     def __init__(
@@ -89,13 +92,13 @@ class Memory:
         works: dict[str, Work],
         iterations: int,
         clock: Clock,
-        observer: Observer | None,
         *,
         checks: bool = True,
     ) -> None:
         self._checks = checks
         self._works, self._iterations = works, iterations
-        self._clock, self._observer = clock, observer
+        self._clock = clock
+        self.observer: Observer | None = None
         self._home = schedule.assignment
         self._storage = {(s.value, s.transfer): s for s in schedule.storage if s.reader is None}
         self._copies = {(s.value, s.reader): s for s in schedule.storage if s.reader is not None}
@@ -245,13 +248,13 @@ class Memory:
             of = iteration - operand.distance
             if of >= 0 and (first or operand.own):
                 slots = operand.slots
-                if self._observer is not None:
-                    self._observer.reading(*slots.instance(of), *reader, group, lane, now)
+                if self.observer is not None:
+                    self.observer.reading(*slots.instance(of), *reader, group, lane, now)
                 slots.read(of, now, math.inf, reader, chained=operand.chained)
         if first or access.own:
-            if self._observer is not None:
+            if self.observer is not None:
                 instance = access.result.instance(iteration)
-                self._observer.writing(*instance, work.name, group, lane, now)
+                self.observer.writing(*instance, work.name, group, lane, now)
             self._write_over(access.result, iteration, staged=False, writer=work.name)
             access.result.begin_write(iteration, now, reader)
 
@@ -291,15 +294,15 @@ class Memory:
             if of >= 0 and (own or last):
                 until = issued if own else read
                 operand.slots.hold(of, until, reader)
-                if self._observer is not None:
+                if self.observer is not None:
                     by = (self._home[work.name], lane if own else who[1])
-                    self._observer.read(*operand.slots.instance(of), *reader, *by, who[0], until)
+                    self.observer.read(*operand.slots.instance(of), *reader, *by, who[0], until)
         if last or access.own:
             access.result.end_write(iteration, readable)
-            if self._observer is not None:
+            if self.observer is not None:
                 by = (self._home[work.name], lane if access.own else who[1])
                 instance = access.result.instance(iteration)
-                self._observer.wrote(*instance, work.name, *by, who[0], readable)
+                self.observer.wrote(*instance, work.name, *by, who[0], readable)
 
     def move(
         self,
@@ -332,12 +335,12 @@ class Memory:
         """
         now, staged = self._clock.now, target.place == "staging in smem"
         until = now if staged else done
-        if self._observer is not None:
+        if self.observer is not None:
             reads, writes = source.instance(iteration), target.instance(iteration)
-            self._observer.reading(*reads, name, iteration, *by, now)
-            self._observer.writing(*writes, name, *by, now)
-            self._observer.read(*reads, name, iteration, *by, now, until)
-            self._observer.wrote(*writes, name, *by, now, done)
+            self.observer.reading(*reads, name, iteration, *by, now)
+            self.observer.writing(*writes, name, *by, now)
+            self.observer.read(*reads, name, iteration, *by, now, until)
+            self.observer.wrote(*writes, name, *by, now, done)
         source.read(iteration, now, until, (name, iteration))
         if staged:
             self._write_over(target, iteration, staged=True, writer=name)

@@ -2,7 +2,7 @@
 
 A value occupies its slot from the first cycle of its write to the last cycle of its last read. The
 result of an element-wise operation, and of one that updates in place, takes the room of an operand
-that it is the last to read.
+that it is the last to read. Where several share an operand piece by piece, each takes its piece.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from twill.artifacts.loop import HALVES, THREADS_PER_WARP
 from twill.artifacts.schedule import Schedule, Storage
 from twill.sim.addresses import beneath
 from twill.sim.observer import Observer
+from twill.sim.pieces import pieces
 
 UNITS = {"smem": "bytes", "tmem": "columns", "registers": "registers per thread"}
 STAGING = "staging in smem"
@@ -89,6 +90,8 @@ class Occupancy(Observer):
         self._home = schedule.assignment
         self._lives: dict[tuple[str, str, int], _Life] = {}
         self._beneath = beneath(schedule.storage)
+        self._pieces = pieces(schedule.loop)
+        self._reads: dict[tuple[str, str, int], dict[tuple[str, int], float]] = defaultdict(dict)
         self._takes: dict[str, set[tuple[str, int]]] = defaultdict(set)
         elementwise = {o.name for o in schedule.loop.operations if o.elementwise}
         for dependence in schedule.loop.dependences:
@@ -150,6 +153,9 @@ class Occupancy(Observer):
     ) -> None:
         """Take the end of a read; see `Observer.read`."""
         life = self._lives.get((value, place, iteration))
+        if life is not None and value in self._pieces:
+            by = (operation, of_iteration - iteration)
+            self._reads[value, place, iteration][by] = end
         if life is not None and end >= life.end:
             life.end, life.reader = end, (operation, of_iteration)
 
@@ -165,16 +171,49 @@ class Occupancy(Observer):
             changes[place][0.0] += 0
         for (value, place, iteration), life in self._lives.items():
             begin = self._taken_over(value, place, iteration, life)
-            if life.end > begin:
-                changes[life.place][begin] += life.size
-                changes[life.place][life.end] -= life.size
+            for share, end in self._released(value, place, iteration, life):
+                if end > begin:
+                    changes[life.place][begin] += share
+                    changes[life.place][end] -= share
         always = self._always()
         return {
             place: list(_sums(always.get(place, 0), changes[place])) for place in sorted(changes)
         }
 
+    def _released(
+        self, value: str, place: str, iteration: int, life: _Life
+    ) -> Iterator[tuple[Fraction, float]]:
+        """Yield the parts of an instance with the cycles until which they are occupied."""
+        reads, parts = self._reads.get((value, place, iteration), {}), self._pieces.get(value, {})
+        if life.place in ("smem", "tmem") or not parts.keys() <= reads.keys():
+            parts = {}
+        whole = max((end for by, end in reads.items() if by not in parts), default=0.0)
+        for by, part in parts.items():
+            yield life.size * part, max(reads[by], whole)
+        if not parts:
+            yield life.size, life.end
+
+    def _piece_taken(self, value: str, place: str, iteration: int, life: _Life) -> float | None:
+        """Return when the piece of an operand that a result is made of makes room for it."""
+        for operand, readers in self._pieces.items():
+            for by, part in readers.items():
+                key = (operand, place, iteration - by[1])
+                old, reads = self._lives.get(key), self._reads.get(key, {})
+                if by[0] != value or old is None or old.place != life.place:
+                    continue
+                last = max((end for who, end in reads.items() if who not in readers), default=0.0)
+                whole = readers.keys() <= reads.keys() and reads[by] >= last
+                if whole and old.size * part >= life.size:
+                    return min(reads[by], life.end)
+        return None
+
     def _taken_over(self, value: str, place: str, iteration: int, life: _Life) -> float:
         """Return when an instance begins to need room of its own."""
+        taken = (
+            None if place in ("smem", "tmem") else self._piece_taken(value, place, iteration, life)
+        )
+        if taken is not None:
+            return taken
         for operand, distance in sorted(self._takes[value]) if place != STAGING else ():
             for where in (place, f"copy for {value}"):
                 old = self._lives.get((operand, where, iteration - distance))

@@ -11,7 +11,7 @@ from twill.artifacts.machine import Unit
 from twill.artifacts.schedule import Await, Schedule, Wait
 from twill.sim.barriers import Barriers
 from twill.sim.clock import Clock
-from twill.sim.hardware import Hardware
+from twill.sim.hardware import Hardware, Use
 from twill.sim.latency import Latencies
 from twill.sim.memory import Instance, Memory
 from twill.sim.observer import Observer
@@ -73,15 +73,17 @@ class Operations:
         Where.
     latencies : Latencies
         Of variable-latency loads.
-    observer : Observer, optional
-        Who watches.
     without : frozenset of str
         Mechanisms that are switched off.
 
     Attributes
     ----------
+    observer : Observer or None
+        Who watches.
     finished_at : list of float
         Cycle at which each iteration's last result was complete.
+    last_begun_at : float
+        Cycle at which the first operation of the last iteration was issued.
     """
 
     def __init__(
@@ -94,12 +96,11 @@ class Operations:
         memory: Memory,
         barriers: Barriers,
         latencies: Latencies,
-        observer: Observer | None,
         without: frozenset[Mechanism] = frozenset(),
     ) -> None:
         self._works, self._clock, self._hardware = works, clock, hardware
         self._memory, self._barriers, self._latencies = memory, barriers, latencies
-        self._observer = observer
+        self.observer: Observer | None = None
         self._home = schedule.assignment
         self._running: dict[Instance, Execution] = {}
         self._remembered = _farthest(schedule)
@@ -107,6 +108,7 @@ class Operations:
         self.lanes: dict[str, tuple[int, ...]] = {}
         """Lanes that take part in each operation, of those that are executed."""
         self.finished_at = [0.0] * iterations
+        self.last_begun_at, self._last = math.inf, iterations - 1
         self._units = {
             unit: AsynchronousUnit(
                 unit,
@@ -114,6 +116,7 @@ class Operations:
                 clock,
                 hardware,
                 self._serve,
+                self._use,
             )
             for unit in sorted({w.demands[0].unit for w in works.values() if w.asynchronous})
         }
@@ -139,13 +142,15 @@ class Operations:
         execution = self.execution(work.name, iteration)
         first = execution.arrived == 0
         execution.arrived += warp.stands_for
+        if iteration == self._last:
+            self.last_begun_at = min(self.last_begun_at, self._clock.now)
         if first:
             execution.leader = warp.lane
         if not work.asynchronous:
             if first:
                 execution.started = self._clock.now
-                if self._observer is not None:
-                    self._observer.started(work.name, iteration, self._clock.now)
+                if self.observer is not None:
+                    self.observer.started(work.name, iteration, self._clock.now)
             self._memory.touch(work, iteration, warp.lane, first=first)
 
     def end(self, warp: Warp, work: Work, iteration: int, issued: float, done: float) -> None:
@@ -199,14 +204,19 @@ class Operations:
         unit = self._units[work.demands[0].unit]
         unit.take(Command(work, iteration, index, warp.group.name))
 
-    def _serve(self, command: Command, start: float, end: float) -> float:
+    def _use(self, command: Command, use: Use) -> None:
+        """Take what a port does for a command."""
+        if self.observer is not None:
+            name, iteration = command.work.name, command.iteration
+            self.observer.busy(use.unit, name, iteration, use.begin, use.end)
+
+    def _serve(self, command: Command, start: float, end: float, free: float) -> float:
         """Take a command's start and end; return when what it moves is there."""
         work, iteration = command.work, command.iteration
         execution = self._running[work.name, iteration]
-        if self._observer is not None:
-            for demand in work.demands:
-                free = self._hardware.units[demand.unit].free
-                self._observer.busy(demand.unit, work.name, iteration, start, free)
+        if self.observer is not None:
+            unit = work.demands[0].unit
+            self.observer.busy(unit, work.name, iteration, start, free)
         if command.index == 0:
             execution.started = start
             if start > self._clock.now:
@@ -219,8 +229,8 @@ class Operations:
 
     def _start(self, work: Work, iteration: int) -> None:
         """Let an asynchronous operation read its operands when its unit starts on it."""
-        if self._observer is not None:
-            self._observer.started(work.name, iteration, self._clock.now)
+        if self.observer is not None:
+            self.observer.started(work.name, iteration, self._clock.now)
         for lane in self.lanes[work.name]:
             self._memory.touch(work, iteration, lane, first=lane == 0)
         execution = self._running[work.name, iteration]
@@ -274,8 +284,8 @@ class Operations:
     def _complete(self, work: Work, iteration: int, done: float) -> None:
         execution = self._running[work.name, iteration]
         execution.done_at = done
-        if self._observer is not None:
-            self._observer.completed(work.name, iteration, done)
+        if self.observer is not None:
+            self.observer.completed(work.name, iteration, done)
         self._signal(work, iteration, execution)
         for waiting in execution.waiting:
             self._clock.at(done, waiting)
@@ -287,9 +297,9 @@ class Operations:
         done = execution.done_at
         assert done is not None
         for barrier in execution.signals:
-            if self._observer is not None:
+            if self.observer is not None:
                 now = self._clock.now
-                self._observer.arrived(barrier, iteration, "", 0, work.name, now, done)
+                self.observer.arrived(barrier, iteration, "", 0, work.name, now, done)
             self._barriers.deliver(barrier, iteration, done, work.name, work.bytes)
 
     def completion(

@@ -175,9 +175,8 @@ def _window(
     """Return whole periods of the steady state that the recording reaches back to."""
     begun = max((spans[0].begin for spans in recording.spans.values() if spans), default=0.0)
     first = steady.first
-    if any(len(spans) == spans.maxlen for spans in recording.spans.values()):
-        while first < steady.last - 1 and finished[first] < begun:
-            first += 1
+    while first < steady.last - 1 and finished[first] < begun:
+        first += 1
     if steady.period:
         first += (steady.last - first) % steady.period
     return min(first, steady.last - 1), steady.last
@@ -195,7 +194,7 @@ def _issue_slots(
     taken = [0.0] * count
     for operation, group in schedule.assignment.items():
         for lane in range(works[operation].warps):
-            taken[contexts.get((group, lane), 0)] += works[operation].slots
+            taken[contexts.get((group, lane), 0)] += works[operation].slots(lane)
     return [instructions / interval for instructions in taken]
 
 

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 from twill.sim.observer import Observer, Stall
 
 DEFAULT_EVENTS, TRACED_EVENTS = 1 << 16, 1 << 24
+DEFAULT_ITERATIONS = 512
+"""Enough for a chain that closes after eight periods of the longest length that is looked for."""
 
 Warp = tuple[str, int]
 """A group and the number of a warp in it."""
@@ -112,6 +114,9 @@ class Recording(Observer):
     events : int
         Spans and uses that are kept of every warp and every unit, and arrivals and completions in
         all, at most; older ones are forgotten. A trace of a long run asks for more.
+    iterations : int, optional
+        Iterations at the end of the loop from which on it wants to hear; all of them with None.
+        The steady state does not need more, and what nobody hears of costs no time.
     values : bool
         Whether lifetimes of values are kept too.
 
@@ -133,7 +138,14 @@ class Recording(Observer):
         the cycle at which that was done.
     """
 
-    def __init__(self, events: int = DEFAULT_EVENTS, *, values: bool = False) -> None:
+    def __init__(
+        self,
+        events: int = DEFAULT_EVENTS,
+        *,
+        iterations: int | None = DEFAULT_ITERATIONS,
+        values: bool = False,
+    ) -> None:
+        self.iterations = iterations
         self.spans: dict[Warp, deque[Span]] = defaultdict(lambda: deque(maxlen=events))
         self.uses: dict[str, deque[Use]] = defaultdict(lambda: deque(maxlen=events))
         self.arrivals: dict[Instance, list[Arrival]] = defaultdict(list)

@@ -37,9 +37,8 @@ def print_checks(checks: Checks) -> None:
         rows,
         right={"capacity", "allocated", "peak", "mean"},
     )
-    exceeded = [name for name, entry in checks.occupancy.items() if entry.exceeded]
-    if exceeded:
-        say(textwrap.fill(f"peak EXCEEDED what there is: {', '.join(exceeded)}", WIDTH))
+    if checks.exceeded:
+        say(textwrap.fill(f"peak EXCEEDED what there is: {', '.join(checks.exceeded)}", WIDTH))
 
 
 def _print_numbers(numbers: Numbers) -> None:

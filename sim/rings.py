@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from twill.artifacts.schedule import Program, Schedule, Storage, Wait
 from twill.errors import RefusedError
+from twill.sim.switches import Mechanism
 
 ALIGNMENT_BYTES, SWIZZLE_BYTES = 128, 1024
 """Of a slot of SMEM that TMA writes, and of one that holds a whole pattern of the 128-byte swizzle
@@ -29,6 +30,8 @@ class Changed:
         What it takes that may be missing; empty if nothing.
     fits : bool
         Whether the machine has it.
+    without : tuple of str
+        Mechanisms of the machine that are switched off for it.
     """
 
     kind: str
@@ -36,6 +39,7 @@ class Changed:
     schedule: Schedule
     needs: str = ""
     fits: bool = True
+    without: tuple[Mechanism, ...] = ()
 
 
 def rings(schedule: Schedule) -> list[str]:

@@ -49,6 +49,8 @@ class StreamingMultiprocessor:
         Whether units slow each other down as the machine file says.
     observers : iterable of Observer
         Who watches the execution.
+    watched_from : int
+        Round of the programs from which on the observers are told, once any warp begins it.
     checks : bool
         Whether wrong reads, writes and arrivals end the run; if not, they happen.
 
@@ -70,25 +72,21 @@ class StreamingMultiprocessor:
         without: Iterable[str] = (),
         interference: bool = False,
         observers: Iterable[Observer] = (),
+        watched_from: int = 0,
         checks: bool = True,
     ) -> None:
         _check(schedule)
         self.schedule, self.iterations = schedule, iterations
         self.clock = Clock()
-        self.observer = together(observers)
+        self.observer: Observer | None = None
+        self._observer, self.watched_from = together(observers), watched_from
         off = switched_off(without)
         self.hardware = Hardware(schedule.machine, off, interference=interference)
         self.works = works(schedule.loop, schedule.machine, bundle=bundle, without=off)
         _check_signals(schedule, self.works)
         self.barriers = Barriers(self.clock, schedule.barriers, checks=checks)
-        self.memory = Memory(
-            schedule, self.works, iterations, self.clock, self.observer, checks=checks
-        )
-        self.issue = IssueStage(
-            self.clock,
-            warp_scheduler,
-            watched=self.observer is not None,
-        )
+        self.memory = Memory(schedule, self.works, iterations, self.clock, checks=checks)
+        self.issue = IssueStage(self.clock, warp_scheduler)
         self.operations = Operations(
             schedule,
             self.works,
@@ -98,7 +96,6 @@ class StreamingMultiprocessor:
             self.memory,
             self.barriers,
             parse_latencies(latency, self.works, schedule.machine, seed),
-            self.observer,
             off,
         )
         self._arrivals: dict[tuple[str, int, str], int] = defaultdict(int)
@@ -114,6 +111,15 @@ class StreamingMultiprocessor:
     def finished_at(self) -> list[float]:
         """Cycle at which each iteration's last result was complete."""
         return self.operations.finished_at
+
+    @property
+    def in_flight(self) -> int:
+        """Iterations that were not complete when the last one began, itself included.
+
+        That is how many of them drain: none follows that takes what they leave free.
+        """
+        begun = self.operations.last_begun_at
+        return sum(finished > begun for finished in self.finished_at)
 
     @property
     def instructions(self) -> int:
@@ -135,12 +141,23 @@ class StreamingMultiprocessor:
             registers.
         """
         set_registers(self.schedule)
+        if not self.watched_from:
+            self.watch()
         for warp in self.warps:
             self.clock.at(0, warp.resume)
         self.clock.run()
         stuck = [warp for warp in self.warps if not warp.finished]
         if stuck:
-            raise SimulationError("deadlock", deadlock(self.schedule, stuck, self.clock.now))
+            raise SimulationError(
+                "deadlock", deadlock(self.schedule, self.barriers, stuck, self.clock.now)
+            )
+
+    def watch(self) -> None:
+        """Tell the observers of everything from now on."""
+        observer, self._observer = self._observer, None
+        if observer is not None:
+            self.observer = self.memory.observer = self.operations.observer = observer
+            self.issue.watched = True
 
     # -- warps --------------------------------------------------------------------------------
 

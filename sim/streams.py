@@ -75,7 +75,10 @@ class Stretch:
 
 
 def stream(
-    running: Sequence[Running], context: Context, queues: Mapping[str, AsynchronousUnit]
+    running: Sequence[Running],
+    lane: int,
+    context: Context,
+    queues: Mapping[str, AsynchronousUnit],
 ) -> tuple[Stretch, ...]:
     """Return the instructions of parts of operations, alternating in proportion.
 
@@ -83,13 +86,15 @@ def stream(
     ----------
     running : sequence of (Issue, Work, int)
         The parts.
+    lane : int
+        Position of the warp in its group.
     context : Context
         Where they are issued from.
     queues : dict of str to AsynchronousUnit
         Units whose queues can block, by name.
     """
     found: list[Stretch] = []
-    merged = list(_merged(_alternating(running)))
+    merged = list(_merged(_alternating(running, lane)))
     for place, (part, segment, first, count) in enumerate(merged):
         work = running[part][1]
         pipe = context.pipe(segment.unit) if segment.unit else None
@@ -139,15 +144,15 @@ def _merged(
         yield current
 
 
-def _alternating(running: Sequence[Running]) -> Iterator[tuple[int, Segment, int]]:
+def _alternating(running: Sequence[Running], lane: int) -> Iterator[tuple[int, Segment, int]]:
     """Yield the instructions of all parts, alternating in proportion to their numbers."""
-    extents = [work.extent(part) for part, work, _ in running]
+    extents = [work.extent(part, lane) for part, work, _ in running]
     places = sorted(
         ((position + 0.5) / (end - begin), k)
         for k, (begin, end) in enumerate(extents)
         for position in range(end - begin)
     )
-    streams = [work.stream(part) for part, work, _ in running]
+    streams = [work.stream(part, lane) for part, work, _ in running]
     for _, k in places:
         segment, index = next(streams[k])
         yield k, segment, index

@@ -243,6 +243,7 @@ def _frame(axes: Axes, schedule: Schedule, lines: Sequence[Row], begin: float, e
     axes.set_ylim(len(lines) - 0.4, -0.6)
     axes.set_yticks(range(len(lines)), labels=[row.name for row in lines])
     axes.set_xlabel("cycles")
+    axes.ticklabel_format(axis="x", style="plain", useOffset=False)
     axes.set_title(
         f"{schedule.name} on {schedule.machine.name}: colours are operations, [n] iterations, grey "
         "is waiting",

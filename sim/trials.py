@@ -6,6 +6,7 @@ from twill.artifacts.schedule import Schedule
 from twill.sim.advice import advise
 from twill.sim.execute import Run, run
 from twill.sim.races import Races
+from twill.sim.rings import Changed
 from twill.sim.sm import StreamingMultiprocessor
 
 ITERATIONS_WITH_RACES = 16
@@ -34,16 +35,16 @@ def with_advice(schedule: Schedule, result: Run) -> Run:
     few = min(result.iterations, ITERATIONS_WITH_RACES)
     _look_for_races(schedule, few)
 
-    def measure(changed: Schedule) -> float | None:
-        _look_for_races(changed, few)
+    def measure(changed: Changed) -> float | None:
+        _look_for_races(changed.schedule, few)
         return run(
-            changed,
+            changed.schedule,
             iterations=result.iterations,
             seed=result.seed,
             latency=None if result.latency == "nominal" else result.latency,
             warp_scheduler=result.warp_scheduler,
             bundle=result.bundle,
-            without=result.without,
+            without={*result.without, *changed.without},
             interference=result.interference,
         ).measured_interval_cycles
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from twill.artifacts.machine import Unit as Description
 from twill.sim.clock import Clock
-from twill.sim.hardware import Hardware
+from twill.sim.hardware import Hardware, Use
 from twill.sim.work import Work
 
 
@@ -40,7 +40,9 @@ class Command:
 class AsynchronousUnit:
     """A unit that takes commands into a queue and starts them one after the other.
 
-    A command starts once the unit and all others that it needs are free.
+    A command starts once the unit is free and its operands begin to arrive. A unit that executes in
+    order fetches the operands of the next command while it executes one; others move what they move
+    while they execute it.
 
     Parameters
     ----------
@@ -49,8 +51,10 @@ class AsynchronousUnit:
     clock, hardware : Clock, Hardware
         Where.
     started : callable
-        Told of every command that starts, with its start and its end in cycles; returns the cycle
-        at which what it moves is there.
+        Told of every command that starts, with its start, its end, and the cycle from which the
+        unit takes the next one; returns the cycle at which what it moves is there.
+    fetched : callable
+        Told of what ports do for a command.
 
     Attributes
     ----------
@@ -66,10 +70,12 @@ class AsynchronousUnit:
         description: Description,
         clock: Clock,
         hardware: Hardware,
-        started: Callable[[Command, float, float], float],
+        started: Callable[[Command, float, float, float], float],
+        fetched: Callable[[Command, Use], None],
     ) -> None:
         self._unit, self._clock, self._hardware = hardware.units[name], clock, hardware
-        self._started = started
+        self._started, self._fetched = started, fetched
+        self._ahead = description.in_order
         queue = description.queue
         self.blocks = queue is not None and queue.full == "blocks"
         self._depth = queue.depth.value if queue is not None else math.inf
@@ -78,6 +84,7 @@ class AsynchronousUnit:
         self._flying: list[tuple[float, float]] = []
         self._queue: deque[Command] = deque()
         self._last: Command | None = None
+        self._next_one: tuple[Command, list[Use]] | None = None
         self.opened = 0.0
 
     @property
@@ -99,24 +106,47 @@ class AsynchronousUnit:
         if self._unit.free <= self._clock.now:
             self._start()
         else:
+            self._fetch_ahead()
             self._clock.at(self._unit.free, self._start)
 
     def _start(self) -> None:
         """Start the next command; the unit is free."""
-        position = self._next()
-        command = self._queue[position]
-        landing = self._landing(command)
-        if landing > self._clock.now:
-            self._clock.at(landing, self._start)
-            return
-        del self._queue[position]
-        self._last, self.opened = command, self._clock.now
-        start, end = self._hardware.accept(self._clock.now, command.work.demands)
-        done = self._started(command, start, end)
+        now = self._clock.now
+        if self._next_one is None:
+            command = self._queue[self._next()]
+            landing = self._landing(command)
+            if landing > now:
+                self._clock.at(landing, self._start)
+                return
+            self._next_one = command, self._fetch(command)
+        command, uses = self._next_one
+        self._next_one = None
+        self._queue.remove(command)
+        self._last, self.opened = command, now
+        start, end = self._hardware.accept(now, command.work.demands[0], uses)
+        if self._ahead and end > self._unit.free:
+            self._unit.fill(end)
+        done = self._started(command, start, end, self._unit.free)
         if self._window < math.inf:
             heapq.heappush(self._flying, (done, command.bytes))
         if self._queue:
+            self._fetch_ahead()
             self._clock.at(self._unit.free, self._start)
+
+    def _fetch_ahead(self) -> None:
+        """Fetch the operands of the command that comes next while another one is executed."""
+        command = self._queue[self._next()]
+        if self._ahead and self._window == math.inf and command.work.demands[1:]:
+            self._next_one = command, self._fetch(command)
+
+    def _fetch(self, command: Command) -> list[Use]:
+        demands = command.work.demands[1:]
+        if not demands:
+            return []
+        uses = self._hardware.fetch(self._clock.now, demands, ahead=self._ahead)
+        for use in uses:
+            self._fetched(command, use)
+        return uses
 
     def _next(self) -> int:
         """Return which command of the queue the unit takes."""

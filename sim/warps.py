@@ -116,6 +116,8 @@ class Warp:
     def _run(self) -> Steps:
         """Execute every round of the program."""
         for number in range(self._sm.iterations + self._program.last_stage):
+            if number == self._sm.watched_from:
+                self._sm.watch()
             for position, instruction in enumerate(self._program.body):
                 yield from self._execute(position, instruction, number)
         yield from self._reach_next()
@@ -183,7 +185,9 @@ class Warp:
         """Return the instructions of the parts; they differ only where iterations are missing."""
         key = (position, *(id(part) for part, _, _ in running))
         if key not in self._streams:
-            self._streams[key] = stream(running, self.context, self._sm.operations.queues)
+            self._streams[key] = stream(
+                running, self.lane, self.context, self._sm.operations.queues
+            )
         return self._streams[key]
 
     def _pace(self, work: Work, iteration: int) -> Pace:
@@ -210,7 +214,7 @@ class Warp:
         if work.asynchronous:
             self.next = max(self.next, math.ceil(pace.ready))
         elif part.last:
-            done = pace.last + work.segments[-1].interval
+            done = pace.last + work.issued_by(self.lane)[-1].interval
             self._ended = max(self._ended, done)
             self._sm.operations.end(self, work, iteration, pace.last, done)
         if part.last:

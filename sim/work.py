@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -64,7 +64,10 @@ class Work:
     Attributes
     ----------
     segments : tuple of Segment
-        What each of its warps issues.
+        What its first warp issues.
+    others : tuple of (int, tuple of Segment)
+        Where its work does not divide evenly among its warps, what those from some position in
+        the group on issue instead.
     demands : tuple of Demand
         What each command of an asynchronous operation takes of units.
     tail : int
@@ -86,41 +89,65 @@ class Work:
     transfer: int
     reads: tuple[Read, ...]
     bytes: int
+    others: tuple[tuple[int, tuple[Segment, ...]], ...] = ()
+
+    def issued_by(self, lane: int) -> tuple[Segment, ...]:
+        """Return what one of its warps issues.
+
+        Parameters
+        ----------
+        lane : int
+            The warp's position in its group.
+        """
+        found = self.segments
+        for first, segments in self.others:
+            if lane >= first:
+                found = segments
+        return found
 
     @cached_property
     def instructions(self) -> int:
-        """Instructions that one warp issues for it; bundles count as one."""
+        """Instructions that its first warp issues for it; bundles count as one."""
         return sum(segment.count for segment in self.segments)
 
-    @cached_property
-    def slots(self) -> int:
-        """Issue slots that one warp takes for it, each instruction of a bundle one."""
-        return sum(segment.count * segment.size for segment in self.segments)
+    def slots(self, lane: int) -> int:
+        """Return the issue slots that a warp takes for it, each instruction of a bundle one.
 
-    def extent(self, part: Issue) -> tuple[int, int]:
-        """Return the first instruction of a part and the one after its last.
+        Parameters
+        ----------
+        lane : int
+            The warp's position in its group.
+        """
+        return sum(segment.count * segment.size for segment in self.issued_by(lane))
+
+    def extent(self, part: Issue, lane: int) -> tuple[int, int]:
+        """Return a warp's first instruction of a part and the one after its last.
 
         Parameters
         ----------
         part : Issue
             A part of this operation.
+        lane : int
+            The warp's position in its group.
         """
+        total = sum(segment.count for segment in self.issued_by(lane))
         if part.begin is None or part.end is None or part.of is None:
-            return 0, self.instructions
-        total = self.instructions
+            return 0, total
         return -(-part.begin * total // part.of), -(-part.end * total // part.of)
 
-    def stream(self, part: Issue) -> Iterator[tuple[Segment, int]]:
-        """Yield the instructions of a part, each with its index.
+    def stream(self, part: Issue, lane: int) -> Iterator[tuple[Segment, int]]:
+        """Yield a warp's instructions of a part, each with its index.
 
         Parameters
         ----------
         part : Issue
             A part of this operation.
+        lane : int
+            The warp's position in its group.
         """
-        begin, end = self.extent(part)
+        begin, end = self.extent(part, lane)
         before = 0
-        for segment in self.segments:
+        for segment in self.issued_by(lane):
             first, last = max(begin, before), min(end, before + segment.count)
             for index in range(first, last):
                 yield segment, index
@@ -175,13 +202,17 @@ def works(
 def _simplified(work: Work, bundle: int, without: frozenset[Mechanism]) -> Work:
     """Return an operation in bundles, and without what is switched off."""
     if not work.asynchronous:
-        segments = (part for segment in work.segments for part in _bundled(segment, bundle))
-        return replace(work, segments=tuple(segments))
+        others = tuple((lane, _in_bundles(segments, bundle)) for lane, segments in work.others)
+        return replace(work, segments=_in_bundles(work.segments, bundle), others=others)
     if "issue-cost" in without:
         work = replace(work, segments=tuple(replace(s, interval=0.0) for s in work.segments))
     if "shared-ports" in without:
         work = replace(work, demands=work.demands[:1])
     return replace(work, tail=0) if "completion" in without else work
+
+
+def _in_bundles(segments: Iterable[Segment], bundle: int) -> tuple[Segment, ...]:
+    return tuple(part for segment in segments for part in _bundled(segment, bundle))
 
 
 def _bundled(segment: Segment, bundle: int) -> Iterator[Segment]:
@@ -208,9 +239,11 @@ def _work(operation: Operation, cost: Cost, machine: Machine, reads: tuple[Read,
     if cost.asynchronous:
         interval = cost.issue / first.instructions
         segments: tuple[Segment, ...] = (Segment("", first.instructions, interval, interval),)
+        others: tuple[tuple[int, tuple[Segment, ...]], ...] = ()
         busy = max(step.cycles for step in cost.steps)
     else:
-        segments = _segments(operation, cost, machine)
+        (_, segments), *rest = _shares(operation, cost, machine)
+        others = tuple(rest)
         busy = sum(step.cycles for step in cost.steps)
     return Work(
         name=operation.name,
@@ -224,6 +257,7 @@ def _work(operation: Operation, cost: Cost, machine: Machine, reads: tuple[Read,
         transfer=cost.transfer,
         reads=reads,
         bytes=operation.result.bytes if operation.result is not None else 0,
+        others=others,
     )
 
 
@@ -244,21 +278,33 @@ def _demands(cost: Cost, machine: Machine) -> tuple[Demand, ...]:
     )
 
 
-def _segments(operation: Operation, cost: Cost, machine: Machine) -> tuple[Segment, ...]:
-    """Split a synchronous operation's instructions among its warps."""
-    contexts = machine.contexts.value
-    warps_on_context = -(-operation.warps // contexts)
-    found = []
-    for step in cost.steps:
-        interval = step.cycles / step.instructions
-        unit = machine.units[step.unit]
-        sharers = min(operation.warps, contexts) if unit.scope == "sm" else 1
-        found.append(
-            Segment(
-                unit=step.unit,
-                count=max(1, step.instructions // warps_on_context),
-                interval=interval,
-                share=interval * step.count / unit.capacity / sharers,
+def _shares(
+    operation: Operation, cost: Cost, machine: Machine
+) -> Iterator[tuple[int, tuple[Segment, ...]]]:
+    """Divide a synchronous operation's instructions among its warps.
+
+    A step counts the instructions of one context. What does not divide evenly goes to the first
+    warps, one more each; yielded is from which warp on there are how many.
+    """
+    contexts = min(operation.warps, machine.contexts.value)
+    totals = [step.instructions * contexts for step in cost.steps]
+    edges = {0, *(total % operation.warps for total in totals)}
+    for lane in sorted(edges):
+        segments = []
+        for step, total in zip(cost.steps, totals, strict=True):
+            interval = step.cycles / step.instructions
+            unit = machine.units[step.unit]
+            shared = unit.scope == "sm"
+            part = step.count / unit.capacity
+            if shared:
+                interval *= part
+            count = total // operation.warps + (lane < total % operation.warps)
+            segments.append(
+                Segment(
+                    unit=step.unit,
+                    count=max(1, count),
+                    interval=interval,
+                    share=interval / contexts if shared else interval * part,
+                )
             )
-        )
-    return tuple(found)
+        yield lane, tuple(segments)

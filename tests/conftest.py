@@ -20,6 +20,12 @@ def no_users_cache(
     return folder
 
 
+@pytest.fixture(autouse=True)
+def no_users_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test's tables are as narrow as the terminal in which it happens to run."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture(scope="session")
 def paper_machine() -> twill.Machine:
     return twill.Machine.named("paper_example")

@@ -332,3 +332,14 @@ def test_progress_is_shown_on_a_terminal_only() -> None:
     os.close(terminal)
     assert process.wait() == 0
     assert b"scheduling fa_fwd_hopper" in shown
+
+
+def test_the_simulator_is_a_command_too() -> None:
+    words = ("run", "paper_example_by_hand", "--iterations", "16", "--json")
+    alias, module = call(*TWILL, "sim", *words), call(*SIM, *words)
+    assert alias.returncode == module.returncode == 0
+    assert alias.stdout == module.stdout
+    assert json.loads(alias.stdout)["schedule"] == "paper_example_by_hand"
+    wrong = call(*TWILL, "sim", "run", "nothing")
+    assert wrong.returncode == 2
+    assert wrong.stderr.count("\n") == 1

@@ -345,16 +345,10 @@ def test_an_undecided_range_is_not_called_refuted(
     assert engine.solve(timeout=0.01).status == "unknown"
 
 
-# -- near a schedule that is known ----------------------------------------------------------------
+# -- beyond a schedule that is known ---------------------------------------------------------------
 
 
-def pinned_as(problem: Problem, found: Assignment) -> Problem:
-    """Return the problem with every operation where it was."""
-    pins = tuple((v, f"group{g}") for v, g in enumerate(found.group))
-    return replace(problem, wishes=Wishes(pins=pins))
-
-
-def test_improving_keeps_the_warp_assignment_and_finds_its_least_interval() -> None:
+def test_the_least_interval_below_a_schedule_is_that_of_the_other_engine() -> None:
     better = 0
     for seed in range(40):
         problem = build_problem(*random_loop(seed))
@@ -362,21 +356,20 @@ def test_improving_keeps_the_warp_assignment_and_finds_its_least_interval() -> N
         found = prove(problem, low + 3, low + 3, 3, groups)
         if found.assignment is None:
             continue
-        nearer = CpSatProver().improve(problem, low, 3, found)
-        assert nearer.assignment is not None
-        assert nearer.interval is not None
-        assert nearer.assignment.group == found.assignment.group
-        assert not violations(problem, nearer.interval, nearer.assignment)
-        for interval in range(low, nearer.interval):
-            pinned = pinned_as(problem, nearer.assignment)
-            engine = DifferenceEngine(pinned, interval, 3 * interval, groups)
+        least = CpSatProver().least(problem, low, 3, groups, found)
+        assert least.assignment is not None
+        assert least.interval is not None
+        assert least.bound == least.interval
+        assert not violations(problem, least.interval, least.assignment)
+        for interval in range(low, least.interval):
+            engine = DifferenceEngine(problem, interval, 3 * interval, groups)
             assert engine.solve().status == "unsat"
-        better += nearer.interval < low + 3
+        better += least.interval < low + 3
     assert better > 10
 
 
 @pytest.mark.parametrize("objective", ["length", "slack"])
-def test_polishing_keeps_the_warp_assignment_and_finds_its_best(objective: Objective) -> None:
+def test_the_best_length_and_slack_are_those_of_the_other_engine(objective: Objective) -> None:
     better = 0
     for seed in range(40):
         problem = build_problem(*random_loop(seed))
@@ -384,18 +377,30 @@ def test_polishing_keeps_the_warp_assignment_and_finds_its_best(objective: Objec
         found = CpSatEngine(problem, interval, 4 * interval, groups).solve().assignment
         if found is None or (objective == "slack" and found.slack(problem, interval) is None):
             continue
-        nearer = CpSatProver().polish(problem, interval, found, objective)
-        assert nearer.group == found.group
-        assert not violations(problem, interval, nearer)
-        length, slack = nearer.length(problem), nearer.slack(problem, interval) or 0
+        best = CpSatProver().best(problem, interval, groups, found, objective)
+        assert best.status == "sat"
+        assert not violations(problem, interval, best.assignment)
+        length, slack = best.assignment.length(problem), best.assignment.slack(problem, interval)
         assert length <= found.length(problem)
-        engine = DifferenceEngine(
-            pinned_as(problem, found), interval, found.length(problem), groups
-        )
+        if slack is None:  # nothing is waited for
+            better += 1
+            continue
+        engine = DifferenceEngine(problem, interval, found.length(problem), groups)
         limits = Limits(length=length - 1) if objective == "length" else Limits(slack=slack + 1)
         assert engine.solve(limits).status == "unsat"
         better += length < found.length(problem) or slack > (found.slack(problem, interval) or 0)
     assert better > 8
+
+
+def test_a_search_for_the_best_that_is_cut_short_claims_nothing() -> None:
+    problem = build_problem(twill.load_loop("fa_fwd_hopper"), twill.Machine.named("hopper_h100"))
+    groups = available_groups(problem)
+    found = prove(problem, 2200, 2200, 3, groups)
+    assert found.assignment is not None
+    least = CpSatProver().least(problem, 2048, 3, groups, found, SOON)
+    assert (least.interval, least.bound, least.status) == (2200, 2048, "sat")
+    best = CpSatProver().best(problem, 2200, groups, found.assignment, "length", SOON)
+    assert (best.status, best.assignment) == ("unknown", found.assignment)
 
 
 def test_hints_change_no_answer_and_save_rounds() -> None:

@@ -74,6 +74,14 @@ def test_checks_report_harmful_mistakes_in_packaged_programs(name: str) -> None:
     judged(program(name), runs=20, iterations=6)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["layer_norm_hopper", "online_softmax_hopper", "block_scaled_gemm_blackwell"]
+)
+def test_checks_report_harmful_mistakes_in_scheduled_loops(name: str) -> None:
+    judged(program(name), runs=5, iterations=6, most=30)
+
+
 @pytest.mark.parametrize(
     "name",
     [f"sequential:{n}" for n in packaged_loops() if "hopper" in n] + packaged_schedules()[::4],

@@ -18,6 +18,25 @@ def test_the_running_example_and_a_gemm_keep_their_promise() -> None:
     assert gemm.excess == pytest.approx(0, abs=0.02)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fa_fwd_hopper",
+        "fa_bwd_hopper",
+        "online_softmax_hopper",
+        "linear_attention_hopper",
+        "attention_forward_hopper",
+        "attention_forward_diagonal_blackwell",
+        "block_scaled_gemm_blackwell",
+    ],
+)
+def test_a_packaged_loop_keeps_its_promise(name: str) -> None:
+    (found,) = promises([name], timeout=600)
+    assert found.promised is not None
+    assert found.kept
+
+
 def test_without_time_there_is_a_note() -> None:
     (found,) = promises(["fa_bwd_blackwell"], timeout=0.1)
     assert found.promised is None

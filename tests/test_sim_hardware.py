@@ -22,6 +22,7 @@ from twill.artifacts.schedule import (
     Wait,
 )
 from twill.sim.errors import SimulationError
+from twill.sim.hardware import Port
 from twill.sim.observer import Observer
 from twill.sim.registers import set_registers
 from twill.sim.sm import StreamingMultiprocessor
@@ -218,6 +219,66 @@ def test_stores_use_the_shared_memory_port_between_the_commands_of_a_product() -
         "two": [Issue(operation="store")],
     }
     assert watch(by_hand(loop, machine, programs)).done["store", 0] <= 30
+
+
+def beside(operation: twill.Operation, cycles: int, count: int) -> twill.Operation:
+    """Return an operation that also takes `count` of the port for so many cycles."""
+    assert operation.cost is not None
+    step = Step(unit="PORT", cycles=cycles, count=count)
+    steps = (*operation.cost.steps, step)
+    return operation.model_copy(update={"cost": operation.cost.model_copy(update={"steps": steps})})
+
+
+def at_once(*operations: twill.Operation) -> Seen:
+    """Let every operation be issued by a group of its own; the port gives four a cycle."""
+    machine = small_machine({"TC": 1, "TMA": 1, "PORT": 4})
+    programs: dict[str, list[Instruction]] = {
+        f"g{n}": [Issue(operation=o.name)] for n, o in enumerate(operations)
+    }
+    return watch(by_hand(small_loop(operations), machine, programs))
+
+
+@pytest.mark.parametrize(("count", "end"), [(1, 80), (2, 80), (3, 92.5), (4, 100)])
+def test_a_long_store_leaves_products_the_rest_of_the_port(count: int, end: float) -> None:
+    # Eight products of 10 cycles, each with `count` of the port; the store takes 2 of 4 for 40
+    # cycles. Where both fit nobody waits. Where not, operands take twice as long beside the store:
+    # with 3 of 4 two products take 15, one takes 12.5, five take 10; with all two take 20.
+    store = beside(product("store", 1, 40, 0, "TMA"), 40, 2)
+    mma = beside(product("mma", 8, 10, 0), 80, count)
+    seen = at_once(store, mma)
+    assert seen.done["store", 0] == 40
+    assert seen.done["mma", 0] == end
+
+
+def test_a_product_is_not_held_up_by_stores_that_fit_beside_it() -> None:
+    # Its operands take half of each 10 cycles, and are fetched one command ahead.
+    mma = beside(product("mma", 100, 10, 0), 1000, 2)
+    store = op("store", "PORT", 200, warps=1, count=4)
+    alone, together = at_once(mma), at_once(mma, store)
+    assert alone.done["mma", 0] == together.done["mma", 0] == 1000
+    # The store gets every cycle that the fetches leave: half of them.
+    assert together.done["store", 0] == pytest.approx(400, abs=10)
+
+
+def test_a_store_that_is_booked_at_half_the_port_takes_all_that_is_free() -> None:
+    # Half of the port for twice the time is how the static model books it beside a product.
+    seen = at_once(op("store", "PORT", 40, warps=1, count=2))
+    assert seen.done["store", 0] == pytest.approx(20, abs=0.5)
+
+
+def test_streams_that_do_not_fit_into_a_port_together_follow_each_other() -> None:
+    port = Port("PORT")
+    assert port.stream(0, 40, 0.5) == (0, 40)
+    assert port.stream(10, 40, 0.75) == (40, 80)
+    assert port.stream(10, 8, 0.25) == (10, 18)
+
+
+def test_work_fills_what_streams_leave() -> None:
+    port = Port("PORT")
+    port.stream(0, 40, 0.75)
+    # A quarter of 40 cycles, then all.
+    assert port.accept(0, 0, 10) == (0, 40)
+    assert port.accept(0, 0, 5) == (40, 45)
 
 
 # -- barriers ------------------------------------------------------------------------------------

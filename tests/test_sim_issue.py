@@ -17,6 +17,7 @@ from twill.artifacts.schedule import Group, Issue, Placement, Program, Schedule
 from twill.sim.issue import WARP_SCHEDULERS, WarpScheduler, as_warp_scheduler
 from twill.sim.observer import Observer
 from twill.sim.sm import StreamingMultiprocessor
+from twill.sim.work import works
 from twill.studies.bench_simulator import crowd, measure
 
 PIPES = {"fma": 1, "alu": 2, "mufu": 8}
@@ -275,3 +276,35 @@ def test_a_bundle_takes_an_issue_slot_for_each_of_its_instructions(
         return sum(found.issue_slots)
 
     assert slots(4) == pytest.approx(slots(1), rel=0.01)
+
+
+# -- the warps of a group ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("warps", [1, 2, 3, 4, 5, 6, 8, 12])
+@pytest.mark.parametrize("count", [3, 5, 7, 64])
+@pytest.mark.parametrize("bundle", [1, 2])
+def test_warps_share_an_operations_instructions(
+    hopper: twill.Machine, warps: int, count: int, bundle: int
+) -> None:
+    # Contexts execute so many each: that times the contexts is what all warps issue together.
+    together = count * min(warps, 4)
+    made = _instructions(op("a", "fma", 2 * count, warps=warps), count)
+    work = works(small_loop([made]), hopper, bundle=bundle)["a"]
+    slots = [work.slots(lane) for lane in range(warps)]
+    assert sum(slots) == together
+    assert max(slots) - min(slots) <= 1
+
+    schedule = groups_of([[("fma", 1)]], hopper)
+    loop = small_loop([_instructions(op("g0t0", "fma", 2 * count, warps=warps), count)])
+    groups = tuple(g.model_copy(update={"warps": warps}) for g in schedule.groups)
+    schedule = schedule.model_copy(update={"loop": loop, "groups": groups})
+    sm = StreamingMultiprocessor(schedule, 3, bundle=bundle)
+    sm.run()
+    each = [context.issued for context in sm.hardware.contexts]
+    if warps % 4 == 0:  # one context stands for four
+        assert each == [3 * count, 0, 0, 0]
+        assert sm.finished_at[-1] == pytest.approx(3 * 2 * count, abs=2 * bundle)
+    else:
+        assert sum(each) == 3 * together
+        assert all(issued == 3 * sum(slots[lane::4]) for lane, issued in enumerate(each))

@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 import twill
+from tests.small import edge, op, small_loop, small_machine
+from tests.test_sim import unsolved
+from twill.artifacts.schedule import Arrive, Barrier, Instruction, Issue, Storage, Wait
+from twill.sim.execute import run
 from twill.sim.measure import confidence, mser, steady_state
+from twill.sim.sm import StreamingMultiprocessor
 from twill.sim.throughput import clock_of, flop_per_iteration, tflops
 
 
@@ -114,3 +119,43 @@ def test_a_tensor_core_that_is_never_idle_gives_the_data_sheets_figure(
 def test_a_bad_clock_is_refused(hopper: twill.Machine, bad: float) -> None:
     with pytest.raises(twill.InputError, match=r"^clock: a clock in MHz"):
         clock_of(hopper, bad)
+
+
+# -- iterations in flight ---------------------------------------------------------------------
+
+
+def ahead(slots: int) -> twill.Schedule:
+    """Return a group that runs `slots` iterations ahead of another on the same pipe.
+
+    Both take turns on it, 40 and 60 cycles an iteration, until the first is at its end.
+    """
+    loop = small_loop([op("a", "ALU", 40, memory="smem"), op("b", "ALU", 60)], [edge("a", "b")])
+    machine = small_machine({"ALU": 1}, groups=((4, 2),), smem=1 << 20)
+    first: list[Instruction] = [
+        Wait(barrier="a.empty", distance=slots),
+        Issue(operation="a"),
+        Arrive(barrier="a.full"),
+    ]
+    second: list[Instruction] = [
+        Wait(barrier="a.full"),
+        Issue(operation="b"),
+        Arrive(barrier="a.empty"),
+    ]
+    barriers = (Barrier(name="a.full", slots=slots), Barrier(name="a.empty", slots=slots))
+    schedule = unsolved(loop, machine, {"first": first, "second": second}, barriers)
+    ring = Storage(value="a", memory="smem", slots=slots, size=1024)
+    return schedule.model_copy(update={"storage": (ring,)})
+
+
+@pytest.mark.parametrize("slots", [1, 2, 4, 6])
+def test_what_drains_is_left_out_where_no_stages_are_told(slots: int) -> None:
+    schedule = ahead(slots)
+    assert schedule.stages is None
+    sm = StreamingMultiprocessor(schedule, 40)
+    sm.run()
+    gaps = [after - before for before, after in itertools.pairwise(sm.finished_at)]
+    draining = sum(gap < 100 for gap in reversed(gaps[20:]))
+    assert (draining, sm.in_flight) == (slots - 1, slots)
+    result = run(schedule, iterations=40)
+    assert result.measured_interval_cycles == 100
+    assert result.period is not None

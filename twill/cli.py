@@ -16,7 +16,8 @@ from twill.commands import bench as bench_commands
 from twill.commands import explain as explain_command
 from twill.commands import loop as loop_commands
 from twill.commands import machine as machine_commands
-from twill.console import Report, command, progress, run_app, say
+from twill.console import Report, command, paragraph, progress, run_app, say
+from twill.sim.__main__ import app as simulator
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
@@ -36,6 +37,7 @@ app = typer.Typer(
 app.add_typer(machine_commands.app, name="machine")
 app.add_typer(loop_commands.app, name="loop")
 app.add_typer(bench_commands.app, name="bench")
+app.add_typer(simulator, name="sim")
 app.command()(explain_command.explain)
 
 
@@ -224,6 +226,7 @@ def verify(
     """Check a schedule against every rule of the model; exit status 1 if one is broken."""
     from twill.artifacts.schedule import Schedule
     from twill.verifier import verify as check
+    from twill.views.violations import print_violations
 
     verdict = check(Schedule.named(schedule_file))
     if as_json:
@@ -235,11 +238,9 @@ def verify(
             }
         )
     elif verdict.valid:
-        say(f"valid: {len(verdict.rules)} rules checked ({', '.join(verdict.rules)})")
+        paragraph(f"valid: {len(verdict.rules)} rules checked ({', '.join(verdict.rules)})")
     else:
-        for violation in verdict.violations:
-            say(str(violation))
-        say(f"not valid: {len(verdict.violations)} violations")
+        print_violations(verdict.violations)
     if not verdict.valid:
         raise typer.Exit(1)
 

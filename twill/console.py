@@ -6,6 +6,7 @@ import contextlib
 import functools
 import os
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,9 @@ POLL_SECONDS = 0.05
 GRACE_SECONDS = 0.5
 QUIET_SECONDS = 2.0
 PIPED_WIDTH = 200
+WIDTH = 80
+SEPARATION = 3
+"""Columns between two of a table."""
 
 
 class Report(Protocol):
@@ -304,8 +308,32 @@ def say(text: str = "") -> None:
     sys.stdout.write(f"{text}\n")
 
 
+def paragraph(text: str) -> None:
+    """Write a text to stdout in lines of at most 80 columns; no word is broken.
+
+    Parameters
+    ----------
+    text : str
+        The text; all lines are indented as it is.
+    """
+    words = text.lstrip()
+    indent = text[: len(text) - len(words)]
+    lines = textwrap.wrap(
+        words,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    say("\n".join(lines))
+
+
 def table(columns: list[str], rows: list[list[str]], right: set[str] | None = None) -> None:
     """Write a plain table to stdout, as wide as its content and no wider than the terminal.
+
+    Where it has to be narrower, columns of several words wrap before names are broken, and names
+    before numbers. A pipe is as wide as ``COLUMNS`` says, otherwise wide enough for scripts.
 
     Parameters
     ----------
@@ -320,12 +348,25 @@ def table(columns: list[str], rows: list[list[str]], right: set[str] | None = No
     from rich.console import Console
     from rich.table import Table
 
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = Console(highlight=False, markup=False, width=PIPED_WIDTH)
+    cells = [[columns[number], *(row[number] for row in rows)] for number in range(len(columns))]
+    aligned = [column in (right or set()) for column in columns]
+    single = [
+        all(" " not in text for text in (column if at_right else column[1:]))
+        for column, at_right in zip(cells, aligned, strict=True)
+    ]
+    least = sum(max(len(w) for text in column for w in text.split() or [""]) for column in cells)
+    folded = least + SEPARATION * len(columns) > console.width
     drawn = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for column in columns:
-        drawn.add_column(column, justify="right" if column in (right or set()) else "left")
+    for column, at_right, whole in zip(columns, aligned, single, strict=True):
+        drawn.add_column(
+            column,
+            justify="right" if at_right else "left",
+            no_wrap=whole and (at_right or not folded),
+            overflow="fold",
+        )
     for row in rows:
         drawn.add_row(*row)
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, width=PIPED_WIDTH)
     console.print(drawn)

@@ -14,9 +14,6 @@ from twill.joint.groups import likely_groups
 from twill.problem import Problem
 from twill.questions import QUICK_SECONDS, Questions
 
-MOST_POLISHED = 3
-"""Times that a schedule is improved near what is known before a level is bisected."""
-
 
 class Levels:
     """Improves a schedule at its interval.
@@ -102,7 +99,8 @@ class Levels:
             self._report(f"I = {interval}, {stages} stages, most slack")
             slack, assignment, done = self._most_slack(interval, stages, limits, assignment)
             limits = replace(limits, slack=slack)
-            levels.append(LevelProof(level="slack", value=slack, proved=done and proved))
+            if assignment.slack(problem, interval) is not None:
+                levels.append(LevelProof(level="slack", value=slack, proved=done and proved))
         return self._questions.settle(interval, limits, assignment), levels
 
     def _shortest(
@@ -114,36 +112,31 @@ class Levels:
         best: Assignment,
         low: int,
     ) -> tuple[int, Assignment, bool]:
-        """Shorten what is known and refute what is shorter; bisect where that does not meet."""
-        for _ in range(MOST_POLISHED if self._questions.has_prover else 0):
-            best = self._questions.polish(interval, limits, best, "length")
-            if measure(best) <= low:
-                return measure(best), best, True
-            answer = ask(measure(best) - 1)
-            if answer.assignment is None:
-                return measure(best), best, answer.status == "unsat"
-            best = answer.assignment
+        """Let the prover minimize the length; bisect where there is none."""
+        if self._questions.has_prover and measure(best) > low:
+            answer = self._questions.best(interval, limits, best, "length")
+            return measure(answer.assignment), answer.assignment, answer.status == "sat"
         return _bisected(ask, measure, best, low)
 
     def _most_slack(
         self, interval: int, stages: int, limits: Limits, best: Assignment
     ) -> tuple[int, Assignment, bool]:
-        """Widen what is known and refute what is wider; ask about all where that does not meet."""
+        """Let the prover maximize the slack; bisect where there is none."""
+        farthest = max(edge.distance for edge in self._problem.edges)
+        most = (limits.length or 0) + interval * farthest
 
         def measure(a: Assignment) -> int:
-            return a.slack(self._problem, interval) or 0
+            """Return the slack; where nothing is waited for, more than any."""
+            slack = a.slack(self._problem, interval)
+            return most if slack is None else slack
 
         def ask(least: int) -> Answer:
             return self._questions.ask(interval, stages, replace(limits, slack=least))
 
-        for _ in range(MOST_POLISHED if self._questions.has_prover else 0):
-            best = self._questions.polish(interval, limits, best, "slack")
-            answer = ask(measure(best) + 1)
-            if answer.assignment is None:
-                return measure(best), best, answer.status == "unsat"
-            best = answer.assignment
-        farthest = max(edge.distance for edge in self._problem.edges)
-        return _largest(ask, measure, best, (limits.length or 0) + interval * farthest)
+        if self._questions.has_prover:
+            answer = self._questions.best(interval, limits, best, "slack")
+            return measure(answer.assignment), answer.assignment, answer.status == "sat"
+        return _largest(ask, measure, best, most)
 
     def _fewest_stages(
         self, interval: int, assignment: Assignment, *, proved: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from twill.bounds import least_stages
 from twill.joint.answer import (
@@ -14,6 +14,7 @@ from twill.joint.answer import (
     Engine,
     EngineFactory,
     Hint,
+    Improvement,
     Limits,
     Objective,
     RangeProver,
@@ -21,7 +22,7 @@ from twill.joint.answer import (
     Status,
 )
 from twill.joint.groups import WarpGroup
-from twill.joint.race import race
+from twill.joint.race import FAVOUR, race
 from twill.problem import Problem
 
 ALONE = 1.0
@@ -31,7 +32,14 @@ QUICK_SECONDS = 15.0
 LAST_WORDS = 1.0
 """Seconds in which an engine that is out of time still tells what it has learnt."""
 NEARBY = 10.0
-"""Seconds for which a better schedule is looked for near one that was found."""
+"""Seconds for a smaller interval with the warp assignment of a schedule that was found."""
+MOST_SEEDS = 2
+"""Processes that look for the best schedule beside each other."""
+HOPELESS = 2
+"""Races that the finder has to lose one after the other to be no longer asked first."""
+SETTLED_BY_FINDER = 36
+"""Operations up to which the finder is asked for the schedule within all levels: beyond them it
+takes several times as long as its rival."""
 
 
 class Deadline:
@@ -85,6 +93,18 @@ class Engines:
     prover: RangeProver | None = None
 
 
+@dataclass(frozen=True)
+class _Attempt:
+    """What one of two engines answered."""
+
+    answer: Answer
+    by_rival: bool
+
+    @property
+    def status(self) -> Status:
+        return self.answer.status
+
+
 class Questions:
     """Asks engines about one problem with all its warp groups.
 
@@ -117,6 +137,7 @@ class Questions:
         self._deadline, self._seed, self._jobs = deadline, seed, jobs
         self._hints: dict[Hint, None] = {}
         self._kept: tuple[tuple[int, int], Engine] | None = None
+        self._lost = 0
         self.solver = ""
 
     @property
@@ -144,20 +165,23 @@ class Questions:
         """
         if self._deadline.late:
             return Answer("unknown")
-        key, rival = (interval, stages), self._engines.rival
+        rival = self._engines.rival
+        if rival is None or self._lost < HOPELESS:
+            answer = self._ask_finder(interval, stages, limits, None if rival is None else ALONE)
+            if rival is None or answer.status != "unknown":
+                return answer
+        return self._ask_both(interval, stages, limits, rival, most)
+
+    def _ask_finder(self, interval: int, stages: int, limits: Limits, most: float | None) -> Answer:
+        key = (interval, stages)
         if self._kept is None or self._kept[0] != key:
             self.close()
             self._kept = (key, self._make(self._engines.finder, interval, stages * interval))
             self.solver = self._kept[1].name
-        answer = self._kept[1].solve(
-            limits, timeout=self._deadline.remaining(None if rival is None else ALONE)
-        )
-        self._learn(answer)
+        answer = self._kept[1].solve(limits, timeout=self._deadline.remaining(most))
         if answer.status == "unknown":
             self.close()
-            if rival is not None:
-                return self._ask_both(interval, stages, limits, rival, most)
-        return answer
+        return self._learn(answer)
 
     def _ask_both(
         self,
@@ -167,14 +191,26 @@ class Questions:
         rival: EngineFactory,
         most: float | None,
     ) -> Answer:
-        """Let both engines work on a question, each in a process; the first answer counts."""
+        """Let both engines work on a question, each in a process; the first answer counts.
+
+        The more often the finder was too late, the less time it gets where they take turns.
+        """
         timeout = self._deadline.remaining(most)
 
-        def way(factory: EngineFactory) -> Callable[[], Answer]:
-            return lambda: self._make(factory, interval, stages * interval).solve(limits, timeout)
+        def way(factory: EngineFactory) -> Callable[[], _Attempt]:
+            def attempt() -> _Attempt:
+                engine = self._make(factory, interval, stages * interval)
+                return _Attempt(engine.solve(limits, timeout), factory is rival)
+
+            return attempt
 
         ways = [way(rival), way(self._engines.finder)]
-        return self._learn(race(ways, self._jobs, _longer(timeout)) or Answer("unknown"))
+        found = race(ways, self._jobs, _longer(timeout), FAVOUR << min(self._lost, HOPELESS))
+        if found is None:
+            return Answer("unknown")
+        if found.status != "unknown":
+            self._lost = self._lost + 1 if found.by_rival else 0
+        return self._learn(found.answer)
 
     def ask_range(
         self,
@@ -226,8 +262,8 @@ class Questions:
         self._hints.update(dict.fromkeys(answer.hints))
         return answer
 
-    def improve(self, low: int, most_stages: int, found: Refutation, limits: Limits) -> Refutation:
-        """Let the prover look for a smaller interval near a schedule.
+    def least(self, low: int, most_stages: int, found: Refutation, limits: Limits) -> Refutation:
+        """Let the prover look for the least interval below that of a schedule, first near it.
 
         Parameters
         ----------
@@ -242,18 +278,23 @@ class Questions:
         """
         prover = self._engines.prover
         assert prover is not None
-        return prover.improve(
-            self._problem,
-            low,
-            most_stages,
-            found,
-            self._under(limits, self._deadline.remaining(NEARBY)),
-        )
+        nearby = self._under(limits, self._deadline.remaining(NEARBY))
+        found = prover.near(self._problem, low, most_stages, found, nearby)
+        self._hints.update(dict.fromkeys(found.hints))
 
-    def polish(
+        def way(under: Conditions) -> Callable[[], Refutation]:
+            return lambda: prover.least(self._problem, low, most_stages, self._groups, found, under)
+
+        answer = race([way(under) for under in self._seeds(limits)], self._jobs)
+        if answer is None:
+            return found
+        self._hints.update(dict.fromkeys(answer.hints))
+        return answer
+
+    def best(
         self, interval: int, limits: Limits, found: Assignment, objective: Objective
-    ) -> Assignment:
-        """Let the prover look for a better schedule near one that is known.
+    ) -> Improvement:
+        """Let the prover look for the best schedule in some respect.
 
         Parameters
         ----------
@@ -262,20 +303,30 @@ class Questions:
         limits : Limits
             What the schedule may have.
         found : Assignment
-            Returned if there is nothing better, no prover, or no time.
+            A schedule within them.
         objective : str
             ``length`` or ``slack``.
         """
         prover = self._engines.prover
-        if prover is None or self._deadline.late:
-            return found
-        return prover.polish(
-            self._problem,
-            interval,
-            found,
-            objective,
-            self._under(limits, self._deadline.remaining(NEARBY)),
-        )
+        assert prover is not None
+        if self._deadline.late:
+            return Improvement("unknown", found)
+
+        def way(under: Conditions) -> Callable[[], Improvement]:
+            return lambda: prover.best(
+                self._problem, interval, self._groups, found, objective, under
+            )
+
+        answer = race([way(under) for under in self._seeds(limits)], self._jobs)
+        if answer is None:
+            return Improvement("unknown", found)
+        self._hints.update(dict.fromkeys(answer.hints))
+        return answer
+
+    def _seeds(self, limits: Limits) -> list[Conditions]:
+        """Return as many ways to search as may run at a time: they differ in the seed."""
+        under = self._under(limits, self._deadline.remaining())
+        return [replace(under, seed=self._seed + k) for k in range(min(self._jobs, MOST_SEEDS))]
 
     def refute(self, interval: int, most_stages: int, limits: Limits) -> tuple[Answer, str]:
         """Ask the finder for what makes an interval infeasible; return the solver's name too.
@@ -309,11 +360,16 @@ class Questions:
             return assignment
         self._hints.clear()
         length = limits.length or assignment.length(self._problem)
-        engine = self._make(self._engines.finder, interval, length)
+        engine = self._make(self._settler(), interval, length)
         self.solver = engine.name
         answer = engine.solve(limits, timeout=self._deadline.remaining())
         engine.dispose()
         return answer.assignment or assignment
+
+    def _settler(self) -> EngineFactory:
+        many = len(self._problem.operations) > SETTLED_BY_FINDER
+        rival = self._engines.rival
+        return rival if many and rival is not None else self._engines.finder
 
     def close(self) -> None:
         """Give the memory of the engine that is kept back."""

@@ -1,4 +1,4 @@
-"""The least interval by ranges: a schedule, a better one near it, and a refutation of all below."""
+"""The least interval by ranges: some schedule, then the least interval of all below it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ FOUND = "found a schedule at I = {interval}"
 """What is reported once an interval has a schedule."""
 FIRST_RANGE = 3
 """Eighths of the lower bound that the first range spans."""
-NARROW = 32
-"""Intervals that are asked about as a whole even where the time is limited."""
 
 Schedule = tuple[int, Assignment]
 """An interval, and a schedule at it."""
@@ -26,9 +24,8 @@ Schedule = tuple[int, Assignment]
 class Ranges:
     """Asks a prover about ranges of intervals.
 
-    Refuting a range takes little longer than refuting its last interval, so that the range below
-    the best schedule is asked about as a whole. A schedule that the prover finds is seldom near the
-    least interval of its range; with its warp assignment kept a much better one is soon found.
+    Refuting a range takes little longer than refuting its last interval. So some schedule is looked
+    for first, and then the least interval of all below it.
 
     Parameters
     ----------
@@ -44,9 +41,6 @@ class Ranges:
         Bound on the stages at an interval.
     report : Report
         Told what is being tried.
-    in_parts : bool
-        Whether the lower part of a wide range is asked about first, so that something is known
-        where the time does not suffice for all.
     """
 
     def __init__(
@@ -57,12 +51,10 @@ class Ranges:
         few_groups: int,
         most_stages: Callable[[int], int],
         report: Report,
-        *,
-        in_parts: bool,
     ) -> None:
         self._problem, self._questions, self._limits = problem, questions, limits
         self._few_groups, self._most_stages = few_groups, most_stages
-        self._report, self._in_parts = report, in_parts
+        self._report = report
 
     def least(self, first: int) -> tuple[int, Schedule | None]:
         """Return the least interval that is not refuted, and the best schedule found.
@@ -74,21 +66,20 @@ class Ranges:
         first : int
             Least interval of interest.
         """
-        low, best, stuck = *self._any(first), False
-        while best is not None and low < best[0]:
-            stages, high = self._most_stages(low), self._part(low, best[0] - 1, stuck=stuck)
-            answer = self._ask(low, high, stages, self._limits, finder=False)
-            if answer.status == "unknown":
-                break
-            if answer.status == "unsat":
-                low = high + 1
-            else:
-                best = self._near(low, stages, answer)
-                stuck = best[0] == answer.interval
-        return low, best
+        low, found = self._any(first)
+        if found is None or found.interval is None or found.assignment is None:
+            return low, None
+        self._report(FOUND.format(interval=found.interval))
+        if found.interval > low:
+            self._report(f"least I from {low} to {found.interval - 1}, any warp groups")
+            stages = self._most_stages(low)
+            found = self._questions.least(low, stages, found, self._limits)
+        assert found.interval is not None
+        assert found.assignment is not None
+        return max(low, found.bound), (found.interval, found.assignment)
 
-    def _any(self, first: int) -> tuple[int, Schedule | None]:
-        """Return the least interval not refuted, and a schedule if one was found.
+    def _any(self, first: int) -> tuple[int, Refutation | None]:
+        """Return the least interval not refuted, and an answer with a schedule if one was found.
 
         Few stages and few groups are soon looked through.
         """
@@ -102,7 +93,7 @@ class Ranges:
                 stages = self._most_stages(low)
                 answer = self._ask(low, high, stages, self._limits)
             if answer.status == "sat":
-                return low, self._near(low, stages, answer)
+                return low, answer
             if answer.status == "unknown" or high > hopeless_interval(self._problem):
                 return low, None
             low, step = high + 1, 2 * step
@@ -120,25 +111,3 @@ class Ranges:
         groups = "any" if limits.groups is None else f"{limits.groups}"
         self._report(f"any I from {low} to {high}, up to {stages} stages, {groups} warp groups")
         return self._questions.ask_range(low, high, stages, limits, finder=finder, most=most)
-
-    def _near(self, low: int, stages: int, answer: Refutation) -> Schedule:
-        """Return the best schedule with the warp assignment of one that was found."""
-        if answer.interval != low:
-            self._report(f"smaller I with the warp assignment found at I = {answer.interval}")
-            answer = self._questions.improve(low, stages, answer, self._limits)
-        assert answer.interval is not None
-        assert answer.assignment is not None
-        self._report(FOUND.format(interval=answer.interval))
-        return answer.interval, answer.assignment
-
-    def _part(self, low: int, high: int, *, stuck: bool) -> int:
-        """Return the end of what is asked about at once: all, if there is time for it.
-
-        Half of it where nothing better was found near the last schedule, so that the next one is
-        better by more than a cycle.
-        """
-        if stuck:
-            return (low + high) // 2
-        if not self._in_parts or high - low < NARROW:
-            return high
-        return (low + 3 * high) // 4

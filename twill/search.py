@@ -305,7 +305,6 @@ class _Search:
             self._likely_groups(None)[0],
             self._most_stages,
             self.report,
-            in_parts=self.options.timeout is not None,
         )
         low, found = ranges.least(first)
         if found is None:

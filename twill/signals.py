@@ -18,6 +18,7 @@ from twill.joint.chains import least_distances
 from twill.pipeline import Pipeline
 from twill.problem import Edge
 from twill.sharing import Takeover, Tenant, distances, takeovers
+from twill.turns import turns
 
 RELEASE, RECEIVE, SEND = -1, -2, -3
 FULL, EMPTY, SENT, DONE, ISSUED = "full", "empty", "sent", "done", "issued"
@@ -109,6 +110,12 @@ class Signals:
     @cached_property
     def releases(self) -> tuple[Release, ...]:
         """Releases of values in addressed memory that another group waits for."""
+        targets = {request.target for request in self.overwrites}
+        return tuple(r for r in self._last_reads if (r.kind, r.value) in targets)
+
+    @cached_property
+    def _last_reads(self) -> tuple[Release, ...]:
+        """Last reads by groups that did not make the value, and by those that did."""
         found: list[Release] = []
         for v, operation in enumerate(self.problem.operations):
             if operation.memory is None:
@@ -118,7 +125,7 @@ class Signals:
                 readers[self.pipeline.place[edge.consumer]].append(edge)
             home = readers.pop(self.pipeline.place[v], None)
             found.extend(self._release(EMPTY, v, group, e) for group, e in readers.items())
-            if home and any(request.target == (FREED, v) for request in self._taking_over):
+            if home:
                 found.append(self._release(FREED, v, self.pipeline.place[v], home))
         return tuple(found)
 
@@ -130,11 +137,22 @@ class Signals:
             for edge in edges
             if operations[edge.consumer].asynchronous
         )
-        alone = len(edges) == 1 and edges[0].distance == 0 and len(pending) == 1
-        by_itself = edges[0].consumer if alone and self.signals_itself(edges[0].consumer) else None
+        by_itself = self._last_by_itself(edges)
         if pending and by_itself is None:
             time = self._at_next_wait(group, pending, time, v)
         return Release(kind, v, group, time, pending, by_itself)
+
+    def _last_by_itself(self, edges: list[Edge]) -> int | None:
+        """Return the reader whose completion says by itself that all of a group's are done."""
+        operations = self.problem.operations
+        last = max(edges, key=lambda e: (self.pipeline.read_until(e), e.consumer))
+        reader = operations[last.consumer]
+        in_order = all(
+            e is last or operations[e.consumer].in_order_unit == reader.in_order_unit is not None
+            for e in edges
+        )
+        by_itself = self.signals_itself(last.consumer) and in_order and last.distance == 0
+        return last.consumer if by_itself else None
 
     def _at_next_wait(
         self, group: str, pending: tuple[tuple[int, int], ...], time: int, v: int
@@ -196,7 +214,9 @@ class Signals:
                 ends += [self.pipeline.read_until(edge) for edge in crossing]
         else:
             ends += [
-                r.time + self.problem.hop for r in self.releases if (r.kind, r.value) == (EMPTY, v)
+                r.time + self.problem.hop
+                for r in self._last_reads
+                if (r.kind, r.value) == (EMPTY, v)
             ]
         last = max(ends, default=origin + operation.latency)
         least = max(1, -(-(last - origin) // self.interval))
@@ -258,27 +278,12 @@ class Signals:
 
     @cached_property
     def turns(self) -> tuple[Request, ...]:
-        """Waits that keep operations of different groups on one in-order unit in static order.
-
-        Such a unit takes work in the order of its arrival, and groups drift; FlashAttention-3's
-        ping-pong barriers keep them in turn.
-        """
+        """Waits that keep operations of different groups on one unit in static order."""
         found = []
-        for unit in {o.in_order_unit for o in self.problem.operations} - {None}:
-            users = sorted(
-                (self.pipeline.start[o.index] % self.interval, o.index)
-                for o in self.problem.operations
-                if o.in_order_unit == unit
-            )
-            for (_, before), (_, after) in zip(users, [*users[1:], *users[:1]], strict=True):
-                if self.pipeline.place[before] == self.pipeline.place[after]:
-                    continue
-                behind = self.pipeline.start[before] - self.pipeline.start[after]
-                distance = -(-behind // self.interval)
-                time = self.pipeline.start[after] + distance * self.interval
-                found.append(
-                    Request(self.pipeline.place[after], (ISSUED, before), distance, time, after)
-                )
+        for turn in turns(self.pipeline):
+            time = self.pipeline.start[turn.after] + turn.distance * self.interval
+            group = self.pipeline.place[turn.after]
+            found.append(Request(group, (ISSUED, turn.before), turn.distance, time, turn.after))
         return tuple(sorted(found, key=lambda r: (r.group, r.time, r.owner)))
 
     @cached_property
@@ -302,7 +307,7 @@ class Signals:
                     if edge.transferable:
                         found.append(self.copy_overwrite(edge))
                     continue
-                if same_unit:
+                if same_unit or self._ordered(edge, slots):
                     continue
                 found.append(
                     Request(
@@ -313,9 +318,27 @@ class Signals:
                         v,
                     )
                 )
-            if any((r.kind, r.value) == (EMPTY, v) for r in self.releases):
+            if operation.memory is not None and any(
+                self.pipeline.crosses(edge) and not self._ordered(edge, slots)
+                for edge in self.problem.consumers[v]
+            ):
                 found.append(Request(group, (EMPTY, v), slots, time, v))
         return (*found, *self._taking_over)
+
+    def _ordered(self, edge: Edge, distance: int) -> bool:
+        """Whether dependences order a reader before what its value's maker does later.
+
+        Parameters
+        ----------
+        edge : Edge
+            The reader's.
+        distance : int
+            Iterations by which the maker is later.
+        """
+        behind = self._behind.get((edge.consumer, edge.producer))
+        if edge.consumer == edge.producer:
+            return False
+        return behind is not None and behind <= distance - edge.distance
 
     @cached_property
     def _taking_over(self) -> tuple[Request, ...]:

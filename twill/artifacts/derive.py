@@ -8,7 +8,7 @@ overwritten once its readers are done. A wait that an earlier one of the group i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -294,11 +294,28 @@ class _Derivation:
         for value, reader, distance in self._reads_to_outlast():
             v = self.place[value]
             needs[v.group, reader].append((v.stage + self.slots[value] - distance, v.first))
-        for (group, operation), moments in needs.items():
-            stage, position = min(moments)
+        first = {key: min(moments) for key, moments in needs.items()}
+        for (group, operation), moment in first.items():
+            stage, position = moment
+            if self.order.waits == "hoisted":
+                stage, position = min(moment, self._next_wait(group, operation, first))
             if not self._awaited_by_hand(group, operation, stage, position):
                 awaited = Await(operation=operation, stage=stage)
                 self.bodies[group].insert((stage, position, 0), awaited)
+
+    def _next_wait(
+        self, group: str, operation: str, waits: Mapping[tuple[str, str], tuple[int, int]]
+    ) -> tuple[int, int]:
+        """Return where a group awaits a result of its unit next after it issues an operation."""
+        unit = self.costs[operation].steps[0].unit
+        positions = {
+            position
+            for (where, other), (_, position) in waits.items()
+            if where == group and self.costs[other].steps[0].unit == unit
+        }
+        place = self.place[operation]
+        later = [position for position in positions if position > place.last]
+        return (place.stage, min(later)) if later else (place.stage + 1, min(positions))
 
     def _reads_to_outlast(self) -> Iterator[tuple[str, str, int]]:
         """Yield values with what a rewrite waits for: asynchronous readers of their own group.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.resources
 import json
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_validator
 
@@ -25,6 +25,7 @@ from twill.artifacts.schedule import (
 from twill.errors import InputError, short
 
 SCHEMA = "twill.order"
+Waits = Literal["late", "hoisted"]
 
 
 class OrderedGroup(Part):
@@ -81,6 +82,10 @@ class Order(Artifact):
     ----------
     initiation_interval : int, optional
         Cycles from one iteration to the next that it is said to achieve.
+    waits : str
+        Where asynchronous results are awaited: ``late``, each before its first use, or ``hoisted``,
+        each where its group first awaits any result of the same unit that it has issued by then,
+        as compilers let a group wait for all of its products at once.
     groups : tuple of OrderedGroup
         Every operation of the loop is issued once by one of them.
     buffers : tuple of Buffer
@@ -98,6 +103,7 @@ class Order(Artifact):
     name: Name
     description: str = ""
     initiation_interval: Interval | None = None
+    waits: Waits = "late"
     groups: Annotated[tuple[OrderedGroup, ...], Field(min_length=1)]
     buffers: tuple[Buffer, ...] = ()
     barriers: tuple[Barrier, ...] = ()
@@ -162,6 +168,35 @@ class Order(Artifact):
 
     def _beside(self, name: str) -> str:
         return str(Path(self.file).parent / name)
+
+
+def ordered(name: str, waits: str) -> Schedule:
+    """Return the schedule of an order whose waits stand elsewhere than it says.
+
+    Parameters
+    ----------
+    name : str
+        A packaged order, or a file that ends in ``.json``.
+    waits : str
+        ``late`` or ``hoisted``, see `Order`.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it is not an order or its waits cannot be derived so.
+    """
+    file, text = Schedule.text_of(name)
+    if waits not in get_args(Waits):
+        known = ", ".join(get_args(Waits))
+        raise InputError(f"one of {known} (got {short(waits)})", path="waits")
+    if not is_order(text):
+        raise InputError(
+            "its waits are written down; only those of an order are derived",
+            path="waits",
+            file=file,
+        )
+    order = Order.from_json(text, file=file).model_copy(update={"waits": waits})
+    return order.schedule()
 
 
 def is_order(text: str | bytes) -> bool:

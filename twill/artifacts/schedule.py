@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from twill.artifacts.base import Artifact, Part, refuse
+from twill.artifacts.base import Artifact, Part, read_bytes, refuse
 from twill.artifacts.loop import MOST_DISTANCE, MOST_WARPS, Loop, Name
 from twill.artifacts.machine import Machine
 from twill.errors import InputError, short
@@ -541,8 +541,25 @@ class Schedule(Artifact):
         InputError
             If there is no such schedule or it is not valid.
         """
+        file, text = cls.text_of(name)
+        return cls.from_json(text, file=file)
+
+    @staticmethod
+    def text_of(name: str) -> tuple[str, bytes]:
+        """Return the file name, for errors, and the text of a schedule or order.
+
+        Parameters
+        ----------
+        name : str
+            See `named`.
+
+        Raises
+        ------
+        InputError
+            If there is no such schedule or it cannot be read.
+        """
         if name.endswith(".json"):
-            return cls.load(name)
+            return name, read_bytes(name)
         if name not in packaged_schedules():
             raise InputError(
                 f"no such schedule; packaged are {', '.join(packaged_schedules())}; a "
@@ -550,7 +567,7 @@ class Schedule(Artifact):
                 file=name,
             )
         folder = importlib.resources.files("twill.traces").joinpath("schedules")
-        return cls.from_json(folder.joinpath(f"{name}.json").read_bytes(), file=f"{name}.json")
+        return f"{name}.json", folder.joinpath(f"{name}.json").read_bytes()
 
     @property
     def start(self) -> dict[str, int]:

@@ -32,11 +32,10 @@ def list_(as_json: Json = False) -> None:
                 for entry in loops
             ]
         )
-    else:
-        table(
-            ["loop", "meant for", "description"],
-            [[entry.name, entry.machine, entry.description] for entry in loops],
-        )
+        return
+    for machine in dict.fromkeys(entry.machine for entry in loops):
+        rows = [[entry.name, entry.description] for entry in loops if entry.machine == machine]
+        table([f"loop for {machine}", "description"], rows)
 
 
 @app.command()

@@ -237,6 +237,25 @@ class Refutation:
 
 
 @dataclass(frozen=True)
+class Improvement:
+    """The best schedule that is known in some respect.
+
+    Attributes
+    ----------
+    status : str
+        ``sat`` if none is better, ``unknown`` otherwise.
+    assignment : Assignment
+        The schedule.
+    hints : tuple of Hint
+        For engines that are asked similar questions.
+    """
+
+    status: Status
+    assignment: Assignment
+    hints: tuple[Hint, ...] = ()
+
+
+@dataclass(frozen=True)
 class Conditions:
     """Under which a prover is asked.
 
@@ -293,7 +312,39 @@ class RangeProver(Protocol):
             Limits, seed, time, hints.
         """
 
-    def improve(
+    def least(
+        self,
+        problem: Problem,
+        low: int,
+        most_stages: int,
+        groups: Sequence[WarpGroup],
+        found: Refutation,
+        under: Conditions = FREELY,
+    ) -> Refutation:
+        """Look for the least interval below that of a schedule, and refute all smaller ones.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+        low : int
+            Least interval of interest.
+        most_stages : int
+            The length of an iteration is at most so many intervals.
+        groups : sequence of WarpGroup
+            Groups that may be used.
+        found : Refutation
+            With an interval and an assignment; the search begins there.
+        under : Conditions, optional
+            Limits, seed, time, hints.
+
+        Returns
+        -------
+        Refutation
+            The best schedule known; proved to be of the least interval if that is the bound.
+        """
+
+    def near(
         self,
         problem: Problem,
         low: int,
@@ -301,7 +352,7 @@ class RangeProver(Protocol):
         found: Refutation,
         under: Conditions = FREELY,
     ) -> Refutation:
-        """Look for a smaller interval near a schedule that was found.
+        """Look for the least interval with the warp assignment of a schedule.
 
         Parameters
         ----------
@@ -312,20 +363,26 @@ class RangeProver(Protocol):
         most_stages : int
             The length of an iteration is at most so many intervals.
         found : Refutation
-            With an interval and an assignment; returned if there is nothing better.
+            With an interval and an assignment.
         under : Conditions, optional
             Limits, seed, time, hints.
+
+        Returns
+        -------
+        Refutation
+            The best schedule known; its bound is that of `found`.
         """
 
-    def polish(
+    def best(
         self,
         problem: Problem,
         interval: int,
+        groups: Sequence[WarpGroup],
         found: Assignment,
         objective: Objective,
         under: Conditions = FREELY,
-    ) -> Assignment:
-        """Look for a schedule of better length or slack near one that was found.
+    ) -> Improvement:
+        """Look for the best length or slack at an interval.
 
         Parameters
         ----------
@@ -333,8 +390,10 @@ class RangeProver(Protocol):
             The problem.
         interval : int
             I.
+        groups : sequence of WarpGroup
+            Groups that may be used.
         found : Assignment
-            Returned if there is nothing better.
+            A schedule within the limits; the search begins there.
         objective : str
             ``length`` or ``slack``.
         under : Conditions, optional

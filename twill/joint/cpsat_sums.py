@@ -101,6 +101,20 @@ class Sums:
             elif isinstance(what, int) and name in self._memories:
                 self._fit(name, what)
 
+    def holds(self, found: Assignment, interval: int) -> bool:
+        """Return whether a solution exceeds no memory and has addresses.
+
+        Parameters
+        ----------
+        found : Assignment
+            The solution.
+        interval : int
+            Its I.
+        """
+        return not any(
+            excess(self._problem, interval, entry, found) for entry in self._memories.values()
+        ) and not isinstance(allocate(self._problem, interval, found), Conflict)
+
     def memory(self, found: Assignment, interval: int) -> bool:
         """State that memories hold what is alive where `found` exceeds them most, if anywhere.
 

@@ -32,7 +32,12 @@ class Definite(Protocol):
 T = TypeVar("T", bound=Definite)
 
 
-def race(ways: Sequence[Callable[[], T]], jobs: int, timeout: float | None = None) -> T | None:
+def race(
+    ways: Sequence[Callable[[], T]],
+    jobs: int,
+    timeout: float | None = None,
+    favour: int = FAVOUR,
+) -> T | None:
     """Return the first definite answer, else the last undecided one, None if there is none in time.
 
     Each way runs in a process of its own; with more ways than `jobs` they take turns, of which
@@ -46,6 +51,8 @@ def race(ways: Sequence[Callable[[], T]], jobs: int, timeout: float | None = Non
         Processes that run at a time.
     timeout : float, optional
         Seconds.
+    favour : int
+        Slices that the first way gets for one of each other.
     """
     if len(ways) == 1 or "fork" not in multiprocessing.get_all_start_methods():
         for way in ways:
@@ -55,7 +62,7 @@ def race(ways: Sequence[Callable[[], T]], jobs: int, timeout: float | None = Non
         return answer
     ends = None if timeout is None else time.monotonic() + timeout
     with _running(ways) as runners:
-        return _first(runners, jobs, ends)
+        return _first(runners, jobs, ends, favour)
 
 
 class _Runner(Generic[T]):
@@ -89,14 +96,14 @@ def _running(ways: Sequence[Callable[[], T]]) -> Iterator[list[_Runner[T]]]:
             runner.end()
 
 
-def _first(runners: list[_Runner[T]], jobs: int, ends: float | None) -> T | None:
+def _first(runners: list[_Runner[T]], jobs: int, ends: float | None, favour: int) -> T | None:
     waiting, undecided = list(runners), None
     while waiting and (ends is None or time.monotonic() < ends):
         crowded = len(waiting) > jobs
         for position, runner in enumerate(waiting):
             runner.send(signal.SIGCONT if position < jobs else signal.SIGSTOP)
         left = None if ends is None else max(0.0, ends - time.monotonic())
-        turn = SLICE * (FAVOUR if waiting[0] is runners[0] else 1)
+        turn = SLICE * (favour if waiting[0] is runners[0] else 1)
         pause = min(turn, turn if left is None else left) if crowded else left
         for ready in wait([runner.answers for runner in waiting], pause):
             runner = next(r for r in waiting if r.answers is ready)

@@ -208,16 +208,12 @@ def summary(studies: Sequence[Study]) -> list[list[str]]:
         verdicts = [verdict for one in part for verdict in one.verdicts]
         harmful = [verdict for verdict in verdicts if verdict.harm]
         reported = sum(verdict.reported is not None for verdict in harmful)
-        share = f"{reported / len(harmful):.1%}" if harmful else "-"
         also = sum(v.reported is not None for v in verdicts if not v.harm)
-        alarms = sum(one.false_alarm is not None for one in part)
         rows.append(
             [
                 name,
                 *map(str, (len(verdicts), len(harmful), reported)),
-                share,
                 str(also),
-                str(alarms),
             ]
         )
     return rows
@@ -228,9 +224,7 @@ COLUMNS = (
     "mutants",
     "harmful",
     "reported",
-    "share",
     "harmless, reported",
-    "false alarms",
 )
 
 
@@ -308,6 +302,10 @@ def main(
         say(json.dumps([one.to_dict() for one in studies], indent=1))
         return
     table(list(COLUMNS), summary(studies), right=set(COLUMNS[1:]))
+    harmful, missed = (sum(len(s.harmful) for s in studies), sum(len(s.missed) for s in studies))
+    share = f"{1 - missed / harmful:.1%}" if harmful else "none"
+    alarms = sum(one.false_alarm is not None for one in studies)
+    say(f"{share} of the harmful mutants are reported; false alarms: {alarms}")
     for one in studies:
         if one.false_alarm is not None:
             say(f"{one.program}: FALSE ALARM: {one.false_alarm}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from twill.console import say, table
+from twill.console import paragraph, say, table
 from twill.studies.published import AIM, Comparison, Experiment
 
 
@@ -19,8 +19,10 @@ def print_comparisons(found: Sequence[Comparison]) -> None:
     rows = [
         [
             one.what,
-            f"{one.low:.4g}" if one.low == one.high else f"{one.low:.4g} to {one.high:.4g}",
-            f"{one.simulated:.4g}",
+            _number(one.low, one.unit)
+            if one.low == one.high
+            else f"{one.low:.4g} to {one.high:.4g}",
+            _number(one.simulated, one.unit),
             f"{one.error:+.1%}",
             "matched" if one.matched else "MISSED",
         ]
@@ -32,7 +34,12 @@ def print_comparisons(found: Sequence[Comparison]) -> None:
         right={"range", "simulated", "error"},
     )
     for source in dict.fromkeys(one.source for one in found):
-        say(source)
+        paragraph(source)
+
+
+def _number(value: float, unit: str) -> str:
+    """Return a ratio with three digits behind the point, or whole cycles."""
+    return f"{value:.3f}" if unit == "ratio" else f"{value:.0f}"
 
 
 def print_experiments(found: Sequence[Experiment]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from twill.bounds import ResourceArgument
-from twill.console import say, table
+from twill.console import paragraph, say, table
 from twill.explain import MEANING, Explanation, Role
 from twill.levers import Lever
 from twill.text import why
@@ -47,9 +47,11 @@ def print_explanation(found: Explanation) -> None:
     """
     bound, unit = found.bound, found.unit
     if bound.reason == "not proved":
-        say(f"the least interval is between {bound.value} and {found.interval} {unit}: not proved")
+        paragraph(
+            f"the least interval is between {bound.value} and {found.interval} {unit}: not proved"
+        )
         return
-    say(f"{found.interval} {unit} is the least interval: {why(bound)}")
+    paragraph(f"{found.interval} {unit} is the least interval: {why(bound)}")
     if found.resource is not None:
         _print_resource(found.resource, unit)
     if found.recurrence is not None:
@@ -58,7 +60,7 @@ def print_explanation(found: Explanation) -> None:
         table(["leads to", f"delay ({unit})", "distance"], rows, right={f"delay ({unit})"})
         delays, distance = sum(s.delay for s in steps), sum(s.distance for s in steps)
         iterations = "one iteration" if distance == 1 else f"{distance} iterations"
-        say(f"from {found.recurrence.start} back to itself: {delays} {unit} in {iterations}")
+        paragraph(f"from {found.recurrence.start} back to itself: {delays} {unit} in {iterations}")
     for role in found.roles:
         _print_role(role, bound.value - 1)
 
@@ -67,7 +69,7 @@ def _print_resource(argument: ResourceArgument, unit: str) -> None:
     capacity = argument.capacity
     if argument.alone:
         ((name, length, count),) = argument.parts
-        say(
+        paragraph(
             f"{name} takes {count} of {capacity} for {length} {unit}, so that "
             f"{capacity // count} of its instances fit at once"
         )
@@ -83,13 +85,13 @@ def _print_resource(argument: ResourceArgument, unit: str) -> None:
     work = sum(length * count for _, length, count in argument.parts)
     if argument.whole:
         whole = sum(length for _, length, _ in argument.whole)
-        say(
+        paragraph(
             f"those that count as whole take more than is left beside any other of these: "
             f"{whole} and {work} / {capacity} make {argument.value} {unit}"
         )
     else:
         over = f" / {capacity}" if capacity > 1 else ""
-        say(f"together {work}{over} = {argument.value} {unit}")
+        paragraph(f"together {work}{over} = {argument.value} {unit}")
 
 
 def _print_role(role: Role, below: int) -> None:
@@ -99,16 +101,16 @@ def _print_role(role: Role, below: int) -> None:
         None: "taking part; whether it is needed is not known within the time",
     }[role.needed]
     say()
-    say(f"{role.family} ({claim})")
-    say(f"  {MEANING[role.family]}")
+    paragraph(f"{role.family} ({claim})")
+    paragraph(f"  {MEANING[role.family]}")
     if role.what:
-        say(f"  {role.what}")
+        paragraph(f"  {role.what}")
     needed = [f"{p.operation} ({p.amount})" for p in role.parts if p.needed]
     others = [f"{p.operation} ({p.amount})" for p in role.parts if not p.needed]
     if needed:
-        say(f"  without any of these alone there is a schedule: {', '.join(needed)}")
+        paragraph(f"  without any of these alone there is a schedule: {', '.join(needed)}")
     if others:
-        say(f"  {'others' if needed else 'operations'}: {', '.join(others)}")
+        paragraph(f"  {'others' if needed else 'operations'}: {', '.join(others)}")
 
 
 def print_levers(levers: list[Lever]) -> None:
