@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # The version that the packaged dumps were made with; another one may write them differently.
 TRITON := 3.9.0
 
-.PHONY: demo test lint types wheel dumps clean
+.PHONY: demo test lint types wheel dumps extras browser clean
 
 demo: $(VENV)/run
 	@mkdir -p demo
@@ -30,6 +30,16 @@ types: $(VENV)/test
 
 wheel: $(VENV)/test
 	$(BIN)/python tests/check_wheel.py
+
+# What the extras add: a Dask cluster, Parquet.
+extras: $(VENV)/test
+	$(BIN)/pip install --quiet -e '.[cluster,parquet]'
+	$(BIN)/python -m pytest -m extras
+
+# The report page in Chromium: the one on the PATH, or the one that TWILL_CHROMIUM names.
+browser: $(VENV)/test
+	$(BIN)/pip install --quiet -e '.[browser]'
+	$(BIN)/python -m pytest -m browser
 
 # Everything that needs Triton (no GPU): its tests, and the packaged TTGIR dumps made anew.
 dumps: $(VENV)/test

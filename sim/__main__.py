@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twill.console import command, progress, run_app, say, table
+from twill.console import command, progress, run_app, say
 from twill.errors import RefusedError
+from twill.studies.commands import add_commands
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
@@ -21,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Execute warp-specialized schedules on a simulated SM.",
 )
+add_commands(app)
 
 ScheduleFile = Annotated[
     str,
@@ -227,46 +229,6 @@ def _checked(
     return check(schedule, seed=seed, latency=latency, values=values)
 
 
-@app.command("compare")
-@command
-def compare_command(
-    schedule_file: ScheduleFile,
-    iterations: Iterations = 64,
-    seed: Seed = 0,
-    latency: Latency = None,
-    as_json: Json = False,
-) -> None:
-    """Run a schedule against the naive loops."""
-    from twill.artifacts.schedule import Schedule
-    from twill.studies.compare import compare
-
-    schedule = Schedule.named(schedule_file)
-    with progress(f"comparing {schedule_file}") as report:
-        variants = compare(
-            schedule, iterations=iterations, seed=seed, latency=latency, report=report
-        )
-    if as_json:
-        say(json.dumps([variant.to_dict() for variant in variants], indent=1))
-        return
-    rows = [
-        [
-            v.variant,
-            _number(v.interval_cycles, ".6g"),
-            _number(v.speedup_over_sequential, ".2f"),
-            _number(v.tensor_core_utilization, ".1%"),
-        ]
-        for v in variants
-    ]
-    table(
-        ["variant", "interval (cycles)", "speed-up", "tensor core"],
-        rows,
-        right={"interval (cycles)", "speed-up", "tensor core"},
-    )
-    for v in variants:
-        if v.note:
-            say(f"{v.variant}: {v.note}")
-
-
 @app.command("published")
 @command
 def published_command(
@@ -289,10 +251,6 @@ def published_command(
         print_experiments(tried)
     else:
         print_comparisons(found)
-
-
-def _number(value: float | None, form: str) -> str:
-    return "-" if value is None else format(value, form)
 
 
 if __name__ == "__main__":

@@ -7,15 +7,8 @@ from collections.abc import Callable, Iterator
 from twill.artifacts.base import Part
 from twill.artifacts.schedule import Schedule
 from twill.errors import TwillError
-from twill.sim.changes import (
-    Changed,
-    deeper,
-    free_signals,
-    rings,
-    split,
-    twice_as_fast,
-    without_each_wait,
-)
+from twill.sim.changes import free_signals, split, twice_as_fast, without_each_wait
+from twill.sim.rings import Changed, deeper, rings
 
 WORTH = 0.001
 """Relative gain below which a change is not worth a line."""

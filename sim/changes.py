@@ -1,12 +1,13 @@
-"""Changed schedules: a deeper ring, one more warp group, a wait less, a faster unit."""
+"""Changed schedules: one more warp group, a wait less, dearer signals, a faster unit."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
 
-from twill.artifacts.loop import Cost, Operation
+from twill.artifacts.loop import Cost, Loop, Operation
+from twill.artifacts.machine import Machine, Synchronisation
 from twill.artifacts.schedule import (
     Arrive,
     Await,
@@ -19,195 +20,9 @@ from twill.artifacts.schedule import (
     Program,
     Put,
     Schedule,
-    Storage,
     Wait,
 )
-from twill.sim.switches import Mechanism
-
-ALIGNMENT_BYTES = 128
-"""Of a slot of SMEM that TMA writes (CUDA C++ Programming Guide, tensor maps: shared address)."""
-
-
-@dataclass(frozen=True)
-class Changed:
-    """A changed schedule.
-
-    Attributes
-    ----------
-    kind : str
-        ``ring``, ``group``, ``wait`` or ``machine``: only the last is not the programmer's to make.
-    what : str
-        The change in words.
-    schedule : Schedule
-        The result.
-    needs : str
-        What it takes that may be missing; empty if nothing.
-    fits : bool
-        Whether the machine has it.
-    without : tuple of str
-        Mechanisms of the machine that are switched off for it.
-    """
-
-    kind: str
-    what: str
-    schedule: Schedule
-    needs: str = ""
-    fits: bool = True
-    without: tuple[Mechanism, ...] = ()
-
-
-# -- rings ------------------------------------------------------------------------------------
-
-
-def rings(schedule: Schedule) -> list[str]:
-    """Return the values in SMEM or TMEM whose slots are filled and emptied under barriers.
-
-    Slots whose addresses other values share are left out: there is more to it than a number.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    """
-    found = []
-    for storage in schedule.storage:
-        alone = storage.memory != "registers" and not storage.transfer and storage.reader is None
-        if alone and not _shared(schedule, storage) and _refills(schedule, storage):
-            found.append(storage.value)
-    return found
-
-
-def deeper(schedule: Schedule, values: Collection[str], by: int) -> Changed:
-    """Give rings more slots.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    values : collection of str
-        Values that `rings` lists.
-    by : int
-        Slots more for each.
-    """
-    changed = schedule
-    needs: dict[str, int] = {}
-    for storage in schedule.storage:
-        if storage.value in values and storage in _own(schedule, storage.value):
-            changed = _one_deeper(changed, storage, by)
-            needs[storage.memory] = needs.get(storage.memory, 0) + by * storage.size
-    names = " and ".join(values)
-    texts, fits = [], True
-    for memory, more in needs.items():
-        unit, free = (
-            "bytes of SMEM" if memory == "smem" else "columns of TMEM",
-            _free(schedule, memory),
-        )
-        enough = free is None or more <= free
-        fits = fits and enough
-        texts.append(f"{more} {unit} more" + ("" if enough else f", {max(0, free or 0)} are free"))
-    slots = f"{by} slot{'s' if by > 1 else ''}"
-    each = " each" if len(values) > 1 else ""
-    what = f"ring{'s' if len(values) > 1 else ''} of {names} deeper by {slots}{each}"
-    return Changed("ring", what, changed, "; ".join(texts), fits)
-
-
-def _own(schedule: Schedule, value: str) -> list[Storage]:
-    return [s for s in schedule.storage if s.value == value and not s.transfer and s.reader is None]
-
-
-def _refills(schedule: Schedule, storage: Storage) -> bool:
-    """Return whether some wait protects the slots from the instance a whole turn later."""
-    barriers = {barrier.name: barrier for barrier in schedule.barriers}
-    return any(
-        isinstance(i, Wait)
-        and _about(i.barrier, storage.value)
-        and i.distance == storage.slots == barriers[i.barrier].slots
-        for program in schedule.programs
-        for i in program.body
-    )
-
-
-def _about(barrier: str, value: str) -> bool:
-    return barrier.rpartition(".")[0] == value
-
-
-def _shared(schedule: Schedule, storage: Storage) -> bool:
-    if not storage.addresses:
-        return False
-    taken = [(a, a + storage.size) for a in storage.addresses]
-    return any(
-        low < end and begin < high
-        for other in schedule.storage
-        if other is not storage and other.memory == storage.memory
-        for begin in other.addresses
-        for end in (begin + other.size,)
-        for low, high in taken
-    )
-
-
-def _end(schedule: Schedule, memory: str) -> int:
-    """Return the first address behind everything, or the sum of sizes without addresses."""
-    ends = [0]
-    unplaced = 0
-    for storage in schedule.storage:
-        if storage.memory == memory:
-            ends += [address + storage.size for address in storage.addresses]
-            unplaced += 0 if storage.addresses else storage.slots * storage.size
-    for value in schedule.fixed:
-        if value.memory == memory:
-            ends.append((value.address or 0) + value.size)
-            unplaced += value.size if value.address is None else 0
-    return max(ends) + unplaced
-
-
-def _free(schedule: Schedule, memory: str) -> int | None:
-    capacity = {str(name): found.capacity for name, found in schedule.machine.memories.items()}
-    return capacity[memory] - _end(schedule, memory) if memory in capacity else None
-
-
-def _one_deeper(schedule: Schedule, storage: Storage, by: int) -> Schedule:
-    value, slots = storage.value, storage.slots
-    begin = _end(schedule, storage.memory)
-    step = ALIGNMENT_BYTES if storage.memory == "smem" else 1
-    begin = -(-begin // step) * step
-    more = tuple(begin + number * storage.size for number in range(by))
-    larger = storage.model_copy(
-        update={
-            "slots": slots + by,
-            "addresses": storage.addresses + more if storage.addresses else (),
-            "halves": storage.halves + (0,) * by if storage.halves else (),
-        }
-    )
-    barriers = tuple(
-        b.model_copy(update={"slots": b.slots + by})
-        if _about(b.name, value) and b.slots == slots
-        else b
-        for b in schedule.barriers
-    )
-    ring = {b.name for b in schedule.barriers if _about(b.name, value) and b.slots == slots}
-    return schedule.model_copy(
-        update={
-            "storage": tuple(larger if s is storage else s for s in schedule.storage),
-            "barriers": barriers,
-            "programs": tuple(_later(p, ring, slots, by) for p in schedule.programs),
-            "pipeline_depths": {
-                name: depth + by if name == value else depth
-                for name, depth in schedule.pipeline_depths.items()
-            },
-        }
-    )
-
-
-def _later(program: Program, barriers: set[str], slots: int, by: int) -> Program:
-    """Let waits for a free slot look back by as many iterations more."""
-    body = tuple(
-        i.model_copy(update={"distance": i.distance + by})
-        if isinstance(i, Wait) and i.barrier in barriers and i.distance == slots
-        else i
-        for i in program.body
-    )
-    return program.model_copy(update={"body": body})
-
+from twill.sim.rings import Changed
 
 # -- groups -----------------------------------------------------------------------------------
 
@@ -394,22 +209,66 @@ def twice_as_fast(schedule: Schedule, unit: str) -> Changed:
     unit : str
         A unit of its machine.
     """
-    operations = tuple(_faster(schedule, o, unit) for o in schedule.loop.operations)
-    loop = schedule.loop.model_copy(update={"operations": operations})
+    loop = faster(schedule.loop, schedule.machine, unit, 2)
     return Changed(
         "machine", f"if {unit} were twice as fast", schedule.model_copy(update={"loop": loop})
     )
 
 
-def _faster(schedule: Schedule, operation: Operation, unit: str) -> Operation:
-    cost: Cost = schedule.machine.cost(operation)
+def scaled_signals(machine: Machine, factor: float) -> Machine:
+    """Let every wait, arrive and hop of a machine cost so many times as much, in whole cycles.
+
+    Parameters
+    ----------
+    machine : Machine
+        The machine.
+    factor : float
+        At least 0.
+    """
+    costs = machine.synchronisation
+    named = None if costs.named is None else _scaled(costs.named, factor)
+    scaled = _scaled(costs, factor).model_copy(update={"named": named})
+    return machine.model_copy(update={"synchronisation": scaled})
+
+
+def _scaled(costs: Synchronisation, factor: float) -> Synchronisation:
+    update = {
+        key: cycles.model_copy(update={"value": round(cycles.value * factor)})
+        for key in ("wait", "arrive", "hop")
+        for cycles in (getattr(costs, key),)
+    }
+    return costs.model_copy(update=update)
+
+
+def faster(loop: Loop, machine: Machine, unit: str, factor: float) -> Loop:
+    """Divide the cycles that every operation takes of a unit, rounded up.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop.
+    machine : Machine
+        Whose rules cost it.
+    unit : str
+        A unit of the machine.
+    factor : float
+        More than 0; below 1 the unit is slower.
+    """
+    operations = tuple(_faster(machine, o, unit, factor) for o in loop.operations)
+    return loop.model_copy(update={"operations": operations})
+
+
+def _faster(machine: Machine, operation: Operation, unit: str, factor: float) -> Operation:
+    cost: Cost = machine.cost(operation)
     if all(step.unit != unit for step in cost.steps):
         return operation
     steps = tuple(
-        step.model_copy(update={"cycles": -(-step.cycles // 2)}) if step.unit == unit else step
+        step.model_copy(update={"cycles": math.ceil(step.cycles / factor)})
+        if step.unit == unit
+        else step
         for step in cost.steps
     )
     total = max if cost.asynchronous else sum
     saved = total(s.cycles for s in cost.steps) - total(s.cycles for s in steps)
-    faster = cost.model_copy(update={"steps": steps, "latency": max(0, cost.latency - saved)})
-    return operation.model_copy(update={"cost": faster})
+    changed = cost.model_copy(update={"steps": steps, "latency": max(0, cost.latency - saved)})
+    return operation.model_copy(update={"cost": changed})

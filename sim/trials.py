@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from twill.artifacts.schedule import Schedule
 from twill.sim.advice import advise
-from twill.sim.changes import Changed
 from twill.sim.execute import Run, run
 from twill.sim.races import Races
+from twill.sim.rings import Changed
 from twill.sim.sm import StreamingMultiprocessor
 
 ITERATIONS_WITH_RACES = 16

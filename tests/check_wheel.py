@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-KINDS = {".py", ".toml", ".json", ".mlir", ".csv", ".typed"}
+KINDS = {".py", ".toml", ".json", ".mlir", ".csv", ".typed", ".j2", ".css", ".js"}
 HAND_WRITTEN = "twill/traces/schedules/paper_example_by_hand.json"
 
 

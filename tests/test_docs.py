@@ -17,9 +17,11 @@ from typer.testing import CliRunner
 
 import twill
 from tests.svg import shapes
+from twill.artifacts.sweep import Sweep, packaged_sweeps
 from twill.cli import app
 from twill.frontends.loops import packaged_loops
 from twill.problem import Problem, build_problem
+from twill.studies.sweep.points import axes
 
 ROOT = Path(__file__).parents[1]
 # Cycles of one iteration on the tensor core, for exponentials and on the SMEM port (reads, stores,
@@ -148,6 +150,36 @@ def test_what_takes_long_on_the_page_on_reading(
     assert_shown(block.splitlines()[0], output)
 
 
+def test_the_commands_of_the_studies(tmp_path: Path) -> None:
+    assert run_commands(ROOT / "docs" / "studies.md", "sh", tmp_path) == 6
+    assert (tmp_path / "report.html").stat().st_size > 100_000
+
+
+@pytest.mark.slow
+def test_the_attention_studies(tmp_path: Path) -> None:
+    assert run_commands(ROOT / "docs" / "studies.md", "studies", tmp_path) == 4
+    for name in packaged_sweeps():
+        assert (tmp_path / name / "throughput.svg").read_text().startswith("<?xml")
+
+
+def test_the_studies_python() -> None:
+    (code,) = blocks(ROOT / "docs" / "studies.md", "python")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(code, {})  # noqa: S102 - the page's own example
+    assert out.getvalue().splitlines() == re.findall(r"  # (.+)$", code, re.MULTILINE)
+    (spec,) = blocks(ROOT / "docs" / "studies.md", "toml")
+    assert axes(Sweep.from_toml(spec.encode()))["depth"] == (1, 2, 3)
+
+
+def test_the_studies_are_packaged() -> None:
+    page = ROOT / "docs" / "studies.md"
+    names = [line.split()[4] for line in "\n".join(blocks(page, "studies")).splitlines()]
+    assert sorted(names) == packaged_sweeps()
+    for name in names:
+        assert f"](attention/{name}.svg)" in page.read_text()
+
+
 @pytest.mark.triton
 def test_the_command_that_dumps_a_kernel(tmp_path: Path) -> None:
     pytest.importorskip("triton")
@@ -201,11 +233,19 @@ def test_the_readmes_python() -> None:
 def test_the_readmes_figures(attention_schedule: twill.Schedule) -> None:
     from twill.studies.compare import compare
 
-    shown = re.findall(r"^ (\S+) +(\d+) +([\d.]+) +([\d.]+)%$", (ROOT / "README.md").read_text(),
-                       re.MULTILINE)  # fmt: skip
-    assert [(name, float(interval)) for name, interval, _, _ in shown] == [
-        (variant.variant, variant.interval_cycles) for variant in compare(attention_schedule)
+    shown = re.findall(r"^ (\S+) +(\d+) +[\d.]+ +([\d.]+) +[\d.]+% +([\d.]+) ",
+                       (ROOT / "README.md").read_text(), re.MULTILINE)  # fmt: skip
+    found = [
+        (
+            v.variant,
+            f"{v.interval_cycles:.6g}",
+            f"{v.tflops:.1f}",
+            f"{v.speedup_over_sequential:.2f}",
+        )
+        for v in compare(attention_schedule)
     ]
+    assert shown == found[: len(shown)]
+    assert len(shown) == 5
 
 
 def test_the_docs_loop_and_rule_are_valid() -> None:

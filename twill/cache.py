@@ -38,7 +38,7 @@ def request_key(request: Mapping[str, Any]) -> str:
     request : mapping
         Plain data.
     """
-    text = json.dumps({**request, "code": _code()}, sort_keys=True, ensure_ascii=True)
+    text = json.dumps({**request, "code": code_hash()}, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -141,10 +141,16 @@ def _head(key: str, text: str) -> str:
 
 
 @functools.cache
-def _code() -> str:
-    """Return a hash of the package's own code: an answer of other code is none."""
+def code_hash(room: str = "") -> str:
+    """Return a hash of the package's own code: an answer of other code is none.
+
+    Parameters
+    ----------
+    room : str
+        A folder of the package that is linked into it, ``sim``; all others without it.
+    """
     digest = hashlib.sha256()
-    root = Path(__file__).parent
+    root = Path(__file__).parent / room
     for file in sorted(root.rglob("*.py")):
         digest.update(f"{file.relative_to(root)}\n".encode())
         digest.update(file.read_bytes())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
-from typing import Annotated
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,8 +18,16 @@ from twill.commands import explain as explain_command
 from twill.commands import loop as loop_commands
 from twill.commands import machine as machine_commands
 from twill.commands import show as show_commands
-from twill.console import command, paragraph, progress, run_app, say
+from twill.console import Report, command, paragraph, progress, run_app, say
 from twill.sim.__main__ import app as simulator
+
+if TYPE_CHECKING:
+    from twill.artifacts.schedule import Schedule
+    from twill.scheduler import Solved
+    from twill.search import Options
+    from twill.studies.robust import Choice
+
+WIDTH = 80
 
 app = typer.Typer(
     name="twill",
@@ -145,6 +156,14 @@ def schedule(
         bool, typer.Option("--no-cache", help="Solve it even if the answer is known.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the solver.")] = 0,
+    robust: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LATENCY",
+            help="Among optimal schedules (other seeds, engines, ring depths that fit) take the "
+            "one that is fastest in simulation, for example under uniform:400,4000.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Find an optimal schedule and prove it."""
@@ -158,30 +177,49 @@ def schedule(
 
     within = solve if memory is None else partial(solve_within, memory)
     with refusals(as_json=as_json), progress(f"scheduling {loop}") as report:
-        solved = within(
+        ask = partial(
+            within,
             load_loop(loop),
             Machine.named(machine),
             rules=rules.value,
             time=time.value,
-            engine=engine.value,
             search=search.value,
             budget=budget,
             report=report,
-            options=Options(most_stages=most_stages, seed=seed, timeout=timeout, jobs=jobs),
             limits={name: number(value, "limit") for name, value in pairs(limit, "=", "limit")},
             pins=dict(pairs(pin, "=", "pin")),
             orders=pairs(order, ",", "order"),
             cache=None if no_cache else Cache(),
         )
-    found = solved.schedule
+        options = Options(most_stages=most_stages, seed=seed, timeout=timeout, jobs=jobs)
+        solved = ask(engine=engine.value, options=options)
+        choice = None if robust is None else _chosen(solved.schedule, robust, ask, options, report)
+    found = solved.schedule if choice is None else choice.schedule
     if output is not None:
         found.save(output)
     if as_json:
-        print_json({**summary(found), "cached": solved.cached, "seconds": solved.seconds})
+        chosen = {} if choice is None else {"robust": choice.to_dict()}
+        print_json({**summary(found), "cached": solved.cached, "seconds": solved.seconds, **chosen})
     else:
         print_schedule(found)
+        if choice is not None:
+            say(fill(choice.words, WIDTH))
         if output is not None:
             say(f"wrote {output}")
+
+
+def _chosen(
+    first: Schedule, latency: str, ask: Callable[..., Solved], options: Options, report: Report
+) -> Choice:
+    """Choose among what other seeds and engines find."""
+    from twill.studies.robust import robust as choose
+
+    def again(seed: int, engine: str) -> Schedule:
+        return ask(engine=engine, options=replace(options, seed=seed)).schedule
+
+    others = [(options.seed + more, "both") for more in (1, 2)]
+    others += [(options.seed, engine) for engine in ("difference", "cpsat")]
+    return choose(first, latency, again, others=others, report=report)
 
 
 @app.command()

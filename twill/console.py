@@ -8,10 +8,14 @@ import os
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Callable, Iterator
-from typing import ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, cast
 
 from twill.errors import TwillError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -67,6 +71,91 @@ def progress(title: str) -> Iterator[Report]:
     finally:
         timer.cancel()
         status.stop()
+
+
+class Counter:
+    """Tells a person how many of many things are done, at which rate, and how much time is left.
+
+    Parameters
+    ----------
+    bar : rich.progress.Progress, optional
+        Shows it; nothing is shown without it.
+    task : int
+        The bar's task.
+    title : str
+        What the work as a whole is.
+    """
+
+    def __init__(self, bar: Progress | None = None, task: int = 0, title: str = "") -> None:
+        self._bar, self._task, self._title = bar, task, title
+        self._begun = self._done = 0.0
+
+    def report(self, message: str) -> None:
+        """Say what is being done.
+
+        Parameters
+        ----------
+        message : str
+            What.
+        """
+        if self._bar is not None:
+            self._bar.update(cast("TaskID", self._task), description=f"{self._title}: {message}")
+
+    def begin(self, count: int, before: int = 0) -> None:
+        """Tell how many things there are, and how many were done before.
+
+        Parameters
+        ----------
+        count, before : int
+            Things.
+        """
+        self._begun = time.monotonic()
+        if self._bar is not None:
+            self._bar.update(
+                cast("TaskID", self._task),
+                total=count,
+                completed=before,
+                description=self._title,
+            )
+
+    def advance(self) -> None:
+        """Tell that one more is done."""
+        self._done += 1
+        if self._bar is not None:
+            spent = max(time.monotonic() - self._begun, 1e-3)
+            self._bar.update(
+                cast("TaskID", self._task), advance=1, rate=f"{self._done / spent:.3g}"
+            )
+
+
+@contextlib.contextmanager
+def counted(title: str, noun: str) -> Iterator[Counter]:
+    """Show a bar on stderr for many things that are done one by one; nothing on no terminal.
+
+    Parameters
+    ----------
+    title : str
+        What the work as a whole is.
+    noun : str
+        What is counted, in the plural.
+    """
+    if not sys.stderr.isatty():
+        yield Counter()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn(f"{noun}, {{task.fields[rate]}} a second,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield Counter(bar, bar.add_task(title, total=None, rate="-"), title)
 
 
 def interruptible(

@@ -117,6 +117,10 @@ class SolverError(TwillError):
     """A solver stopped without an answer for a reason that is not a limit of time."""
 
 
+class WorkerError(TwillError):
+    """A process that worked for this one died."""
+
+
 def short(value: object, limit: int = 60) -> str:
     """Return `value` as it would be typed, cut to `limit` characters.
 

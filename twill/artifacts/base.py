@@ -226,6 +226,25 @@ def write_whole(file: str | os.PathLike[str], text: str) -> None:
         raise InputError(f"cannot write: {error}", file=str(file)) from None
 
 
+def make_folder(folder: str | os.PathLike[str]) -> None:
+    """Make a folder, and those that it is in; one that is there already is left as it is.
+
+    Parameters
+    ----------
+    folder : path
+        The folder.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
+    """
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror or error}", file=str(folder)) from None
+
+
 def first_problem(error: ValidationError, file: str) -> InputError:
     """Return a validation error as one line that names file, path and value.
 

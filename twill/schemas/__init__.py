@@ -12,6 +12,7 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Order
 from twill.artifacts.schedule import Schedule
+from twill.artifacts.sweep import Sweep
 from twill.sim.execute import Run
 
 SCHEMAS: dict[str, type[Artifact]] = {
@@ -20,6 +21,7 @@ SCHEMAS: dict[str, type[Artifact]] = {
     "order": Order,
     "run": Run,
     "schedule": Schedule,
+    "sweep": Sweep,
 }
 
 

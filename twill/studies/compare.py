@@ -1,17 +1,23 @@
-"""A schedule against the naive loops, on the simulated SM."""
+"""Loops on machines: naive loops, pipelining alone, joint schedules and experts' side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from twill.artifacts.schedule import Schedule
-from twill.baselines import multi_warp, sequential
+from twill.bounds import bounds
 from twill.console import Report, silent
 from twill.errors import RefusedError
+from twill.problem import build_problem
 from twill.sim.execute import DEFAULT_ITERATIONS, DEFAULT_TOLERANCE, Run, run
-from twill.studies.modulo_loop import excess, software_pipelined
+from twill.sim.throughput import clock_of, flop_per_iteration
+from twill.studies.subjects import Subject
+from twill.studies.variants import VARIANTS, experts, variant
+from twill.studies.variants import Variant as Way
+
+SCHEMA, SCHEMA_VERSION = "twill.comparison", 1
 
 
 @dataclass(frozen=True)
@@ -21,15 +27,27 @@ class Variant:
     Attributes
     ----------
     variant : str
-        ``sequential``, ``multi-warp``, ``swp`` or ``joint`` (the schedule).
+        ``sequential``, ``multi-warp``, ``swp``, ``joint`` (the schedule), or the name of a
+        hand-written schedule of the same kernel.
     interval_cycles : float or None
         Measured cycles from one iteration to the next.
-    iterations_per_cycle : float or None
+    iterations_per_cycle, iterations_per_kilocycle : float or None
         Its inverse.
-    speedup_over_sequential : float or None
-        How many times as fast as the loop as written.
+    flop_per_iteration : int
+        Floating-point operations of one iteration's matrix products on one SM: an expert's
+        iteration may do more or less than ours.
+    tflops : float or None
+        TFLOP/s of the chip at the stated clock; None where there is no product.
     tensor_core_utilization : float or None
         Share of the steady state for which the tensor core works.
+    utilization : dict
+        The same for every unit.
+    speedup_over_sequential : float or None
+        How many times as fast as the loop as written: work per time over work per time.
+    bound_cycles : int
+        No interval is smaller: the work of the busiest unit, or the slowest recurrence.
+    over_bound : float or None
+        By what part of the bound the interval exceeds it.
     note : str
         Why the SM could not execute it as it is, or why there is none; empty if it could.
     """
@@ -37,13 +55,124 @@ class Variant:
     variant: str
     interval_cycles: float | None
     iterations_per_cycle: float | None
-    speedup_over_sequential: float | None
+    iterations_per_kilocycle: float | None
+    flop_per_iteration: int
+    tflops: float | None
     tensor_core_utilization: float | None
+    utilization: dict[str, float]
+    speedup_over_sequential: float | None
+    bound_cycles: int
+    over_bound: float | None
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the variant as plain data."""
         return asdict(self)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One loop on one machine.
+
+    Attributes
+    ----------
+    loop, machine : str
+        Which loop where.
+    iterations, seed : int
+        Of every run.
+    latency : str
+        Sources of the variable latencies; ``nominal`` for those in the machine file.
+    clock_mhz : float
+        Clock at which TFLOP/s are stated.
+    clock_source : str
+        Where the clock comes from.
+    variants : tuple of Variant
+        In the order of `twill.studies.variants.VARIANTS`, then experts.
+    schedules : dict
+        What ran, by variant.
+    """
+
+    loop: str
+    machine: str
+    iterations: int
+    seed: int
+    latency: str
+    clock_mhz: float
+    clock_source: str
+    variants: tuple[Variant, ...]
+    schedules: dict[str, Schedule] = field(default_factory=dict, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain data, without the schedules."""
+        found = {key: value for key, value in vars(self).items() if key != "schedules"}
+        return {**found, "variants": [variant.to_dict() for variant in self.variants]}
+
+
+def document(comparisons: Iterable[Comparison]) -> dict[str, Any]:
+    """Return comparisons as the JSON document that ``compare --json`` prints.
+
+    Parameters
+    ----------
+    comparisons : iterable of Comparison
+        The comparisons.
+    """
+    found = [comparison.to_dict() for comparison in comparisons]
+    return {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "comparisons": found}
+
+
+def compare_all(
+    subjects: Sequence[Subject],
+    *,
+    iterations: int = DEFAULT_ITERATIONS,
+    seed: int = 0,
+    latency: str | Iterable[str] | None = None,
+    clock: float | None = None,
+    timeout: float | None = None,
+    report: Report = silent,
+) -> list[Comparison]:
+    """Compare every subject's variants; loops without a schedule are scheduled first.
+
+    Parameters
+    ----------
+    subjects : sequence of Subject
+        See `twill.studies.subjects.subjects`.
+    iterations, seed, latency
+        As for `twill.sim.run`.
+    clock : float, optional
+        Clock in MHz at which TFLOP/s are stated; each machine's own without it.
+    timeout : float, optional
+        Seconds for each loop that has to be scheduled.
+    report : Report, optional
+        Told what is being done.
+
+    Raises
+    ------
+    RefusedError
+        If a loop has no schedule on its machine.
+    """
+    found = []
+    for subject in subjects:
+        title = f"{subject.name} on {subject.machine.name}"
+        report(title)
+
+        def within(message: str, title: str = title) -> None:
+            report(f"{title}: {message}")
+
+        try:
+            schedule = subject.solved(timeout=timeout, report=within)
+        except RefusedError as error:
+            raise RefusedError(f"{title}: {error}", error.about) from None
+        found.append(
+            comparison(
+                schedule,
+                iterations=iterations,
+                seed=seed,
+                latency=latency,
+                clock=clock,
+                report=within,
+            )
+        )
+    return found
 
 
 def compare(
@@ -54,7 +183,27 @@ def compare(
     latency: str | Iterable[str] | None = None,
     report: Report = silent,
 ) -> list[Variant]:
-    """Simulate a schedule and the naive loops of its loop and machine.
+    """Simulate a schedule and the other ways to execute its loop; see `comparison`.
+
+    Parameters
+    ----------
+    schedule, iterations, seed, latency, report
+        As for `comparison`.
+    """
+    found = comparison(schedule, iterations=iterations, seed=seed, latency=latency, report=report)
+    return list(found.variants)
+
+
+def comparison(
+    schedule: Schedule,
+    *,
+    iterations: int = DEFAULT_ITERATIONS,
+    seed: int = 0,
+    latency: str | Iterable[str] | None = None,
+    clock: float | None = None,
+    report: Report = silent,
+) -> Comparison:
+    """Simulate a schedule, the naive loops of its loop and machine, and experts' schedules.
 
     Parameters
     ----------
@@ -65,55 +214,74 @@ def compare(
     seed : int
         Seed of the variable latencies.
     latency : str or iterable of str, optional
-        Latency sources of variable-latency loads (see `twill.sim.run`).
+        Latency sources of variable-latency loads (see `twill.sim.run`). One for a single load
+        concerns hand-written schedules only where they have a load of that name.
+    clock : float, optional
+        Clock in MHz at which TFLOP/s are stated; the machine's without it.
     report : Report, optional
         Told what is being simulated.
     """
-    loop, machine = schedule.loop, schedule.machine
-    candidates: dict[str, Schedule | None] = {
-        "sequential": sequential(loop, machine),
-        "multi-warp": multi_warp(loop, machine, schedule.pipeline_depths),
-        "swp": None,
-        "joint": schedule,
-    }
-    notes = {}
-    try:
-        candidates["swp"] = pipelined = software_pipelined(loop, machine, report=report)
-        notes["swp"] = excess(pipelined)
-    except RefusedError as error:
-        notes["swp"] = str(error)
-    runs: dict[str, Run | None] = {}
-    for name, candidate in candidates.items():
-        report(name)
-        if candidate is None:
-            runs[name] = None
-            continue
-        runs[name] = run(
-            candidate,
-            iterations=iterations,
-            seed=seed,
-            latency=latency,
-            tolerance=DEFAULT_TOLERANCE,
-        )
-    first = runs["sequential"]
-    base = first.measured_interval_cycles if first is not None else None
-    return [
-        _variant(name, result, base, schedule, notes.get(name, "")) for name, result in runs.items()
-    ]
+    texts = [latency] if isinstance(latency, str) else list(latency or ())
+    ways = [variant(name, schedule, report) for name in VARIANTS] + experts(schedule)
+    runs: list[tuple[Way, Run | None]] = []
+    for way in ways:
+        report(way.name)
+        result = None
+        if way.schedule is not None:
+            result = run(
+                way.schedule,
+                iterations=iterations,
+                seed=seed,
+                latency=_for_its_loads(texts, way.schedule),
+                tolerance=DEFAULT_TOLERANCE,
+                clock=clock,
+            )
+        runs.append((way, result))
+    clock_mhz, clock_source = clock_of(schedule.machine, clock)
+    base = _pace(runs[0][1])
+    return Comparison(
+        loop=schedule.loop.name,
+        machine=schedule.machine.name,
+        iterations=iterations,
+        seed=seed,
+        latency=" ".join(texts) or "nominal",
+        clock_mhz=clock_mhz,
+        clock_source=clock_source,
+        variants=tuple(_variant(way, result, base, schedule) for way, result in runs),
+        schedules={way.name: way.schedule for way, _ in runs if way.schedule is not None},
+    )
 
 
-def _variant(
-    name: str, result: Run | None, base: float | None, schedule: Schedule, note: str
-) -> Variant:
-    if result is None:
-        return Variant(name, None, None, None, None, note)
-    interval = result.measured_interval_cycles
-    units = [unit for unit, u in schedule.machine.units.items() if u.in_order]
+def _for_its_loads(texts: Sequence[str], schedule: Schedule) -> list[str]:
+    names = {operation.name for operation in schedule.loop.operations}
+    return [t for t in texts if "=" not in t or t.partition("=")[0] in names]
+
+
+def _pace(result: Run | None) -> float | None:
+    """Return work per cycle: FLOP where there are products, else iterations."""
+    if result is None or not result.measured_interval_cycles:
+        return None
+    return (result.flop_per_iteration or 1) / result.measured_interval_cycles
+
+
+def _variant(way: Way, result: Run | None, base: float | None, schedule: Schedule) -> Variant:
+    ran = way.schedule or schedule
+    interval = None if result is None else result.measured_interval_cycles
+    bound = bounds(build_problem(ran.loop, ran.machine)).interval
+    pace = _pace(result)
+    units = [unit for unit, u in ran.machine.units.items() if u.in_order]
+    utilization = {} if result is None else result.utilization
     return Variant(
-        variant=name,
+        variant=way.name,
         interval_cycles=interval,
-        iterations_per_cycle=result.iterations_per_cycle,
-        speedup_over_sequential=base / interval if base and interval else None,
-        tensor_core_utilization=result.utilization.get(units[0]) if units else None,
-        note=note,
+        iterations_per_cycle=1 / interval if interval else None,
+        iterations_per_kilocycle=1000 / interval if interval else None,
+        flop_per_iteration=flop_per_iteration(ran.loop),
+        tflops=None if result is None else result.tflops,
+        tensor_core_utilization=utilization.get(units[0]) if units else None,
+        utilization=utilization,
+        speedup_over_sequential=pace / base if pace and base else None,
+        bound_cycles=bound,
+        over_bound=interval / bound - 1 if interval else None,
+        note=way.note,
     )

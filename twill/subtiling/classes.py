@@ -104,8 +104,17 @@ class Classes:
         members : frozenset of Dimension
             The class.
         """
-        found = [coupling for dimension, coupling in self._couplings if dimension in members]
-        return min(found, key=lambda coupling: coupling.operation, default=None)
+        return min(self.couplings(members), key=lambda coupling: coupling.operation, default=None)
+
+    def couplings(self, members: frozenset[Dimension]) -> list[Coupling]:
+        """Return every reason not to split a class.
+
+        Parameters
+        ----------
+        members : frozenset of Dimension
+            The class.
+        """
+        return [coupling for dimension, coupling in self._couplings if dimension in members]
 
     def _root(self, dimension: Dimension) -> Dimension:
         while self._parent[dimension] != dimension:

@@ -237,7 +237,7 @@ def along(loop: Loop, factor: int, where: str) -> Plan:
     RefusedError
         If the elements along it depend on each other.
     """
-    wanted = _dimension(loop, where)
+    wanted = dimension(loop, where)
     classes = dimension_classes(loop)
     (members,) = (members for members in classes.members() if wanted in members)
     plan = Plan(loop, factor, members)
@@ -247,7 +247,21 @@ def along(loop: Loop, factor: int, where: str) -> Plan:
     return plan
 
 
-def _dimension(loop: Loop, where: str) -> Dimension:
+def dimension(loop: Loop, where: str) -> Dimension:
+    """Return a dimension by the name that people give it.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop.
+    where : str
+        ``operation:dimension`` of its result (of what it stores, if it has none).
+
+    Raises
+    ------
+    InputError
+        If there is no such dimension.
+    """
     name, colon, number = where.rpartition(":")
     if not colon or not number.isdecimal():
         raise InputError(f"must be OPERATION:DIMENSION (got {short(where)})", path="along")

@@ -1,0 +1,34 @@
+"""``python -m twill.sim report``: results as one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from twill.console import command, progress, say
+
+
+@command
+def report_command(
+    results: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RESULTS...",
+            help="Folders that `sweep -o` or `compare -o` wrote, or schedules.",
+        ),
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE.html", help="Where to write the page.")
+    ] = "report.html",
+) -> None:
+    """Write one page with tables, plots, timelines, stalls and roles; it needs no network."""
+    from twill.artifacts.base import write_whole
+    from twill.studies.report.content import section
+    from twill.studies.report.page import page
+
+    with progress("report") as report:
+        text = page([section(Path(place), report) for place in results])
+    write_whole(output, text)
+    say(f"wrote {output}")

@@ -1,0 +1,278 @@
+"""What can be swept, by name, and what each value changes."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine
+from twill.artifacts.sweep import Scalar
+from twill.errors import InputError, short
+from twill.sim.changes import faster, scaled_signals
+from twill.studies.sweep.ranges import Kind
+from twill.subtiling import subtile
+from twill.subtiling.resize import resize
+
+BANDWIDTH_CONSTANT = "tma_rate"
+Place = Literal["run", "limit", "depth", "machine", "loop"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Something with values.
+
+    Attributes
+    ----------
+    name : str
+        As in sweeps and on the command line; ``throughput.`` and the like go on with what is meant.
+    unit : str
+        Of the values.
+    what : str
+        For people.
+    kind : str
+        What values are.
+    place : str
+        What it changes: an option of the ``run``, a ``limit`` of scheduling, the ``depth`` of
+        rings, the ``machine``, or the ``loop``.
+    resolve : bool
+        Whether only scheduling anew can take it into account.
+    """
+
+    name: str
+    unit: str
+    what: str
+    kind: Kind
+    place: Place
+    resolve: bool = False
+
+
+PARAMETERS = (
+    Parameter("tma-latency", "cycles", "latency of every load of variable latency", "whole", "run"),
+    Parameter("latency", "", "latency sources of those loads, as for `run`", "text", "run"),
+    Parameter("depth", "slots", "ring slots of every streaming load", "whole", "depth"),
+    Parameter("load-bandwidth", "bytes a cycle", "rate at which loads arrive", "number", "machine"),
+    Parameter("synchronisation", "times", "cost of waits, arrives and hops", "number", "machine"),
+    Parameter("throughput.", "times", "speed of a unit (throughput.tc)", "number", "loop"),
+    Parameter("machine.", "", "a number of the machine file by its path", "number", "machine"),
+    Parameter("groups", "groups", "most warp groups", "whole", "limit", resolve=True),
+    Parameter("registers", "registers a thread", "most of a group", "whole", "limit", resolve=True),
+    Parameter("stages", "stages", "most pipeline stages", "whole", "limit", resolve=True),
+    Parameter(
+        "transfers", "transfers", "most between groups", "whole", "limit", resolve=True
+    ),
+    Parameter(
+        "tile.", "elements", "extent of a dimension (tile.OPERATION:DIMENSION)", "whole", "loop",
+        resolve=True,
+    ),
+    Parameter("subtiles", "sub-tiles", "granularity of the loop", "whole", "loop", resolve=True),
+    Parameter("iterations", "iterations", "trip count", "whole", "run"),
+    Parameter("seed", "", "seed of latencies and of the solver", "whole", "run"),
+    Parameter("bundle", "instructions", "granularity of the simulation", "whole", "run"),
+    Parameter("warp-scheduler", "", "round-robin or oldest", "text", "run"),
+    Parameter("without", "", "a mechanism that is switched off", "text", "run"),
+)  # fmt: skip
+
+
+def parameter(name: str) -> Parameter:
+    """Return a parameter by name.
+
+    Parameters
+    ----------
+    name : str
+        For example ``depth`` or ``throughput.tc``.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    for known in PARAMETERS:
+        rest = name.removeprefix(known.name)
+        if name == known.name or (known.name.endswith(".") and rest not in (name, "")):
+            if known.name.endswith(".") and not rest:
+                break
+            return known
+    names = [known.name for known in PARAMETERS]
+    near = difflib.get_close_matches(name, names, n=2)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    listed = ", ".join(n + "..." if n.endswith(".") else n for n in names)
+    raise InputError(f"no parameter named {short(name)}{hint} (there are {listed})", path="axes")
+
+
+def run_options(point: Mapping[str, Scalar]) -> dict[str, Any]:
+    """Return the options of `twill.sim.run` that a point names.
+
+    Parameters
+    ----------
+    point : mapping
+        Values by parameter.
+    """
+    found: dict[str, Any] = {}
+    for name, value in point.items():
+        if name in ("iterations", "seed", "bundle"):
+            found[name] = int(value)
+        elif name == "tma-latency":
+            found["latency"] = f"fixed:{value}"
+        elif name == "latency":
+            found["latency"] = str(value)
+        elif name == "warp-scheduler":
+            found["warp_scheduler"] = str(value)
+        elif name == "without":
+            found["without"] = (str(value),) if value else ()
+    return found
+
+
+def limits(point: Mapping[str, Scalar]) -> dict[str, int]:
+    """Return the limits of `twill.schedule` that a point names.
+
+    Parameters
+    ----------
+    point : mapping
+        Values by parameter.
+    """
+    return {name: int(v) for name, v in point.items() if parameter(name).place == "limit"}
+
+
+def changed_machine(machine: Machine, point: Mapping[str, Scalar]) -> Machine:
+    """Return a machine with what a point changes of it.
+
+    Parameters
+    ----------
+    machine : Machine
+        The machine.
+    point : mapping
+        Values by parameter.
+
+    Raises
+    ------
+    InputError
+        If it has no such number, or cannot have this value.
+    """
+    for name, value in point.items():
+        if name == "load-bandwidth":
+            path = f"constants.{BANDWIDTH_CONSTANT}.value"
+            machine = with_number(machine, path, float(value), "load-bandwidth")
+        elif name == "synchronisation":
+            if float(value) < 0:
+                raise InputError(f"at least 0 (got {short(value)})", path=name)
+            machine = scaled_signals(machine, float(value))
+        elif name.startswith("machine."):
+            machine = with_number(machine, name.removeprefix("machine."), float(value), name)
+    return machine
+
+
+def changed_loop(
+    loop: Loop, machine: Machine, point: Mapping[str, Scalar], *, resolve: bool
+) -> Loop:
+    """Return a loop with what a point changes of it, its operations' costs among it.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop.
+    machine : Machine
+        Changed already: its rules cost the loop.
+    point : mapping
+        Values by parameter.
+    resolve : bool
+        Whether it will be scheduled: only then the nominal latency changes with ``tma-latency``.
+
+    Raises
+    ------
+    InputError, RefusedError
+        If the loop cannot be changed so.
+    """
+    for name, value in point.items():
+        if name.startswith("tile."):
+            loop = resize(loop, name.removeprefix("tile."), int(value))
+    subtiles = int(point.get("subtiles", 1))
+    if subtiles != 1:
+        loop = subtile(loop, subtiles, machine=machine)
+    for name, value in point.items():
+        if name.startswith("throughput."):
+            loop = _faster(loop, machine, name, float(value))
+    if resolve and "tma-latency" in point:
+        loop = with_latency(loop, machine, int(point["tma-latency"]))
+    return loop
+
+
+def _faster(loop: Loop, machine: Machine, name: str, factor: float) -> Loop:
+    unit = name.removeprefix("throughput.")
+    if unit not in machine.units:
+        known = ", ".join(machine.units)
+        raise InputError(f"{machine.name} has no unit named {short(unit)}, only {known}", path=name)
+    if factor <= 0:
+        raise InputError(f"more than 0 (got {short(factor)})", path=name)
+    return faster(loop, machine, unit, factor)
+
+
+def with_latency(loop: Loop, machine: Machine, cycles: int) -> Loop:
+    """Return a loop whose loads of variable latency nominally take so long.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop.
+    machine : Machine
+        Whose rules cost it.
+    cycles : int
+        Nominal latency.
+    """
+    operations = []
+    for operation in loop.operations:
+        cost = machine.cost(operation)
+        if cost.variable_latency:
+            changed = cost.model_copy(update={"latency": cycles})
+            operation = operation.model_copy(update={"cost": changed})  # noqa: PLW2901
+        operations.append(operation)
+    return loop.model_copy(update={"operations": tuple(operations)})
+
+
+def with_number(machine: Machine, path: str, value: float, parameter_name: str) -> Machine:
+    """Return a machine in which one number of its file is another one.
+
+    Parameters
+    ----------
+    machine : Machine
+        The machine.
+    path : str
+        For example ``synchronisation.hop.value`` or ``constants.mma_drain.value``.
+    value : float
+        The number.
+    parameter_name : str
+        For messages.
+
+    Raises
+    ------
+    InputError
+        If there is no such number, or the machine is none with it.
+    """
+    data = machine.model_dump(mode="json", by_alias=True, exclude_none=True)
+    inner: Any = data
+    *folders, last = path.split(".")
+    for key in folders:
+        inner = _entry(inner, key)
+    before = _entry(inner, last)
+    if not isinstance(before, int | float) or isinstance(before, bool):
+        raise InputError(
+            f"{machine.name} has no number at {short(path)}: name one by its keys, for example "
+            "machine.synchronisation.hop.value",
+            path=parameter_name,
+        )
+    inner[int(last) if isinstance(inner, list) else last] = (
+        int(value) if isinstance(before, int) and value == int(value) else value
+    )
+    try:
+        return Machine.from_json(json.dumps(data))
+    except InputError as error:
+        raise InputError(f"{machine.name}: {error}", path=parameter_name) from None
+
+
+def _entry(inner: Any, key: str) -> Any:
+    if isinstance(inner, list):
+        return inner[int(key)] if key.isdecimal() and int(key) < len(inner) else None
+    return inner.get(key) if isinstance(inner, dict) else None

@@ -1,0 +1,135 @@
+"""A sweep's rows as a tidy frame and as files."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from twill.artifacts.base import write_whole
+from twill.artifacts.sweep import Sweep
+from twill.errors import InputError, MissingLibraryError
+from twill.studies.sweep.evaluate import Row
+from twill.studies.sweep.parameters import parameter
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CSV, PARQUET = "results.csv", "results.parquet"
+WHOLE = ("point", "iterations", "seed", "period")
+TRUTH = ("fits", "achieved")
+NUMBERS = (
+    "static_interval_cycles",
+    "interval_cycles",
+    "half_width_cycles",
+    "iterations_per_kilocycle",
+    "tflops",
+    "clock_mhz",
+    "tensor_core_utilization",
+    "total_cycles",
+)
+
+
+def frame(sweep: Sweep, rows: Iterable[Row]) -> pd.DataFrame:
+    """Return rows in the order of their points, with types that do not depend on what failed.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        The sweep.
+    rows : iterable of dict
+        Its rows, in any order.
+    """
+    import pandas as pd
+
+    found = pd.DataFrame(sorted(rows, key=lambda row: row["point"]))
+    types = dict.fromkeys(WHOLE, "Int64") | dict.fromkeys(TRUTH, "boolean")
+    types |= dict.fromkeys(NUMBERS, "Float64")
+    kinds = {"whole": "Int64", "number": "Float64", "text": "string"}
+    types |= {name: kinds[parameter(name).kind] for name in sweep.axes}
+    return found.astype({name: kind for name, kind in types.items() if name in found})
+
+
+def varies(found: pd.DataFrame, column: str) -> bool:
+    """Return whether a column has several values.
+
+    Parameters
+    ----------
+    found : pandas.DataFrame
+        From `frame`.
+    column : str
+        One of its columns.
+    """
+    return len(found[column].unique()) > 1
+
+
+def csv_text(found: pd.DataFrame) -> str:
+    """Return a frame as CSV; equal frames give equal bytes.
+
+    Parameters
+    ----------
+    found : pandas.DataFrame
+        From `frame`.
+    """
+    return str(found.to_csv(index=False, lineterminator="\n"))
+
+
+def write_tables(found: pd.DataFrame, folder: Path, *, parquet: bool = False) -> list[Path]:
+    """Write the table, whole or not at all; return the files.
+
+    Parameters
+    ----------
+    found : pandas.DataFrame
+        From `frame`.
+    folder : path
+        Where to.
+    parquet : bool
+        Whether to write Parquet too.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written.
+    MissingLibraryError
+        If Parquet is asked for without its library.
+    """
+    write_whole(folder / CSV, csv_text(found))
+    if not parquet:
+        return [folder / CSV]
+    _write_parquet(found, folder / PARQUET)
+    return [folder / CSV, folder / PARQUET]
+
+
+def check_parquet() -> None:
+    """Refuse Parquet where its library is missing.
+
+    Raises
+    ------
+    MissingLibraryError
+        If it is.
+    """
+    if importlib.util.find_spec("pyarrow") is None:
+        raise MissingLibraryError(
+            "Parquet needs pyarrow; install it with: pip install 'twill-gpu[parquet]'"
+        )
+
+
+def _write_parquet(found: pd.DataFrame, file: Path) -> None:
+    check_parquet()
+    data = io.BytesIO()
+    found.to_parquet(data, index=False, engine="pyarrow")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data.getvalue())
+            Path(temporary).replace(file)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror or error}", file=str(file)) from None
