@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from twill.artifacts.schedule import Program, Schedule, Storage, Wait
@@ -130,12 +130,46 @@ def with_depth(schedule: Schedule, slots: int) -> Changed:
     RefusedError
         If no load has a ring, or nothing protects a ring's slots by its depth alone.
     """
+    what = f"rings of {slots} slot{'s' if slots > 1 else ''} for "
+    return _with_slots(schedule, lambda _: slots, what)
+
+
+def with_more_slots(schedule: Schedule, by: int) -> Changed:
+    """Give the ring of every streaming load so many slots more than it has.
+
+    Other than `with_depth` this keeps what rings have of different depths apart. Addresses follow
+    the same rule.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+    by : int
+        Slots more for each ring, at least 0; with 0 the schedule is as it was.
+
+    Returns
+    -------
+    Changed
+        `fits` says whether the memories have the room.
+
+    Raises
+    ------
+    RefusedError
+        If no load has a ring, or nothing protects a ring's slots by its depth alone.
+    """
+    what = f"{by} slot{'' if by == 1 else 's'} more for the rings of "
+    return _with_slots(schedule, lambda before: before + by, what)
+
+
+def _with_slots(schedule: Schedule, wanted: Callable[[int], int], what: str) -> Changed:
+    """Resize the ring of every streaming load from its slots to those that are wanted then."""
     names = streaming(schedule)
     if not names:
         raise RefusedError(f"{schedule.name}: no load of variable latency has a ring")
     changed = schedule
     for name in names:
         for storage in _own(changed, name):
+            slots = wanted(storage.slots)
             if storage.slots == slots:
                 continue
             if not _refills(changed, storage):
@@ -144,16 +178,20 @@ def with_depth(schedule: Schedule, slots: int) -> Changed:
                     f"protects its {storage.slots} slots by their number"
                 )
             changed = _resized(changed, storage, slots)
+    needs = _lacking(changed, schedule)
+    return Changed("ring", what + " and ".join(names), changed, needs, not needs)
+
+
+def _lacking(changed: Schedule, schedule: Schedule) -> str:
+    """Say which memories a changed schedule overruns that the schedule before did not."""
     rooms = {str(name): memory.capacity for name, memory in schedule.machine.memories.items()}
     taken = {memory: _end(changed, memory) for memory in rooms}
     units = {"smem": "bytes of SMEM", "tmem": "columns of TMEM"}
-    needs = [
+    return "; ".join(
         f"{taken[memory]} {units[memory]}, of {room}"
         for memory, room in rooms.items()
         if taken[memory] > max(room, _end(schedule, memory))
-    ]
-    what = f"rings of {slots} slot{'s' if slots > 1 else ''} for {' and '.join(names)}"
-    return Changed("ring", what, changed, "; ".join(needs), not needs)
+    )
 
 
 def _own(schedule: Schedule, value: str) -> list[Storage]:

@@ -24,7 +24,7 @@ from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep, packaged_sweeps
 from twill.errors import InputError, RefusedError, WorkerError
 from twill.sim.execute import run
-from twill.sim.rings import with_depth
+from twill.sim.rings import deeper, with_depth, with_more_slots
 from twill.sim.throughput import flop_per_iteration
 from twill.studies.sweep import engine
 from twill.studies.sweep.answers import answers
@@ -125,8 +125,13 @@ def test_what_is_scheduled_needs_resolve(schedule: str) -> None:
             assert list(axes(made)) == [name]
     with pytest.raises(InputError, match="both say"):
         axes(sweep(schedule, axes={"tma-latency": 1, "latency": "fixed:1"}))
+    with pytest.raises(InputError, match="depth and deeper both say how many slots"):
+        axes(sweep(schedule, axes={"depth": 1, "deeper": 1}))
     with pytest.raises(InputError, match=r"axes.depth: no value below 1"):
         axes(sweep(schedule, axes={"depth": "0:2"}))
+    with pytest.raises(InputError, match=r"axes.deeper: no value below 0"):
+        axes(sweep(schedule, axes={"deeper": "-1:2"}))
+    assert axes(sweep(schedule, axes={"deeper": "0:2"})) == {"deeper": (0, 1, 2)}
 
 
 def test_machines_change_by_name(hopper: twill.Machine) -> None:
@@ -183,6 +188,35 @@ def test_a_ring_of_another_depth_is_the_one_somebody_would_have_written(slots: i
     changed = with_depth(ring(2, FIXED, WORK), slots).schedule
     written = ring(slots, FIXED, WORK)
     assert (changed.barriers, changed.programs) == (written.barriers, written.programs)
+
+
+@pytest.mark.parametrize("by", [0, 1, 3])
+def test_a_deeper_ring_is_the_one_somebody_would_have_written(by: int) -> None:
+    changed = with_more_slots(ring(2, FIXED, WORK), by).schedule
+    written = ring(2 + by, FIXED, WORK)
+    assert (changed.barriers, changed.programs) == (written.barriers, written.programs)
+
+
+def test_rings_that_differ_stay_different() -> None:
+    """Keys with one slot, values with two: with a slot more each 48 KiB and 5 slots of 32 KiB."""
+    schedule = Schedule.named("fa3_forward_128x128")
+    names = [s.value for s in schedule.storage if s.slots == 2 and s.memory == "smem"]
+    uneven = with_depth(schedule, 1).schedule
+    uneven = deeper(uneven, names[1:], 1).schedule
+    changed = with_more_slots(uneven, 1)
+    slots = {s.value: s.slots for s in changed.schedule.storage if s.value in names}
+    assert slots == {names[0]: 2, names[1]: 3}
+    assert changed.schedule.pipeline_depths.items() >= slots.items()
+    assert changed.fits == (5 * 32 + 48 <= 227)
+    assert f"{(48 + 7 * 32) * 1024} bytes of SMEM, of 232448" in with_more_slots(uneven, 2).needs
+    assert with_more_slots(schedule, 0).schedule == schedule
+    assert with_more_slots(schedule, 0).fits
+    latency = "fixed:2600"
+    intervals = [
+        run(one, iterations=24, latency=latency).measured_interval_cycles
+        for one in (with_more_slots(schedule, 1).schedule, with_depth(schedule, 3).schedule)
+    ]
+    assert intervals[0] == intervals[1]
 
 
 def test_attentions_rings_fit_twice() -> None:
@@ -245,6 +279,27 @@ def test_every_point_is_what_a_run_of_its_own_says(schedule: str, tmp_path: Path
         turn = (row["tma-latency"] + WORK + SIGNALS) / row["depth"]
         assert row["interval_cycles"] == pytest.approx(max(WORK, turn))
     assert set(found["status"]) == {"ok"}
+
+
+def test_slots_more_than_there_are_give_the_same_table(schedule: str) -> None:
+    """Two slots and one or two more are three and four: all that is measured is the same."""
+    latency = {"tma-latency": "50:250:5"}
+    more = run_sweep(sweep(schedule, axes={**latency, "deeper": "1:2"}))
+    depth = run_sweep(sweep(schedule, axes={**latency, "depth": "3:4"}))
+    assert list(more["deeper"] + 2) == list(depth["depth"])
+    columns = ["tma-latency", "status", "fits", "needs", "interval_cycles", "total_cycles"]
+    assert more[columns].equals(depth[columns])
+
+
+def test_answers_about_slots_more(schedule: str) -> None:
+    """A turn takes latency + 23 cycles: within 20 with two slots to 17, three 37, four 57."""
+    made = sweep(schedule, axes={"tma-latency": [10, 30, 50, 70], "deeper": "0:2"}, tolerance=0)
+    told = answers(made, run_sweep(made))
+    knees = {a.data["line"]["deeper"]: a.data["knee"] for a in told if a.question == "holds"}
+    assert knees == {0: 10, 1: 30, 2: 50}
+    (least,) = [answer for answer in told if answer.question == "depth"]
+    assert "least slots more that fit and hold 20 cycles (+0%)" in least.words
+    assert list(least.data["least"].values()) == [0, 1, 2, None]
 
 
 def test_the_table_is_the_same_whoever_runs_it(schedule: str, tmp_path: Path) -> None:

@@ -53,6 +53,10 @@ def sweep_command(
     depth: Annotated[
         str | None, typer.Option(metavar="VALUES", help="Ring slots of loads, for example 1:6.")
     ] = None,
+    deeper: Annotated[
+        str | None,
+        typer.Option(metavar="VALUES", help="Ring slots more than there are, for example 0:2."),
+    ] = None,
     change: Annotated[
         list[str] | None,
         typer.Option(
@@ -105,7 +109,7 @@ def sweep_command(
         check_parquet()
         if output is None:
             raise InputError("needs a folder: add -o FOLDER", path="--parquet")
-    axes: dict[str, Any] = {"tma-latency": tma_latency, "depth": depth}
+    axes: dict[str, Any] = {"tma-latency": tma_latency, "depth": depth, "deeper": deeper}
     axes["latency"] = tuple(latency) if latency else None
     sweep = _sweep(
         items,

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from twill.artifacts.sweep import Scalar, Sweep
-from twill.studies.sweep.parameters import parameter
+from twill.studies.sweep.parameters import RINGS, parameter
 from twill.studies.sweep.table import varies
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Held:
     subject : str
         What runs.
     line : dict
-        Values of the other parameters, the depth among them.
+        Values of the other parameters, that of rings among them.
     best : float
         Least interval of what runs, in cycles, over all depths and values.
     tried, held : tuple
@@ -85,7 +85,7 @@ class Held:
 
 
 def numeric_axes(sweep: Sweep, found: pd.DataFrame) -> list[str]:
-    """Return the parameters that are numbers and have several values, the depth last.
+    """Return the parameters that are numbers and have several values, that of rings last.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def numeric_axes(sweep: Sweep, found: pd.DataFrame) -> list[str]:
         for name in sweep.axes
         if parameter(name).kind != "text" and name not in CONDITIONS and varies(found, name)
     ]
-    return sorted(several, key=lambda name: name == "depth")
+    return sorted(several, key=lambda name: name in RINGS)
 
 
 def held(sweep: Sweep, found: pd.DataFrame, axis: str) -> list[Held]:
@@ -115,14 +115,15 @@ def held(sweep: Sweep, found: pd.DataFrame, axis: str) -> list[Held]:
         A numeric parameter.
     """
     others = [name for name in sweep.axes if name != axis]
-    fixed = [*SUBJECT, *(name for name in others if name != "depth")]
+    rings = next((name for name in others if name in RINGS), None)
+    fixed = [*SUBJECT, *(name for name in others if name != rings)]
     lines = []
     for _, mine in found.groupby(fixed, sort=False, dropna=False):
         best = _best(mine)
         if best is None:
             continue
         limit = best * (1 + sweep.tolerance)
-        depths = mine.groupby("depth", sort=True) if "depth" in others else [(None, mine)]
+        depths = mine.groupby(rings, sort=True) if rings else [(None, mine)]
         for _, line in depths:
             ordered = line.sort_values(axis)
             good = ordered[(ordered[INTERVAL] <= limit).fillna(value=False)]
@@ -156,12 +157,13 @@ def answers(sweep: Sweep, found: pd.DataFrame) -> list[Answer]:
     for axis in numeric:
         if axis in worked:
             result += _work(sweep, found, axis)
-        elif not worked and (axis != "depth" or numeric == ["depth"]):
+        elif not worked and (axis not in RINGS or numeric == [axis]):
             lines = held(sweep, found, axis)
             result += [_holds(axis, line, sweep.tolerance) for line in lines]
             result += _most_tolerant(axis, lines)
-    if "depth" in numeric and not worked:
-        result += _least_depths(sweep, found)
+    for rings in () if worked else RINGS:
+        if rings in numeric:
+            result += _least_depths(sweep, found, rings)
     result += _fastest(sweep, found)
     result += _failures(found)
     return result
@@ -217,10 +219,13 @@ def _most_tolerant(axis: str, lines: Sequence[Held]) -> Iterator[Answer]:
     )
 
 
-def _least_depths(sweep: Sweep, found: pd.DataFrame) -> Iterator[Answer]:
+def _least_depths(sweep: Sweep, found: pd.DataFrame, rings: str) -> Iterator[Answer]:
     """Yield the least depth at which the interval holds, for each latency."""
-    fixed = [*SUBJECT, *(name for name in sweep.axes if name != "depth")]
-    free = [*SUBJECT, *(n for n in sweep.axes if n not in ("depth", "tma-latency", "latency"))]
+    fixed = [*SUBJECT, *(name for name in sweep.axes if name != rings)]
+    free = [*SUBJECT, *(n for n in sweep.axes if n not in (rings, "tma-latency", "latency"))]
+    least_of = "least depth that fits and holds"
+    if rings == "deeper":
+        least_of = "least slots more that fit and hold"
     for _, mine in found.groupby(free, sort=False, dropna=False):
         best = _best(mine)
         if best is None:
@@ -231,12 +236,12 @@ def _least_depths(sweep: Sweep, found: pd.DataFrame) -> Iterator[Answer]:
             holds = (line[INTERVAL] <= limit).fillna(value=False)
             good = line[holds & line["fits"].fillna(value=False)]
             latency = str(line["latency"].iloc[0])
-            least[latency] = None if good.empty else int(good["depth"].min())
+            least[latency] = None if good.empty else int(good[rings].min())
         rest = {name: plain(mine[name].iloc[0]) for name in free if name not in SUBJECT}
         told = "; ".join(_depth_words(least))
         yield Answer(
             "depth",
-            f"{subject_of(mine)}{_line(rest)}: least depth that fits and holds {best:.6g} cycles "
+            f"{subject_of(mine)}{_line(rest)}: {least_of} {best:.6g} cycles "
             f"(+{sweep.tolerance:.0%}): {told}",
             {"subject": subject_of(mine), "line": rest, "best": best, "least": least},
         )

@@ -15,13 +15,15 @@ from twill.artifacts.schedule import Schedule
 from twill.cache import code_hash
 from twill.errors import RefusedError, TwillError
 from twill.sim.execute import Run, run
-from twill.sim.rings import with_depth
+from twill.sim.rings import with_depth, with_more_slots
 from twill.studies.sweep.parameters import changed_loop, changed_machine, limits, run_options
 from twill.studies.sweep.points import Task
 
 VERSIONS = ("twill-gpu", "simpy")
 DIGITS = 16
 """Hexadecimal digits of hashes in tables."""
+RESIZED = {"depth": with_depth, "deeper": with_more_slots}
+"""What each parameter of rings does to them."""
 KEPT = 16
 """Schedules that a process keeps parsed."""
 Row = dict[str, Any]
@@ -100,8 +102,8 @@ def _results(task: Task) -> Row:
     schedule = _changed(task)
     needs = _parsed(task.subject)[1]
     found: Row = {"fits": not needs, "needs": needs}
-    if "depth" in task.point:
-        changed = with_depth(schedule, int(task.point["depth"]))
+    for name in RESIZED.keys() & task.point.keys():
+        changed = RESIZED[name](schedule, int(task.point[name]))
         schedule = changed.schedule
         needs = changed.needs if task.labels["variant"] == "joint" else _excess(schedule)
         found = {"fits": not needs, "needs": needs}

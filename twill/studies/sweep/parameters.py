@@ -40,6 +40,8 @@ class Parameter:
         rings, the ``machine``, or the ``loop``.
     resolve : bool
         Whether only scheduling anew can take it into account.
+    least : int
+        The least value that it may have.
     """
 
     name: str
@@ -48,12 +50,16 @@ class Parameter:
     kind: Kind
     place: Place
     resolve: bool = False
+    least: int = 0
 
 
+RINGS = ("depth", "deeper")
+"""Parameters that say how many slots rings have: what hides latency, and takes room."""
 PARAMETERS = (
     Parameter("tma-latency", "cycles", "latency of every load of variable latency", "whole", "run"),
     Parameter("latency", "", "latency sources of those loads, as for `run`", "text", "run"),
-    Parameter("depth", "slots", "ring slots of every streaming load", "whole", "depth"),
+    Parameter("depth", "slots", "ring slots of every streaming load", "whole", "depth", least=1),
+    Parameter("deeper", "slots", "ring slots more than the schedule has", "whole", "depth"),
     Parameter("load-bandwidth", "bytes a cycle", "rate at which loads arrive", "number", "machine"),
     Parameter("synchronisation", "times", "cost of waits, arrives and hops", "number", "machine"),
     Parameter("throughput.", "times", "speed of a unit (throughput.tc)", "number", "loop"),

@@ -19,6 +19,11 @@ from twill.studies.sweep.ranges import values
 from twill.studies.variants import variant
 
 MOST_POINTS = 1_000_000
+SAME = {
+    ("tma-latency", "latency"): "how long loads take",
+    ("depth", "deeper"): "how many slots rings have",
+}
+"""Parameters that change the same thing."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +108,11 @@ def axes(sweep: Sweep) -> dict[str, tuple[Scalar, ...]]:
             )
         found[name] = values(given, known.kind, f"axes.{name}")
         least = min((v for v in found[name] if not isinstance(v, str)), default=0)
-        if least < 0 or (least < 1 and known.place == "depth"):
-            raise InputError(f"no value below {int(known.place == 'depth')}", path=f"axes.{name}")
-    if {"tma-latency", "latency"} <= set(found):
-        raise InputError("tma-latency and latency both say how long loads take", path="axes")
+        if least < known.least:
+            raise InputError(f"no value below {known.least}", path=f"axes.{name}")
+    for pair, what in SAME.items():
+        if set(pair) <= set(found):
+            raise InputError(f"{' and '.join(pair)} both say {what}: keep one", path="axes")
     return found
 
 
