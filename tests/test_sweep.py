@@ -297,6 +297,7 @@ def test_answers_about_slots_more(schedule: str) -> None:
     told = answers(made, run_sweep(made))
     knees = {a.data["line"]["deeper"]: a.data["knee"] for a in told if a.question == "holds"}
     assert knees == {0: 10, 1: 30, 2: 50}
+    assert "joint, deeper by 1: 20 cycles (+0%) hold up to" in told[1].words
     (least,) = [answer for answer in told if answer.question == "depth"]
     assert "least slots more that fit and hold 20 cycles (+0%)" in least.words
     assert list(least.data["least"].values()) == [0, 1, 2, None]

@@ -335,6 +335,19 @@ def subject_of(line: pd.DataFrame) -> str:
     return f"{item} on {machine}, {variant}"
 
 
+def setting(name: str, value: Any) -> str:
+    """Return a parameter's value in words: ``depth 2``, ``deeper by 1``.
+
+    Parameters
+    ----------
+    name : str
+        A parameter.
+    value : object
+        Its value.
+    """
+    return f"{name} by {value}" if name == "deeper" else f"{name} {value}"
+
+
 def plain(value: Any) -> Scalar | None:
     """Return a cell of a table as plain data.
 
@@ -356,7 +369,7 @@ def _best(line: pd.DataFrame) -> float | None:
 
 
 def _line(values: dict[str, Any]) -> str:
-    return "".join(f", {name} {value}" for name, value in values.items())
+    return "".join(f", {setting(name, value)}" for name, value in values.items())
 
 
 def _with_unit(value: float | None, unit: str) -> str:

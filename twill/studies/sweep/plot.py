@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from twill.artifacts.sweep import Sweep
 from twill.studies.drawing import COLOURS, DASHES, MARKERS, svg
-from twill.studies.sweep.answers import numeric_axes, plain
+from twill.studies.sweep.answers import numeric_axes, plain, setting
 from twill.studies.sweep.parameters import parameter
 from twill.studies.sweep.table import varies
 
@@ -121,7 +121,7 @@ def _places(line: pd.DataFrame, axis: str, mine: pd.DataFrame) -> list[float]:
 def _label(names: Sequence[str], key: Any) -> str:
     keys = key if isinstance(key, tuple) else (key,)
     return ", ".join(
-        str(value) if name in ("item", "variant") else f"{name} {plain(value)}"
+        str(value) if name in ("item", "variant") else setting(name, plain(value))
         for name, value in zip(names, keys, strict=True)
     )
 
