@@ -84,7 +84,7 @@ def test_pseudo_code_of_solved_schedules_runs_for_any_trip_count(
 
 
 def test_nothing_overtakes_a_parity() -> None:
-    """What only a later iteration reads is not released after the last one.
+    """A release too many at the end, which nothing keeps behind the wait before it, deadlocks.
 
     The next-to-last release could be missed otherwise: an mbarrier that is two phases ahead looks
     as if it were none ahead.
