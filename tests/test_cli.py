@@ -343,3 +343,12 @@ def test_the_simulator_is_a_command_too() -> None:
     wrong = call(*TWILL, "sim", "run", "nothing")
     assert wrong.returncode == 2
     assert wrong.stderr.count("\n") == 1
+
+
+def test_a_wrong_choice_is_one_line_that_names_the_others(tmp_path: Path) -> None:
+    done = call(*TWILL, "show", "fa4_forward", "--as", "picture", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        "twill: Invalid value for '--as': 'picture' is not one of 'table'"
+    )
+    assert done.stderr.count("\n") == 1
