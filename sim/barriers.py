@@ -92,7 +92,7 @@ class Barriers:
         else:
             self._count(name, iteration, who, expect, arrives=True)
 
-    def wait(self, name: str, iteration: int, resume: Callable[[], None]) -> bool:
+    def wait(self, name: str, iteration: int, who: str, resume: Callable[[], None]) -> bool:
         """Return whether a phase is complete; otherwise let something happen when it is.
 
         Parameters
@@ -101,14 +101,53 @@ class Barriers:
             The barrier.
         iteration : int
             Iteration whose phase it is.
+        who : str
+            Who waits, for messages.
         resume : callable
             What happens.
+
+        Raises
+        ------
+        SimulationError
+            See `distinguish`.
         """
         phase, slot = divmod(iteration, self._declared[name].slots)
         if self._completed[name, slot] > phase:
+            self.distinguish(name, iteration, who)
             return True
         self._waiting.setdefault((name, slot, phase), []).append(resume)
         return False
+
+    def distinguish(self, name: str, iteration: int, who: str) -> None:
+        """Refuse a wait that finds its phase complete, and the next one as well.
+
+        An mbarrier is asked for a parity (PTX ISA, ``mbarrier.test_wait.parity``), and would answer
+        as if neither were complete. Named barriers have no parity.
+
+        Parameters
+        ----------
+        name : str
+            The barrier.
+        iteration : int
+            Iteration whose phase it is.
+        who : str
+            Who waits, for messages.
+
+        Raises
+        ------
+        SimulationError
+            If it does.
+        """
+        phase, slot = divmod(iteration, self._declared[name].slots)
+        completed = self._completed[name, slot]
+        if self._checks and not self.is_named(name) and completed > phase + 1:
+            raise SimulationError(
+                "barrier",
+                f"{who} waits at {name} slot {slot} for iteration {iteration} (phase {phase}), "
+                f"which is already in phase {completed}; an mbarrier tells two phases apart by "
+                "their parity, so that this wait would miss its own: let the later arrives come "
+                "behind it",
+            )
 
     def arrived(self, name: str, iteration: int) -> list[str]:
         """Return who has arrived at a phase that is not complete.

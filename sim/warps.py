@@ -291,8 +291,9 @@ class Warp:
         costs = self._signals(barrier)
         if self._sm.barriers.is_named(barrier):
             self._arrive_at(barrier, iteration)
-        if not self._sm.barriers.wait(barrier, iteration, self.resume):
+        if not self._sm.barriers.wait(barrier, iteration, self.group.name, self.resume):
             yield from self._block(("barrier", barrier, iteration))
+            self._sm.barriers.distinguish(barrier, iteration, self.group.name)
             if instruction.polling:
                 self.next = begun + costs.poll * math.ceil((self._clock.now - begun) / costs.poll)
                 yield from self._reach_next()

@@ -238,7 +238,7 @@ COST = {"steps": [{"unit": "XX", "cycles": 1}], "latency": 1}
          "twill: machines/hopper_h100.toml: rules: no cost rule for kind 'k' (operation 'a')"),
         ("a.json", "[" * 1_000_000, "twill: a.json: not JSON: recursion limit exceeded"),
         ("a.mlir", "[" * 1_000_000, "twill: a.mlir: not a TTGIR dump"),
-        ("a.txt", "", "twill: a.txt: no such loop; packaged are paper_example, fa_fwd_hopper"),
+        ("a.txt", "", "twill: a.txt: no such loop; packaged are "),
     ],
 )  # fmt: skip
 def test_bad_loops_end_in_status_2_and_one_line(
@@ -343,3 +343,12 @@ def test_the_simulator_is_a_command_too() -> None:
     wrong = call(*TWILL, "sim", "run", "nothing")
     assert wrong.returncode == 2
     assert wrong.stderr.count("\n") == 1
+
+
+def test_a_wrong_choice_is_one_line_that_names_the_others(tmp_path: Path) -> None:
+    done = call(*TWILL, "show", "fa4_forward", "--as", "picture", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        "twill: Invalid value for '--as': 'picture' is not one of 'table'"
+    )
+    assert done.stderr.count("\n") == 1

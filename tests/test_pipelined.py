@@ -11,10 +11,12 @@ import pytest
 
 import twill
 from tests.pseudocode import BrokenError, Interpreter
+from twill.artifacts.schedule import Arrive
 from twill.frontends.schedules import load_schedule
 from twill.pipelined.code import code
 from twill.pipelined.data import program_data
 from twill.pipelined.rounds import unrolled
+from twill.sim.errors import SimulationError
 from twill.sim.observer import Observer
 from twill.sim.sm import StreamingMultiprocessor
 
@@ -84,7 +86,7 @@ def test_pseudo_code_of_solved_schedules_runs_for_any_trip_count(
 
 
 def test_nothing_overtakes_a_parity() -> None:
-    """What only a later iteration reads is not released after the last one.
+    """A release too many at the end, which nothing keeps behind the wait before it, deadlocks.
 
     The next-to-last release could be missed otherwise: an mbarrier that is two phases ahead looks
     as if it were none ahead.
@@ -103,6 +105,27 @@ def test_nothing_overtakes_a_parity() -> None:
     broken += text[text.index("group compute1") :]
     with pytest.raises(BrokenError, match="deadlock"):
         interpret(broken, schedule, 2, seeds=3)
+
+
+def test_the_simulator_says_what_a_release_too_many_does() -> None:
+    schedule = load_schedule(str(ROOT / "docs" / "reading" / "fa_fwd_blackwell.mlir"))
+    options: dict[str, Any] = {"iterations": 9, "latency": "uniform:100,9000", "seed": 1}
+    twill.sim.run(schedule, **options)
+    always = tuple(
+        program.model_copy(
+            update={
+                "body": tuple(
+                    i.model_copy(update={"stage": i.stage + i.distance, "distance": 0})
+                    if isinstance(i, Arrive)
+                    else i
+                    for i in program.body
+                )
+            }
+        )
+        for program in schedule.programs
+    )
+    with pytest.raises(SimulationError, match=r"compute1 waits at o1\.empty slot 0"):
+        twill.sim.run(schedule.model_copy(update={"programs": always}), **options)
 
 
 @pytest.mark.parametrize("name", ORDERS)

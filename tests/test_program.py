@@ -18,6 +18,8 @@ from twill.artifacts.schedule import (
     Wait,
 )
 from twill.joint.groups import WarpGroup
+from twill.pipelined.rounds import unrolled
+from twill.sim.errors import SimulationError
 
 
 def words(program: Program) -> list[str]:
@@ -228,3 +230,44 @@ def test_the_last_of_several_products_empties_the_slot_by_itself() -> None:
     assert not any(isinstance(i, Await) for i in schedule.program("right").body)
     for iterations in (1, 2, 3, 20):
         twill.sim.run(schedule, iterations=iterations)
+
+
+def test_a_release_that_nobody_waits_for_is_left_out() -> None:
+    """A value that only the next iteration reads is not released after the last one.
+
+    Nothing would keep that arrive behind the producer's wait for the one before.
+    """
+    loop = small_loop(
+        [op("a", "TC", memory="smem"), op("b", "ALU", 2)], [edge("a", "b", distance=1)]
+    )
+    groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
+    schedule = hand_made(loop, small_machine(smem=1 << 14), 4, {"a": 0, "b": 0},
+                         {"a": "left", "b": "right"}, groups)  # fmt: skip
+    (released,) = (i for i in schedule.program("right").body if isinstance(i, Arrive))
+    assert (released.barrier, released.distance) == ("a.empty", 1)
+    for iterations in (1, 2, 5):
+        arrivals = [i for i, _ in unrolled(schedule.program("right"), iterations) if i == released]
+        assert len(arrivals) == iterations - 1
+        twill.sim.run(schedule, iterations=iterations)
+
+
+def test_who_tells_others_waits_until_they_have_heard() -> None:
+    """An operation without a result has no slot that would hold its group back."""
+    loop = small_loop([op("a", "TC"), op("b", "ALU", 9)], [edge("a", "b", kind="order")])
+    groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
+    schedule = hand_made(loop, small_machine(), 10, {"a": 0, "b": 1},
+                         {"a": "left", "b": "right"}, groups)  # fmt: skip
+    slots = {barrier.name: barrier.slots for barrier in schedule.barriers}
+    assert slots["a.done"] == slots["a.heard"]
+    assert f"wait a.heard 0 -{slots['a.heard']}" in words(schedule.program("left"))
+    twill.sim.run(schedule, iterations=20)
+    deaf = tuple(
+        program.model_copy(
+            update={
+                "body": tuple(i for i in program.body if getattr(i, "barrier", "") != "a.heard")
+            }
+        )
+        for program in schedule.programs
+    )
+    with pytest.raises(SimulationError, match="barrier: right waits at a\\.done"):
+        twill.sim.run(schedule.model_copy(update={"programs": deaf}), iterations=20)

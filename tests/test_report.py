@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.test_sim_critical import ring
 from tests.test_sweep import AXES, sweep
 from twill.artifacts.schedule import Schedule
+from twill.cli import app
 from twill.errors import InputError
 from twill.studies.compare import comparison
 from twill.studies.compare_view import write_comparisons
@@ -247,3 +249,10 @@ def luminance(colour: list[float]) -> float:
     parts = [c / 255 for c in colour]
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_a_report_is_html(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["sim", "report", str(tmp_path), "-o", str(tmp_path / "x.pdf")])
+    assert done.exit_code == 2
+    assert "--output: must end in .html" in done.stderr
+    assert not list(tmp_path.iterdir())

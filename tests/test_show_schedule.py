@@ -108,6 +108,8 @@ def test_ir_is_extracted_into_an_equal_schedule(tmp_path: Path) -> None:
         (["fa4_forward", "-o", "x"], "--output: a table goes to the terminal"),
         (["fa4_forward", "--iterations", "3"], "--iterations: only of use with --as code"),
         (["nothing"], "nothing: no such schedule; packaged are "),
+        (["fa3_forwad"], "packaged are fa4_forward, fa3_forward_128x"),
+        (["fa3_forwad"], " more); a file ends in .json"),
         (["x.mlir"], "x.mlir: No such file or directory"),
     ],
 )
@@ -179,3 +181,11 @@ def test_reasons_are_printed(paper_schedule: twill.Schedule, tmp_path: Path) -> 
     assert max(map(len, done.stdout.splitlines())) <= 80
     data = json.loads(call("show", "s.json", "--as", "why", "--json").stdout)
     assert [(p["operation"], p["earlier"]) for p in data] == [("P", 1), ("S", None), ("O", 0)]
+
+
+def test_the_table_says_units() -> None:
+    shown = call("show", HOPPER).stdout.splitlines()
+    heading = next(n for n, line in enumerate(shown) if "operation" in line)
+    assert shown[heading - 1].split() == ["start", "slot"]
+    assert shown[heading].split()[-3:] == ["(cycles)", "(cycles)", "stage"]
+    assert call("show", HOPPER, "--as", "code").stdout.splitlines()[1] == "// n >= 1 iteration"

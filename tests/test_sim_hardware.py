@@ -484,3 +484,24 @@ def test_warps_wait_for_all_that_read_a_slot_before_they_overwrite_it(
     sm.run()
     # Every warp waits for the last one after each operation.
     assert sm.finished_at == [14 * (i + 1) for i in range(8)]
+
+
+def test_a_wait_does_not_find_its_barrier_two_phases_ahead() -> None:
+    """Parity tells neighbouring phases apart and no others: the third looks like the first."""
+    machine = machine_with({"synchronisation": costs(0, 0, 0)})
+    loop = small_loop([op("quick", "ALU", 1, warps=1), op("slow", "ALU", 3, warps=1)])
+
+    def ahead(arrive: Arrive, barrier: Barrier) -> Schedule:
+        programs: dict[str, list[Instruction]] = {
+            "ahead": [Issue(operation="quick"), arrive],
+            "behind": [Issue(operation="slow"), Wait(barrier="b")],
+        }
+        return by_hand(loop, machine, programs, (barrier,))
+
+    arrive = Arrive(barrier="b")
+    assert watch(ahead(arrive, Barrier(name="b", slots=1)), iterations=1)
+    with pytest.raises(
+        SimulationError, match=r"behind waits at b slot 0 for iteration 0 \(phase 0"
+    ):
+        watch(ahead(arrive, Barrier(name="b", slots=1)), iterations=3)
+    assert watch(ahead(arrive, Barrier(name="b", slots=3)), iterations=3)

@@ -17,11 +17,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import twill
 from tests.test_sim_critical import ring
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep, packaged_sweeps
+from twill.cli import app
 from twill.errors import InputError, RefusedError, WorkerError
 from twill.sim.execute import run
 from twill.sim.rings import deeper, with_depth, with_more_slots
@@ -551,7 +553,7 @@ def test_knees_and_depths_in_words(schedule: str) -> None:
     assert least.data["least"]["fixed:17"] == 2
     assert least.data["least"]["fixed:18"] == 3
     assert least.data["least"]["fixed:38"] is None
-    assert "fixed:18 to fixed:37: 3; fixed:38 to fixed:60: none" in least.words
+    assert "3 slots under fixed:18 to fixed:37; no depth under fixed:38 to fixed:60" in least.words
 
 
 def test_who_bears_most(tmp_path: Path) -> None:
@@ -618,3 +620,12 @@ def test_files_are_beside_the_sweep(schedule: str, tmp_path: Path) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "hold from a depth of" in done.stdout
     del schedule
+
+
+def test_a_sweep_of_which_every_point_fails_ends_in_status_1() -> None:
+    runner = CliRunner()
+    arguments = ["sim", "sweep", "paper_example_by_hand", "--iterations", "4"]
+    assert runner.invoke(app, arguments).exit_code == 0
+    failed = runner.invoke(app, [*arguments, "--depth", "1"])
+    assert failed.exit_code == 1
+    assert "1 of 1 points failed" in failed.stdout

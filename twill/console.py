@@ -263,7 +263,8 @@ def run_app(app: Callable[..., object]) -> None:
         if type(error).__name__ == "NoArgsIsHelpError":
             say(explain())
             raise SystemExit(TwillError.exit_status) from None
-        fail(" ".join(explain().split()), TwillError.exit_status)
+        message = " ".join(explain().split())
+        fail(message.replace(": Value error, ", ": "), TwillError.exit_status)
     else:
         raise SystemExit(status if isinstance(status, int) else 0)
 

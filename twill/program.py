@@ -7,6 +7,7 @@ where it falls and interrupts what runs beside it. In one slot asynchronous oper
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,7 +26,19 @@ from twill.artifacts.schedule import (
 )
 from twill.pipeline import Pipeline
 from twill.problem import Edge
-from twill.signals import DONE, EMPTY, FREED, FULL, ISSUED, SENT, TAKEN, Release, Request, Signals
+from twill.signals import (
+    DONE,
+    EMPTY,
+    FREED,
+    FULL,
+    HEARD,
+    ISSUED,
+    SENT,
+    TAKEN,
+    Release,
+    Request,
+    Signals,
+)
 
 
 @dataclass(frozen=True)
@@ -73,13 +86,15 @@ def barriers(signals: Signals) -> tuple[Barrier, ...]:
     targets = {request.target for request in signals.needed}
     found = []
     for v, operation in enumerate(signals.problem.operations):
-        readers = sum((r.kind, r.value) == (EMPTY, v) for r in signals.releases)
+        readers = Counter(r.kind for r in signals.releases if r.value == v)
+        told = signals.told_slots(v)
         for kind, slots, arrivals in (
-            (FULL, signals.slots[v], 1),
-            (EMPTY, signals.slots[v], readers),
+            (FULL, told if operation.memory is None else signals.slots[v], 1),
+            (EMPTY, signals.slots[v], readers[EMPTY]),
             (FREED, signals.slots[v], 1),
             (SENT, signals.staging_slots(v) if v in signals.transferred else 1, 1),
-            (DONE, signals.slots[v], 1),
+            (DONE, told, 1),
+            (HEARD, told, readers[HEARD]),
             (ISSUED, 1, 1),
         ):
             if (kind, v) in targets or (kind == SENT and v in signals.transferred):
@@ -103,7 +118,7 @@ def barrier_name(kind: str, operation: str) -> str:
     Parameters
     ----------
     kind : str
-        ``full``, ``empty``, ``freed``, ``sent``, ``taken``, ``done`` or ``issued``.
+        ``full``, ``empty``, ``freed``, ``heard``, ``sent``, ``taken``, ``done`` or ``issued``.
     operation : str
         The producer's name.
     """
@@ -359,9 +374,14 @@ class _GroupProgram:
         operation = self.problem.operations[event.subject]
         stage = self._stage(event.time)
         if event.release is not None:
+            skipped = self.signals.skipped(event.release)
             return [
                 *self._release_waits(event.release, stage),
-                Arrive(barrier=barrier_name(event.release.kind, operation.name), stage=stage),
+                Arrive(
+                    barrier=barrier_name(event.release.kind, operation.name),
+                    stage=stage - skipped,
+                    distance=skipped,
+                ),
             ]
         found: list[Instruction] = []
         if event.edge is not None:

@@ -26,6 +26,7 @@ MEANINGS = {
     "issued": "{0} has been issued: it is the next one's turn",
     "empty": "{0} has been read: its slot is free",
     "freed": "{0} has been read: its addresses are free for another value",
+    "heard": "who waits for {0} has gone on: it may be announced again",
     "sent": "{0} is in its staging",
     "taken": "{0} has been read from its staging",
 }

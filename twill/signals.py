@@ -22,7 +22,7 @@ from twill.turns import turns
 
 RELEASE, RECEIVE, SEND = -1, -2, -3
 FULL, EMPTY, SENT, DONE, ISSUED = "full", "empty", "sent", "done", "issued"
-TAKEN, FREED = "taken", "freed"
+TAKEN, FREED, HEARD = "taken", "freed", "heard"
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class Release:
     ----------
     kind : str
         ``empty`` by a group that did not make the value; ``freed`` by the one that did, where
-        another value of another group takes over the slot.
+        another value of another group takes over the slot; ``heard`` by a group that was told of
+        an operation that leaves nothing to overwrite.
     value : int
         The producer.
     group : str
@@ -72,6 +73,8 @@ class Release:
         Asynchronous readers and the iterations by which they run later.
     by_itself : int or None
         The reader whose completion arrives at the barrier by itself.
+    later : int
+        Iterations by which the first of the readers runs later.
     """
 
     kind: str
@@ -80,6 +83,7 @@ class Release:
     time: int
     pending: tuple[tuple[int, int], ...]
     by_itself: int | None
+    later: int
 
 
 class Signals:
@@ -111,7 +115,45 @@ class Signals:
     def releases(self) -> tuple[Release, ...]:
         """Releases of values in addressed memory that another group waits for."""
         targets = {request.target for request in self.overwrites}
-        return tuple(r for r in self._last_reads if (r.kind, r.value) in targets)
+        every = (*self._last_reads, *self._hearings)
+        return tuple(r for r in every if (r.kind, r.value) in targets)
+
+    @cached_property
+    def _told(self) -> dict[int, tuple[Edge, ...]]:
+        """Edges whose producer tells another group of something that no slot holds back."""
+        found: dict[int, list[Edge]] = defaultdict(list)
+        for edge in self.problem.edges:
+            held = edge.carries and self.problem.operations[edge.producer].memory is not None
+            if self.pipeline.crosses(edge) and not edge.transferable and not held:
+                found[edge.producer].append(edge)
+        return {v: tuple(edges) for v, edges in found.items()}
+
+    def _heard_at(self, edge: Edge) -> int:
+        issue = self.problem.operations[edge.consumer].issue
+        return self.pipeline.start[edge.consumer] + edge.distance * self.interval + max(1, issue)
+
+    def told_slots(self, v: int) -> int:
+        """Return the slots of the barriers at which v tells others of more than a slot's value.
+
+        Parameters
+        ----------
+        v : int
+            An operation.
+        """
+        ends = [self._heard_at(edge) + self.problem.hop for edge in self._told.get(v, ())]
+        last = max(ends, default=0) - self.pipeline.start[v]
+        return max(1, -(-last // self.interval))
+
+    @cached_property
+    def _hearings(self) -> tuple[Release, ...]:
+        found = []
+        for v, edges in self._told.items():
+            for group in dict.fromkeys(self.pipeline.place[edge.consumer] for edge in edges):
+                own = [e for e in edges if self.pipeline.place[e.consumer] == group]
+                time = max(self._heard_at(edge) for edge in own)
+                later = min(edge.distance for edge in own)
+                found.append(Release(HEARD, v, group, time, (), None, later))
+        return tuple(found)
 
     @cached_property
     def _last_reads(self) -> tuple[Release, ...]:
@@ -140,7 +182,8 @@ class Signals:
         by_itself = self._last_by_itself(edges)
         if pending and by_itself is None:
             time = self._at_next_wait(group, pending, time, v)
-        return Release(kind, v, group, time, pending, by_itself)
+        later = min(edge.distance for edge in edges)
+        return Release(kind, v, group, time, pending, by_itself, later)
 
     def _last_by_itself(self, edges: list[Edge]) -> int | None:
         """Return the reader whose completion says by itself that all of a group's are done."""
@@ -323,7 +366,16 @@ class Signals:
                 for edge in self.problem.consumers[v]
             ):
                 found.append(Request(group, (EMPTY, v), slots, time, v))
-        return (*found, *self._taking_over)
+        return (*found, *self._keeping_step, *self._taking_over)
+
+    @property
+    def _keeping_step(self) -> Iterator[Request]:
+        """Yield waits that keep a barrier from being two phases ahead of who waits at it."""
+        for v, edges in self._told.items():
+            slots = self.told_slots(v)
+            if not all(self._ordered(edge, slots) for edge in edges):
+                time = self.pipeline.start[v] + slots * self.interval
+                yield Request(self.pipeline.place[v], (HEARD, v), slots, time, v)
 
     def _ordered(self, edge: Edge, distance: int) -> bool:
         """Whether dependences order a reader before what its value's maker does later.
@@ -451,6 +503,22 @@ class Signals:
             )
             for c, shift in release.pending
         ]
+
+    def skipped(self, release: Release) -> int:
+        """Return of how many last iterations a release is left out.
+
+        Nobody waits for it, and its group does not read these instances, so that nothing keeps it
+        behind the wait for the phase before. An mbarrier tells two phases apart by their parity: a
+        release too many is one phase ahead of that wait, or two, and then the wait never ends.
+
+        Parameters
+        ----------
+        release : Release
+            One of `releases`.
+        """
+        target = (release.kind, release.value)
+        awaited = min(request.distance for request in self.needed if request.target == target)
+        return max(0, min(awaited, release.later))
 
     @cached_property
     def needed(self) -> frozenset[Request]:

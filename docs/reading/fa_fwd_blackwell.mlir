@@ -99,7 +99,7 @@
       "twill.wait"() {sched.barrier = "a0.sent", sched.stage = 1 : i64, sched.cluster = 8 : i64} : () -> ()
       %a0_copy = "twill.get"(%a0_staging) {sched.value = "a0", sched.reader = "o0.tmem_store2", sched.stage = 1 : i64, sched.cluster = 9 : i64} : (!ttg.memdesc<1x128xf32, #ttg.shared_memory, mutable>) -> tensor<128xf32>
       "twill.arrive"() {sched.barrier = "a0.taken", sched.stage = 1 : i64, sched.cluster = 10 : i64} : () -> ()
-      "twill.arrive"() {sched.barrier = "o0.empty", sched.stage = 2 : i64, sched.cluster = 11 : i64} : () -> ()
+      "twill.arrive"() {sched.barrier = "o0.empty", sched.stage = 1 : i64, sched.distance = 1 : i64, sched.cluster = 11 : i64} : () -> ()
       "twill.wait"() {sched.barrier = "o0.tmem_store2.empty", sched.stage = 1 : i64, sched.distance = 1 : i64, sched.cluster = 12 : i64} : () -> ()
       "twill.wait"() {sched.barrier = "o0.full", sched.stage = 1 : i64, sched.distance = 1 : i64, sched.cluster = 13 : i64} : () -> ()
       "tile.tmem_update"(%o0, %a0_copy, %o0_tmem_store2) {sched.name = "o0.tmem_store2", sched.stage = 1 : i64, sched.cluster = 14 : i64, sched.group = "compute0", sched.start = 3371 : i64, sched.location = "attention_forward.py:38:14"} : (!ttg.memdesc<1x128x128xf32, #ttng.tensor_memory, mutable>, tensor<128xf32>, !ttg.memdesc<1x128x128xf32, #ttng.tensor_memory, mutable>) -> ()
@@ -108,7 +108,7 @@
       "twill.wait"() {sched.barrier = "a1.sent", sched.stage = 1 : i64, sched.cluster = 17 : i64} : () -> ()
       %a1_copy = "twill.get"(%a1_staging) {sched.value = "a1", sched.reader = "o1.tmem_store2", sched.stage = 1 : i64, sched.cluster = 18 : i64} : (!ttg.memdesc<1x128xf32, #ttg.shared_memory, mutable>) -> tensor<128xf32>
       "twill.arrive"() {sched.barrier = "a1.taken", sched.stage = 1 : i64, sched.cluster = 19 : i64} : () -> ()
-      "twill.arrive"() {sched.barrier = "o1.empty", sched.stage = 2 : i64, sched.cluster = 20 : i64} : () -> ()
+      "twill.arrive"() {sched.barrier = "o1.empty", sched.stage = 1 : i64, sched.distance = 1 : i64, sched.cluster = 20 : i64} : () -> ()
       "twill.wait"() {sched.barrier = "o1.tmem_store2.empty", sched.stage = 1 : i64, sched.distance = 1 : i64, sched.cluster = 21 : i64} : () -> ()
       "twill.wait"() {sched.barrier = "o1.full", sched.stage = 1 : i64, sched.distance = 1 : i64, sched.cluster = 22 : i64} : () -> ()
       "tile.tmem_update"(%o1, %a1_copy, %o1_tmem_store2) {sched.name = "o1.tmem_store2", sched.stage = 1 : i64, sched.cluster = 23 : i64, sched.group = "compute0", sched.start = 4406 : i64, sched.location = "attention_forward.py:45:14"} : (!ttg.memdesc<1x128x128xf32, #ttng.tensor_memory, mutable>, tensor<128xf32>, !ttg.memdesc<1x128x128xf32, #ttng.tensor_memory, mutable>) -> ()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import tempfile
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,6 +17,8 @@ from pydantic_core import PydanticCustomError
 from twill.errors import InputError, short
 
 SIZE_LIMIT_BYTES = 64 * 1024 * 1024
+MOST_NAMES = 8
+"""Of what is packaged, in an error."""
 
 
 class Part(BaseModel):
@@ -272,9 +276,32 @@ def first_problem(error: ValidationError, file: str) -> InputError:
         message = f"unknown key (value {short(first['input'])})"
     else:
         message = f"{message[0].lower()}{message[1:]} (got {short(first['input'])})"
-    if len(problems) > 1:
+    if len(problems) > 1 and path != "schema":
         message += f" (and {len(problems) - 1} more)"
     return InputError(message, path=path, file=file)
+
+
+def unknown(what: str, name: str, packaged: Iterable[str], endings: str) -> InputError:
+    """Return the error for a name that is neither packaged nor a file's; it names the nearest.
+
+    Parameters
+    ----------
+    what : str
+        What was asked for: ``schedule``, ``loop``, ``machine``.
+    name : str
+        What was given.
+    packaged : iterable of str
+        The names that there are.
+    endings : str
+        How the names of files end.
+    """
+    names = list(packaged)
+    near = difflib.get_close_matches(name, names, n=MOST_NAMES, cutoff=0)
+    more = f" (and {len(names) - len(near)} more)" if len(names) > len(near) else ""
+    shown = ", ".join(near if more else names)
+    return InputError(
+        f"no such {what}; packaged are {shown}{more}; a file ends in {endings}", file=name
+    )
 
 
 def _dotted(location: tuple[int | str, ...]) -> str:

@@ -532,7 +532,7 @@ class _Derivation:
             for side, added in ((0, body.before[position]), (1, body.after[position])):
                 for i in added:
                     if isinstance(i, Arrive) and i.barrier == barrier:
-                        return _Arrival((i.stage, position, side))
+                        return _Arrival((i.stage + i.distance, position, side))
         return None
 
     def _release(self, name: str, group: str, edges: list[Dependence]) -> None:
@@ -548,7 +548,11 @@ class _Derivation:
             stage, position, side = self._done(d.consumer)
             moments.append((stage + d.distance, position, side))
         moment = max(moments)
-        self.bodies[group].insert(moment, Arrive(barrier=name, stage=moment[0]))
+        # Without a last iteration's reader nothing would keep the arrive behind the waits of
+        # the phase before, and nobody waits for it.
+        skipped = min(self.slots[edges[0].producer], *(d.distance for d in edges))
+        arrive = Arrive(barrier=name, stage=moment[0] - skipped, distance=skipped)
+        self.bodies[group].insert(moment, arrive)
 
     def _issued_at(self, d: Dependence) -> tuple[int, int]:
         v = self.place[d.consumer]

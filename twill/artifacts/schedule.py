@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from twill.artifacts.base import Artifact, Part, read_bytes, refuse
+from twill.artifacts.base import Artifact, Part, read_bytes, refuse, unknown
 from twill.artifacts.loop import MOST_DISTANCE, MOST_WARPS, Loop, Name
 from twill.artifacts.machine import Machine
 from twill.errors import InputError, short
@@ -560,12 +560,13 @@ class Schedule(Artifact):
         """
         if name.endswith(".json"):
             return name, read_bytes(name)
-        if name not in packaged_schedules():
+        if name.endswith(".mlir"):
             raise InputError(
-                f"no such schedule; packaged are {', '.join(packaged_schedules())}; a "
-                "file ends in .json",
+                "only .json can be read here; `twill extract FILE.mlir -o FILE.json` makes it",
                 file=name,
             )
+        if name not in packaged_schedules():
+            raise unknown("schedule", name, packaged_schedules(), ".json")
         folder = importlib.resources.files("twill.traces").joinpath("schedules")
         return f"{name}.json", folder.joinpath(f"{name}.json").read_bytes()
 

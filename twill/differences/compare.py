@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from twill.artifacts.schedule import Get, Instruction, Program, Put, Schedule
+from twill.artifacts.schedule import Barrier, Get, Instruction, Program, Put, Schedule
 from twill.costing import static_costs
 from twill.differences.match import matched_groups
 from twill.errors import TwillError
@@ -222,11 +222,7 @@ class _Comparison:
         ours = {b.name: b for b in self.a.barriers}
         theirs = {b.name: b for b in self.b.barriers}
         for name in dict.fromkeys([*ours, *theirs]):
-            texts = [
-                NOTHING if b is None else f"{b.slots} slots, {b.arrivals} arrivals"
-                + (f", {b.kind}" if b.kind else "") + (", counts bytes" if b.transactions else "")
-                for b in (ours.get(name), theirs.get(name))
-            ]  # fmt: skip
+            texts = [_barrier(b) for b in (ours.get(name), theirs.get(name))]
             yield from _differing("signals", name, *texts)
         bodies = {program.group: program.body for program in self.a.programs}
         for program in self.b.programs:
@@ -317,6 +313,16 @@ def _time(schedule: Schedule, units: int | None) -> str:
     if schedule.time.mode != "normalized":
         return f"{units} cycles"
     return f"{units} units of {schedule.time.cycles_per_unit:.3g} cycles"
+
+
+def _barrier(barrier: Barrier | None) -> str:
+    if barrier is None:
+        return NOTHING
+    counts = ((barrier.slots, "slot"), (barrier.arrivals, "arrival"))
+    parts = [f"{count} {noun}{'s' if count > 1 else ''}" for count, noun in counts]
+    parts += [barrier.kind] if barrier.kind else []
+    parts += ["counts bytes"] if barrier.transactions else []
+    return ", ".join(parts)
 
 
 def _size(memory: str, size: int) -> str:

@@ -7,7 +7,7 @@ import importlib.resources
 import tomllib
 from dataclasses import dataclass
 
-from twill.artifacts.base import read_bytes
+from twill.artifacts.base import read_bytes, unknown
 from twill.artifacts.loop import Loop
 from twill.errors import InputError, short
 from twill.frontends.ddg import is_ddg, load_ddg
@@ -66,11 +66,7 @@ def load_loop(name: str, *, loop: str | None = None) -> Loop:
         with importlib.resources.as_file(folder.joinpath(packaged.file)) as file:
             return _read(str(file), packaged.name, loop or packaged.loop)
     if not name.endswith((".json", ".mlir")):
-        raise InputError(
-            f"no such loop; packaged are {', '.join(packaged_loops())}; a file ends "
-            "in .json or .mlir",
-            file=name,
-        )
+        raise unknown("loop", name, packaged_loops(), ".json or .mlir")
     return _read(name, None, loop)
 
 

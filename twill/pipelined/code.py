@@ -55,7 +55,8 @@ def _heading(data: Data) -> str:
         if data["time"] == "normalized":
             unit = f"units of {data['cycles_per_unit']:.3g} cycles"
         pace = f": an iteration every {data['interval']} {unit}"
-    trips = f"n >= {data['least_iterations']} iterations (fewer: --iterations N)"
+    least = data["least_iterations"]
+    trips = f"n >= {least} iteration{'s (fewer: --iterations N)' if least > 1 else ''}"
     if data["iterations"] is not None:
         trips = f"{data['iterations']} iteration{'s' if data['iterations'] > 1 else ''}"
     return f"// {data['name']} on {data['machine']}{pace}\n// {trips}\n"

@@ -106,7 +106,7 @@ class _GroupData:
         self._barriers = {barrier.name: barrier for barrier in schedule.barriers}
         self._operations = {o.name: o for o in schedule.loop.operations}
         program = schedule.program(group.name)
-        self._parts = pipelined(program, self._barriers, iterations, places.releases(group.name))
+        self._parts = pipelined(program, self._barriers, iterations)
 
     def data(self) -> Data:
         parts = self._parts

@@ -18,8 +18,6 @@ from twill.pipelined.rounds import Iteration
 
 MOST_ROTATING = 3
 NEXT = "_next"
-RELEASES = ("empty", "freed")
-"""Ends of the names of barriers that say that a value has been read (`twill.signals`)."""
 
 
 @dataclass(frozen=True)
@@ -349,27 +347,6 @@ class Places:
             for before in range(d.distance, 0, -1):
                 found[place.text(Iteration("", -before), Iteration("", 0))] = kind
         return list(found.items())
-
-    def releases(self, group: str) -> dict[str, int]:
-        """Return barriers at which a group releases what only its later iterations read.
-
-        Parameters
-        ----------
-        group : str
-            The group's name.
-
-        Returns
-        -------
-        dict
-            How many iterations later the first of them reads it, by barrier.
-        """
-        found: dict[str, int] = {}
-        for d in self._data:
-            if self._group[d.consumer] == group:
-                for kind in RELEASES:
-                    name = f"{d.producer}.{kind}"
-                    found[name] = min(d.distance, found.get(name, d.distance))
-        return {name: distance for name, distance in found.items() if distance}
 
     def _in_memory(self, value: str) -> bool:
         storage = self._storage.get((value, False, None))

@@ -8,11 +8,11 @@ order (`unrolled`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from twill.artifacts.schedule import Arrive, Barrier, Instruction, Interleave, Issue, Program, Wait
+from twill.artifacts.schedule import Barrier, Instruction, Interleave, Issue, Program, Wait
 
 Base = Literal["", "i", "n"]
 ALL = "n"
@@ -107,13 +107,8 @@ def pipelined(
     program: Program,
     barriers: dict[str, Barrier],
     iterations: int | None,
-    releases: Mapping[str, int],
 ) -> Pipelined:
     """Write a program out for a trip count.
-
-    Left out beside what concerns missing iterations: an arrive that releases a value for a reader
-    of a later iteration that is missing. Nobody waits for it, and nothing keeps it behind the wait
-    for the phase before, which would find the parity of two phases later and block forever.
 
     Parameters
     ----------
@@ -123,12 +118,9 @@ def pipelined(
         The schedule's barriers by name; waits that hardware answers at once need no condition.
     iterations : int, optional
         The trip count, at least 1; left open without it.
-    releases : mapping
-        Barriers at which the group releases what its operations of later iterations have read,
-        with how many iterations later.
     """
     last = program.last_stage
-    writer = _Writer(program, barriers, iterations, releases)
+    writer = _Writer(program, barriers, iterations)
     if iterations is not None and iterations <= last:
         rounds = tuple(writer.round(Iteration("", j)) for j in range(iterations + last))
         return Pipelined(program, iterations, rounds, None, (), last)
@@ -149,10 +141,8 @@ class _Writer:
         program: Program,
         barriers: dict[str, Barrier],
         iterations: int | None,
-        releases: Mapping[str, int],
     ) -> None:
         self._program, self._barriers, self._iterations = program, barriers, iterations
-        self._releases = releases
         self._first = program.last_stage
 
     def round(self, number: Iteration) -> Round:
@@ -177,14 +167,8 @@ class _Writer:
                 continue
             own = number.minus(instruction.stage)
             of = own.minus(getattr(instruction, "distance", 0))
-            last = (
-                of.minus(-self._releases.get(instruction.barrier, 0))
-                if (isinstance(instruction, Arrive))
-                else of
-            )
-            if self._exists(own) and self._exists(of) and self._exists(last):
-                conditions = (self._condition(instruction, of), self._condition(instruction, last))
-                yield Step(instruction, of, " and ".join(c for c in dict.fromkeys(conditions) if c))
+            if self._exists(own) and self._exists(of):
+                yield Step(instruction, of, self._condition(instruction, of))
 
     def _exists(self, iteration: Iteration) -> bool:
         """Return whether the loop has an iteration, or may have it."""

@@ -147,9 +147,10 @@ def _table(schedule: Schedule, console: Console) -> None:
                     str(task.stage),
                 ]
             )
-    right = {"start", "slot", "stage"}
-    names = ("", "operation", "kind", "unit", "start", "slot", "stage")
-    grid([Column(name, name in right) for name in names], rows, console=console)
+    unit_of_time = "cycles" if schedule.time.mode != "normalized" else "units"
+    columns = [Column(name, right=False) for name in ("", "operation", "kind", "unit")]
+    columns += [Column(f"{name}\n({unit_of_time})") for name in ("start", "slot")]
+    grid([*columns, Column("stage")], rows, console=console)
 
 
 def _lines(found: Placed, console: Console) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from twill.console import command, progress, say
+from twill.errors import InputError, short
 
 
 @command
@@ -28,6 +29,8 @@ def report_command(
     from twill.studies.report.content import section
     from twill.studies.report.page import page
 
+    if not output.endswith((".html", ".htm")):
+        raise InputError(f"must end in .html (got {short(output)})", path="--output")
     with progress("report") as report:
         text = page([section(Path(place), report) for place in results])
     write_whole(output, text)

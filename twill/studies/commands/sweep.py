@@ -12,7 +12,7 @@ import typer
 
 from twill.commands import Json, pairs, print_json
 from twill.console import command, counted, say
-from twill.errors import InputError, short
+from twill.errors import InputError, RefusedError, short
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -134,10 +134,12 @@ def sweep_command(
     written = [] if folder is None else _write(sweep, found, told, folder, parquet=parquet)
     if as_json:
         print_json(_document(sweep, found, told))
-        return
-    _print(sweep, found, told)
-    for file in written:
-        say(f"wrote {file}")
+    else:
+        _print(sweep, found, told)
+        for file in written:
+            say(f"wrote {file}")
+    if not found.empty and (found["status"] == "failed").all():
+        raise typer.Exit(RefusedError.exit_status)
 
 
 def _sweep(items: list[str], axes: Iterable[tuple[str, Any]], **options: Any) -> Sweep:

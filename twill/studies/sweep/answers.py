@@ -176,7 +176,7 @@ def _holds(axis: str, line: Held, tolerance: float) -> Answer:
     if not line.ran:
         return Answer("holds", f"{where}: every point failed", asdict(line))
     if not line.held:
-        words = f"{where}: {interval} hold at no {axis}"
+        words = f"{where}: {interval} hold at none of {len(line.tried)} values of {axis}"
     elif len(line.held) == len(line.tried):
         words = f"{where}: {interval} hold at every {axis} from {_span(line.tried, unit)}"
     elif line.knee == line.held[-1]:
@@ -258,7 +258,8 @@ def _depth_words(least: dict[str, int | None]) -> Iterator[str]:
     for depth, latencies in runs:
         several = len(latencies) > 1
         span = f"{latencies[0]} to {latencies[-1]}" if several else latencies[0]
-        yield f"{span}: {'none' if depth is None else depth}"
+        slots = "no depth" if depth is None else f"{depth} slot{'s' if depth > 1 else ''}"
+        yield f"{slots} under {span}"
 
 
 def _fastest(sweep: Sweep, found: pd.DataFrame) -> Iterator[Answer]:

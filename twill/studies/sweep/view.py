@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from twill.artifacts.sweep import Sweep
 from twill.console import say
+from twill.studies.sweep.parameters import parameter
 from twill.studies.sweep.table import varies
 from twill.views.grid import Column, grid
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 40
 """Points of a table on the screen; the files have all."""
 FIGURES = {
-    "interval_cycles": ("cycles", ".6g"),
+    "interval_cycles": ("interval\n(cycles)", ".6g"),
     "tflops": ("TFLOP/s", ".1f"),
     "tensor_core_utilization": ("tensor\ncore", ".1%"),
     "fits": ("fits", ""),
@@ -45,11 +46,16 @@ def print_points(sweep: Sweep, found: pd.DataFrame) -> None:
         for _, row in found.iloc[::step].iterrows()
     ]
     columns = [Column("point")]
-    columns += [Column(name.replace("-", "\n", 1), right=name in sweep.axes) for name in names]
+    units = {name: parameter(name).unit for name in sweep.axes}
+    columns += [Column(_heading(name, units.get(name, "")), right=name in units) for name in names]
     columns += [Column(heading) for heading, _ in FIGURES.values()]
     grid(columns, rows)
     if step > 1:
         say(f"one of {step} points is shown; --json prints all {len(found)}, -o keeps them")
+
+
+def _heading(name: str, unit: str) -> str:
+    return name.replace("-", "\n", 1) + (f"\n({unit})" if unit else "")
 
 
 def _cell(value: object, form: str) -> str:
