@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -50,18 +50,29 @@ def test_an_interruption_ends_the_work(
         cwd=folder,
         env={**os.environ, MARK: str(folder)},
     )
-    time.sleep(3)
-    if case == "cbc":
-        _wait_until(lambda: "cbc" in _living(str(folder)))
-    assert process.poll() is None, process.communicate()
-    begun = time.perf_counter()
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=20)
-    assert time.perf_counter() - begun < 2.0
+    try:
+        time.sleep(3)
+        if case == "cbc":
+            _wait_until(lambda: "cbc" in _living(str(folder)))
+        assert process.poll() is None, process.communicate()
+        begun = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=20)
+        assert time.perf_counter() - begun < 2.0
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert error == "twill: interrupted\n"
     assert list(folder.iterdir()) == []
     assert not _living(str(folder))
+
+
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """Let the processes hear Ctrl-C, which those that a shell starts in the background do not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import twill
+from tests.commands import in_process
 from tests.small import edge, op, small_loop, small_machine, tight_loop
 from twill.errors import InputError, RefusedError
 from twill.scheduler import EngineName
@@ -155,14 +156,8 @@ def test_bad_wishes_are_bad_input(wishes: dict[str, Any], message: str) -> None:
 # -- on the command line ------------------------------------------------------------------------
 
 
-def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "twill", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **environment},
-    )
+def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return in_process("twill", *arguments)
 
 
 SCHEDULE = ("schedule", "paper_example", "-m", "paper_example")
