@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # The version that the packaged dumps were made with; another one may write them differently.
 TRITON := 3.9.0
 
-.PHONY: demo test lint types wheel dumps extras browser clean
+.PHONY: demo test slow-sample lint types wheel dumps extras browser clean
 
 demo: $(VENV)/run
 	@mkdir -p demo
@@ -20,6 +20,10 @@ demo: $(VENV)/run
 
 test: $(VENV)/test
 	$(BIN)/python -m pytest -n 2
+
+# Some of each kind of slow test, a minute and a half in all; `pytest -m slow` runs all of them.
+slow-sample: $(VENV)/test
+	$(BIN)/python -m pytest -n 2 -m 'slow and sample'
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .

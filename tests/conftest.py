@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import twill
-from twill.cache import FOLDER_VARIABLE
+from twill.cache import FOLDER_VARIABLE, Cache
+from twill.scheduler import solve
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +28,33 @@ def no_users_cache(
 def no_users_width(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test's tables are as narrow as the terminal in which it happens to run."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture(scope="session")
+def answers(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Cache:
+    """What this session has solved, in all its processes."""
+    folder = tmp_path_factory.getbasetemp()
+    alone = not hasattr(request.config, "workerinput")
+    return Cache((folder if alone else folder.parent) / "answers")
+
+
+@pytest.fixture
+def known_answers(answers: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that need a schedule, and are not about finding it, share those of the session."""
+    monkeypatch.setenv(FOLDER_VARIABLE, str(answers.folder))
+
+
+@pytest.fixture(scope="session")
+def solved_once(answers: Cache) -> Callable[..., twill.Schedule]:
+    """Return `twill.schedule`, which two processes do not do twice."""
+
+    def schedule(loop: twill.Loop, machine: twill.Machine, **options: Any) -> twill.Schedule:
+        answers.folder.mkdir(exist_ok=True)
+        with (answers.folder / f"{loop.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return solve(loop, machine, cache=answers, **options).schedule
+
+    return schedule
 
 
 @pytest.fixture(scope="session")
@@ -52,5 +83,7 @@ def paper_schedule(paper_loop: twill.Loop, paper_machine: twill.Machine) -> twil
 
 
 @pytest.fixture(scope="session")
-def attention_schedule(attention: twill.Loop, hopper: twill.Machine) -> twill.Schedule:
-    return twill.schedule(attention, hopper, orders=[("s0", "s1")])
+def attention_schedule(
+    attention: twill.Loop, hopper: twill.Machine, solved_once: Callable[..., twill.Schedule]
+) -> twill.Schedule:
+    return solved_once(attention, hopper, orders=[("s0", "s1")])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.commands import in_process
 from twill.studies.bench import (
     CASES,
     ENGINES,
@@ -29,8 +30,7 @@ TIMES = ("seconds_to_interval", "seconds_to_all_levels", "seconds")
 
 
 def call(*options: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "twill", "bench", "solver", *options]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    return in_process("twill", "bench", "solver", *options, folder=folder)
 
 
 def outcome(name: str = "x", **changes: Any) -> Outcome:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 
 import twill
+from tests.commands import in_process
 from twill import scheduler
 from twill.cache import Cache, default_folder, proved, request_key
 from twill.scheduler import Solved, solve
@@ -209,10 +208,9 @@ def test_the_folder_is_the_users_unless_it_is_named(
 
 def test_the_command_says_whether_it_was_cached(tmp_path: Path, no_users_cache: Path) -> None:
     def told(*more: str) -> dict[str, Any]:
-        words = [sys.executable, "-m", "twill", "schedule", "paper_example", "-m", "paper_example"]
-        done = subprocess.run(
-            [*words, "--json", *more], capture_output=True, text=True, check=True, cwd=tmp_path
-        )
+        words = ("twill", "schedule", "paper_example", "-m", "paper_example", "--json")
+        done = in_process(*words, *more, folder=tmp_path)
+        done.check_returncode()
         data: dict[str, Any] = json.loads(done.stdout)
         return data
 

@@ -10,12 +10,15 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 import twill
+from tests.commands import in_process
 from tests.svg import shapes
 from twill.artifacts.sweep import Sweep, packaged_sweeps
 from twill.cli import app
@@ -40,25 +43,33 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
-def run_commands(page: Path, language: str, folder: Path) -> int:
+def in_a_process(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, *(["-m"] if words[0] == "twill" else [])]
+    command = [*program, *(words if words[0] == "twill" else words[1:])]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def run_commands(
+    page: Path, language: str, folder: Path, start: Callable[..., Any] = in_process
+) -> int:
     """Run the commands of a page's blocks, as in a clone, and return how many there were."""
     ran = 0
     for line in "\n".join(blocks(page, language)).splitlines():
         words = shlex.split(line, comments=True)
         if not words or words[0] in ("make", "pip"):
             continue
-        program = [sys.executable, *(["-m"] if words[0] == "twill" else [])]
-        command = program + (words if words[0] == "twill" else words[1:])
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        done = start(*words, folder=folder)
         assert done.returncode == 0, (line, done.stderr)
         ran += 1
     return ran
 
 
+@pytest.mark.usefixtures("known_answers")
 def test_the_readmes_commands(tmp_path: Path) -> None:
-    assert run_commands(ROOT / "README.md", "sh", tmp_path) == 8
+    assert run_commands(ROOT / "README.md", "sh", tmp_path, in_a_process) == 8
 
 
+@pytest.mark.usefixtures("known_answers")
 def test_the_commands_from_kernel_to_schedule(tmp_path: Path) -> None:
     (tmp_path / "traces").symlink_to(ROOT / "traces")
     assert run_commands(ROOT / "docs" / "kernels.md", "sh", tmp_path) == 11
@@ -81,9 +92,7 @@ def test_the_paper_search_finds_what_its_page_says() -> None:
     commands = [shlex.split(line) for line in "\n".join(blocks(page, "sh")).splitlines() if line]
     assert len(rows) == len(commands) == 4
     for words in commands:
-        done = subprocess.run(
-            [sys.executable, "-m", *words, "--json"], capture_output=True, text=True, check=True
-        )
+        done = in_process(*words, "--json")
         data = json.loads(done.stdout)
         reason = data["bound"]["reason"]
         found = [data["interval_units"], data["length"], data["stages"]]
@@ -93,11 +102,16 @@ def test_the_paper_search_finds_what_its_page_says() -> None:
 
 def test_the_commands_of_the_solver(tmp_path: Path) -> None:
     page = ROOT / "docs" / "solver.md"
-    assert run_commands(page, "sh", tmp_path) == 2
-    words = [sys.executable, "-m", "twill", "explain", "norm.json"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    printed: list[str] = []
+
+    def start(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+        done = in_process(*words, folder=folder)
+        printed.append(done.stdout)
+        return done
+
+    assert run_commands(page, "sh", tmp_path, start) == 2
     (shown,) = blocks(page, "text")
-    assert [x.rstrip() for x in done.stdout.strip().splitlines()] == shown.strip().splitlines()
+    assert [x.rstrip() for x in printed[-1].strip().splitlines()] == shown.strip().splitlines()
 
 
 def reading_outputs(folder: Path, language: str) -> list[tuple[str, str]]:
@@ -111,11 +125,11 @@ def reading_outputs(folder: Path, language: str) -> list[tuple[str, str]]:
         elif kind != language:
             output = ""
         else:
-            output = "".join(map(in_process, block.splitlines()))
+            output = "".join(map(printed_by, block.splitlines()))
     return [(block, output) for block, output in found if output]
 
 
-def in_process(line: str) -> str:
+def printed_by(line: str) -> str:
     done = CliRunner().invoke(app, shlex.split(line)[1:], env={"COLUMNS": "80"})
     assert done.exit_code == 0, (line, done.output)
     return done.stdout

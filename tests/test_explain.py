@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import twill
+from tests.commands import in_process
 from tests.small import edge, op, random_loop, small_loop, small_machine
 from twill.bounds import resource_argument, resource_bound
 from twill.explain import Explanation, Role, explain
@@ -209,8 +209,7 @@ def test_a_lever_without_time_is_not_known() -> None:
 
 
 def call(*command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "twill", *command]
-    return subprocess.run(words, capture_output=True, text=True, cwd=folder, check=False)
+    return in_process("twill", *command, folder=folder)
 
 
 def test_the_command(tmp_path: Path) -> None:

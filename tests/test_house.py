@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,10 +44,13 @@ ARTIFACTS = ("twill.artifacts", "twill.errors", "twill.console")
 
 
 def sources(folder: str) -> list[Path]:
-    return sorted((ROOT / folder).rglob("*.py"))
+    found = sorted((ROOT / folder).rglob("*.py"))
+    assert found, folder
+    return found
 
 
-def imports(file: Path) -> set[str]:
+@cache
+def imports(file: Path) -> frozenset[str]:
     found = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
@@ -55,7 +59,7 @@ def imports(file: Path) -> set[str]:
             found.add(node.module)
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "import_module":
             found |= {str(a.value) for a in node.args if isinstance(a, ast.Constant)}
-    return found
+    return frozenset(found)
 
 
 def own_files() -> list[Path]:

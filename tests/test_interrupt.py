@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -17,6 +18,8 @@ import twill
 
 TWILL = [sys.executable, "-m", "twill"]
 SIM = [sys.executable, "-m", "twill.sim"]
+BUSY_SECONDS = 2.0
+"""Processor time after which a command has imported what it needs; half of it on a slow machine."""
 MARK = "TWILL_TEST_FOLDER"
 CASES = {
     "cp-sat": [*TWILL, "schedule", "{dump}", "-m", "hopper_h100", "--engine", "cpsat",
@@ -50,18 +53,29 @@ def test_an_interruption_ends_the_work(
         cwd=folder,
         env={**os.environ, MARK: str(folder)},
     )
-    time.sleep(3)
-    if case == "cbc":
-        _wait_until(lambda: "cbc" in _living(str(folder)))
-    assert process.poll() is None, process.communicate()
-    begun = time.perf_counter()
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=20)
-    assert time.perf_counter() - begun < 2.0
+    try:
+        _wait_until(lambda: _seconds_of_work(process.pid) > BUSY_SECONDS)
+        if case == "cbc":
+            _wait_until(lambda: "cbc" in _living(str(folder)))
+        assert process.poll() is None, process.communicate()
+        begun = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=20)
+        assert time.perf_counter() - begun < 2.0
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert error == "twill: interrupted\n"
     assert list(folder.iterdir()) == []
     assert not _living(str(folder))
+
+
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """Let the processes hear Ctrl-C, which those that a shell starts in the background do not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +103,16 @@ def _wait_until(happened: Callable[[], bool], seconds: float = 30.0) -> None:
     while not happened():
         assert time.perf_counter() < end
         time.sleep(0.05)
+
+
+def _seconds_of_work(process: int) -> float:
+    """Return the processor time of a process and of those that it has started."""
+    found = 0.0
+    whole = psutil.Process(process)
+    for one in (whole, *whole.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found += sum(one.cpu_times()[:2])
+    return found
 
 
 def _living(mark: str) -> list[str]:

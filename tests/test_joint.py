@@ -237,13 +237,16 @@ def test_groups_that_lack_registers_have_no_schedule(rules: Rules) -> None:
         interval = bounds(problem).interval
         groups = available_groups(problem)
         lacking = lacks_registers(problem, interval, groups)
+        refuted += lacking
+        if not lacking and kept == 30:
+            continue
         engine = DifferenceEngine(problem, interval, 6 * interval, groups)
         feasible = engine.solve().assignment is not None
         engine.dispose()
         assert not (lacking and feasible), seed
-        refuted, kept = refuted + lacking, kept + feasible
+        kept += feasible
     assert refuted > 10
-    assert kept > 100
+    assert kept == 30
 
 
 def test_accumulators_that_always_live_fill_a_group() -> None:

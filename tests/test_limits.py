@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 import twill
+from tests.commands import in_process
 from tests.small import edge, op, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Tile
 from twill.costing import Reservation
@@ -220,8 +220,7 @@ def test_registers_that_a_limit_takes_away() -> None:
 
 
 def call(*command: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "twill", *command]
-    return subprocess.run(words, capture_output=True, text=True, cwd=folder, check=False)
+    return in_process("twill", *command, folder=folder)
 
 
 @pytest.fixture

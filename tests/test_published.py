@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import twill
+from tests.commands import SIM, in_process
 from tests.small import random_loop
 from twill.artifacts.schedule import Schedule
 from twill.bounds import bounds
@@ -199,12 +199,8 @@ def test_micro_benchmarks_compile(name: str, tmp_path: Path) -> None:
 
 
 def test_the_command_prints_what_it_compares() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "twill.sim", "published", "--json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = in_process(*SIM, "published", "--json")
+    done.check_returncode()
     found = json.loads(done.stdout)
     assert {one["what"] for one in found} >= {"FA3 without overlap, over full"}
     assert all(one["source"] for one in found)

@@ -21,9 +21,9 @@ from twill.scheduler import realize
 from twill.search import Found, Options, search
 
 ALL = 500
-FEW, FEW_OPERATIONS = 60, 7
+FEW, FEW_OPERATIONS = 32, 7
 ENUMERATED_OPERATIONS, STAGES, BUDGET = 5, 3, 20_000
-CHUNKS = 4
+CHUNKS = 2
 SECONDS = 60.0
 """For each engine and loop; eleven operations that fill one unit completely take longer."""
 

@@ -230,6 +230,7 @@ def test_invariants_have_places_of_their_own() -> None:
 
 def test_a_group_spends_no_more_time_than_there_is(attention_schedule: twill.Schedule) -> None:
     result = run(attention_schedule)
+    assert len(result.groups) == 3
     for spent in result.groups.values():
         assert sum(spent.values()) <= 1.001 * result.total_cycles
 

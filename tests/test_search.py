@@ -73,6 +73,8 @@ def test_attention_in_normalized_time(attention: twill.Loop, hopper: twill.Machi
     assert twill.verify(schedule).violations == ()
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_same_input_same_seed_same_bytes(
     attention: twill.Loop, hopper: twill.Machine, attention_schedule: twill.Schedule
 ) -> None:

@@ -64,6 +64,7 @@ def test_attention_adds_up_as_on_paper() -> None:
 
 def test_units_of_the_json_add_up_to_the_limits() -> None:
     data = json.loads(call("loop", "show", "fa_fwd_hopper", "--json").stdout)
+    assert len(data["limits"]) > 5
     for entry in data["limits"][:-1]:
         used = [
             unit["cycles"] * unit["count"]

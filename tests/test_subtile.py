@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 import twill
+from tests.commands import in_process
 from tests.loop_graphs import cycles, same_graph
 from tests.loop_values import evaluate, parts_outside, random_outside
 from tests.small import op, small_loop
@@ -638,8 +638,7 @@ def test_bad_requests(factor: int, along: str | None, message: str) -> None:
 
 
 def call(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "twill", "loop", "subtile", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    return in_process("twill", "loop", "subtile", *words, folder=folder)
 
 
 def test_the_command(tmp_path: Path) -> None:

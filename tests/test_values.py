@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import twill
+from tests.commands import SIM, in_process
 from tests.loop_values import Outside, evaluate
 from tests.test_sim import unsolved
 from twill.artifacts.loop import Operation, Tile
@@ -246,12 +245,8 @@ def test_values_are_laid_out_along_axes(
 
 
 def shown(*arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "twill.sim", "run", "paper_example_by_hand", *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = in_process(*SIM, "run", "paper_example_by_hand", *arguments)
+    done.check_returncode()
     return done.stdout
 
 

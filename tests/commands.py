@@ -1,0 +1,54 @@
+"""Commands without a process of their own: what they print, and how they end."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from unittest import mock
+
+from twill.cli import main as twill_main
+from twill.console import run_app
+
+TWILL = ("twill",)
+SIM = ("python", "-m", "twill.sim")
+ENTRIES = {"twill.sim": "twill.sim.__main__"}
+
+
+def in_process(*command: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Return what a command writes and its exit status, as `subprocess.run` does.
+
+    It starts with ``twill`` or ``python -m`` and a module, and takes the way of a process from
+    its entry point on, less a second of imports. `test_cli` and the README start processes.
+    """
+    main, words = _entry(command)
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(folder or Path.cwd()),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        mock.patch.object(sys, "argv", [command[0], *words]),
+    ):
+        status = _status(main)
+    return subprocess.CompletedProcess(command, status, out.getvalue(), err.getvalue())
+
+
+def _entry(command: tuple[str, ...]) -> tuple[Callable[[], None], tuple[str, ...]]:
+    if command[:1] == TWILL:
+        return twill_main, command[1:]
+    assert command[:2] == ("python", "-m"), command
+    module = importlib.import_module(ENTRIES.get(command[2], command[2]))
+    return partial(run_app, module.app), command[3:]
+
+
+def _status(main: Callable[[], None]) -> int:
+    try:
+        main()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
