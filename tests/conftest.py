@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -87,3 +88,11 @@ def attention_schedule(
     attention: twill.Loop, hopper: twill.Machine, solved_once: Callable[..., twill.Schedule]
 ) -> twill.Schedule:
     return solved_once(attention, hopper, orders=[("s0", "s1")])
+
+
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Let processes hear Ctrl-C, which those that a shell starts in the background do not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

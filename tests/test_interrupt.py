@@ -8,13 +8,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
 import twill
+
+pytestmark = pytest.mark.usefixtures("heard")
 
 TWILL = [sys.executable, "-m", "twill"]
 SIM = [sys.executable, "-m", "twill.sim"]
@@ -68,14 +70,6 @@ def test_an_interruption_ends_the_work(
     assert error == "twill: interrupted\n"
     assert list(folder.iterdir()) == []
     assert not _living(str(folder))
-
-
-@pytest.fixture(autouse=True)
-def heard() -> Iterator[None]:
-    """Let the processes hear Ctrl-C, which those that a shell starts in the background do not."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="module")

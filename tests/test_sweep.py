@@ -519,6 +519,7 @@ def test_kill_9_in_the_middle_then_again(schedule: str, tmp_path: Path) -> None:
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
 
 
+@pytest.mark.usefixtures("heard")
 def test_ctrl_c_leaves_a_file_that_can_be_gone_on_with(schedule: str, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     process = interrupted(sweep(schedule, axes=MANY, iterations=128), folder)
