@@ -12,10 +12,12 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+
+from simpleeval import simple_eval
 
 import twill
 
@@ -24,6 +26,11 @@ ISSUE = re.compile(
     r"(?P<result>\S+?)(?P<index>\[[^\]]*\])? (?P<sign>\+?=) (?P<function>\w+)\((?P<arguments>.*?)\)"
     r"(?: \{(?P<begin>\d+)\.\.(?P<end>\d+) of (?P<of>\d+)\})?(?: -> (?P<signals>.+))?"
 )
+
+
+def value_of(expression: str, names: Mapping[str, Any]) -> Any:
+    """Return what an index, a bound or a condition comes to."""
+    return simple_eval(expression, names=dict(names), functions={"range": range})
 
 
 class BrokenError(Exception):
@@ -125,13 +132,13 @@ class Interpreter:
 
     def lines(self, group: str, lines: list[Line], i: int) -> Iterator[bool]:
         """Yield True after each step, False while it cannot go on."""
-        names = {"i": i, "n": self.n, "range": range}
+        names = {"i": i, "n": self.n}
         for line in lines:
             if line.text.startswith("for "):
-                for number in eval(line.text.removeprefix("for i in ")[:-1], names):  # noqa: S307
+                for number in value_of(line.text.removeprefix("for i in ")[:-1], names):
                     yield from self.lines(group, line.inner, number)
             elif line.text.startswith("if "):
-                if eval(line.text[3:-1], names):  # noqa: S307
+                if value_of(line.text[3:-1], names):
                     yield from self.lines(group, line.inner, i)
             elif line.text == "interleave:":
                 yield from self.lines(group, line.inner, i)
@@ -140,11 +147,11 @@ class Interpreter:
 
     def statement(self, group: str, text: str, names: dict[str, Any]) -> Iterator[bool]:
         if match := re.fullmatch(r"wait\((.+), parity=(.+)\)", text):
-            at, parity = self.evaluated(match[1], names), eval(match[2], names)  # noqa: S307
+            at, parity = self.evaluated(match[1], names), value_of(match[2], names)
             while self.phase[at] & 1 == parity:
                 yield False
         elif match := re.fullmatch(r"await\((\S+), (.+)\)", text):
-            iteration = eval(match[2], names)  # noqa: S307
+            iteration = value_of(match[2], names)
             if iteration >= self.issued[match[1]]:
                 raise BrokenError(f"{group} awaits {match[1]} of {iteration} before it is issued")
             while self.done[match[1]] <= iteration:
@@ -163,7 +170,7 @@ class Interpreter:
 
     def evaluated(self, name: str, names: dict[str, Any]) -> str:
         """Return a name with its index as a number."""
-        return re.sub(r"\[(.+)\]", lambda m: f"[{eval(m[1], names)}]", name)  # noqa: S307
+        return re.sub(r"\[(.+)\]", lambda m: f"[{value_of(m[1], names)}]", name)
 
     def initialize(self, text: str) -> None:
         name, _, value = text.partition(" = ")
@@ -193,7 +200,7 @@ class Interpreter:
                 operands.append(self.cells[text])
             else:
                 plain = re.fullmatch(r"[\din +-]+", argument)
-                operands.append(str(eval(argument, names)) if plain else text)  # noqa: S307
+                operands.append(str(value_of(argument, names)) if plain else text)
         if match["sign"] == "+=":
             operands.append(result)
         signals = [self.evaluated(s, names) for s in (match["signals"] or "").split(", ") if s]

@@ -25,7 +25,7 @@ from twill.pictures import files, graph, reservations, roles, timeline
 from twill.pictures.graph import HIGH, _bent, draw_graph, graph_layout
 from twill.pictures.layers import levels
 from twill.pictures.look import COLOURS, HATCHES, looks
-from twill.pictures.placed import lanes, placed, table
+from twill.pictures.placed import Cell, lanes, placed, table
 from twill.pictures.reservations import draw_reservations
 from twill.pictures.roles import draw_roles, roles_text
 from twill.pictures.timeline import draw_timeline
@@ -185,7 +185,7 @@ def test_the_reservation_table_slot_by_slot(seed: int) -> None:
             )
 
 
-def sum_counts(cells: list) -> Counter[str]:  # type: ignore[type-arg]
+def sum_counts(cells: list[Cell]) -> Counter[str]:
     found: Counter[str] = Counter()
     for cell in cells:
         found[cell.operation] += cell.count

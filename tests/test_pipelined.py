@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import twill
-from tests.pseudocode import BrokenError, Interpreter
+from tests.pseudocode import BrokenError, Interpreter, value_of
 from twill.artifacts.schedule import Arrive
 from twill.frontends.schedules import load_schedule
 from twill.pipelined.code import code
@@ -218,9 +218,9 @@ def executed(steps: list[dict[str, Any]], i: int, n: int) -> Iterator[tuple[dict
     """Yield the steps of a round that have an iteration, with its number."""
     names = {"i": i, "n": n}
     for step in steps:
-        if eval(step.get("when", "True"), names):  # noqa: S307
+        if value_of(step.get("when", "True"), names):
             for part in step.get("parts", [step]):
-                iteration = eval(str(part.get("iteration", -1)), names)  # noqa: S307
+                iteration = value_of(str(part.get("iteration", -1)), names)
                 if iteration >= 0:
                     yield part, iteration
 
