@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
+
+import pulp
+import pytest
 
 import twill
 from tests.small import random_loop
 from twill.bounds import bounds
-from twill.modulo import modulo_schedule
+from twill.modulo import modulo_schedule, shortest_modulo_schedule
 from twill.normalize import normalize
 from twill.problem import Problem, build_problem
 
@@ -78,3 +82,22 @@ def test_attention_on_the_normalized_grid(attention: twill.Loop, hopper: twill.M
     assert bounds(problem).interval == 124
     assert modulo_schedule(problem, 123)[0] == "unsat"
     assert modulo_schedule(problem, 124)[0] == "sat"
+
+
+def test_what_a_limit_stopped_is_not_called_shortest(
+    paper_loop: twill.Loop,
+    paper_machine: twill.Machine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """CBC writes its best solution when it is stopped; PuLP's first status calls that optimal."""
+    stopped = tmp_path / "cbc"
+    stopped.write_text(
+        "#!/bin/sh\n"
+        'for last; do :; done\nprintf "Stopped on iterations - objective value 9\\n" > "$last"\n'
+    )
+    stopped.chmod(0o755)
+    problem = build_problem(paper_loop, paper_machine)
+    assert shortest_modulo_schedule(problem, 2, timeout=60)[0] == "sat"
+    monkeypatch.setattr(pulp.PULP_CBC_CMD, "pulp_cbc_path", str(stopped))
+    assert shortest_modulo_schedule(problem, 2, timeout=60) == ("unknown", None)

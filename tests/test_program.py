@@ -128,7 +128,7 @@ def test_programs_of_small_loops_run_without_an_alarm(rules: Rules, seeds: range
             twill.sim.run(schedule, iterations=iterations)
         if connected(loop):
             achieved.append(twill.sim.run(schedule, iterations=40).achieved)
-    assert len(achieved) > len(seeds) / 2
+    assert len(achieved) > len(seeds) / 3
     # With two or three cycles an iteration, a wait that falls between two of them can cost one.
     assert sum(bool(a) for a in achieved) / len(achieved) > 0.93
 

@@ -199,8 +199,11 @@ def _solve(model: Any, timeout: float | None, nodes: int | None = None) -> Statu
             process.wait()
         if process.returncode or not solution.exists():
             raise SolverError(f"CBC ended with exit status {process.returncode}")
-        status, values, *_ = solver.readsol_MPS(str(solution), model, variables, names, constraints)
-    if status == pulp.LpStatusOptimal:
+        status, values, *_, found = solver.readsol_MPS(
+            str(solution), model, variables, names, constraints
+        )
+    # PuLP calls a search that a limit stopped "optimal" too; only the second status tells.
+    if found == pulp.LpSolutionOptimal:
         model.assignVarsVals(values)
         return "sat"
     if status == pulp.LpStatusInfeasible:
