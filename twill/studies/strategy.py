@@ -153,7 +153,8 @@ class _Facts:
 
     @cached_property
     def hoisted(self) -> dict[int, bool]:
-        first, later = ("first product", "later product")
+        first: Role = "first product"
+        later: Role = "later product"
         return {
             t: bool(self.roles.named(later, tile=t))
             and max(self.stage[name] for name in self.roles.named(first, tile=t))
