@@ -13,6 +13,7 @@ from twill.commands import bench as bench_commands
 from twill.commands import explain as explain_command
 from twill.commands import loop as loop_commands
 from twill.commands import machine as machine_commands
+from twill.commands import reproduce as reproduce_command
 from twill.console import command, paragraph, progress, run_app, say
 from twill.sim.__main__ import app as simulator
 
@@ -28,6 +29,7 @@ app.add_typer(loop_commands.app, name="loop")
 app.add_typer(bench_commands.app, name="bench")
 app.add_typer(simulator, name="sim")
 app.command()(explain_command.explain)
+app.command()(reproduce_command.reproduce)
 
 
 class TimeMode(StrEnum):

@@ -67,8 +67,7 @@ def hopper_forward(case: Case) -> None:
         reason="The modulo schedule that our heuristic finds, not the missing joint solution: "
         "FlashAttention-3's order is a modulo schedule at the same interval too, and with loads "
         f"on a warp of their own and nothing that makes groups take turns it runs at "
-        f"{uncoordinated:g} cycles. Many modulo schedules have the least interval; the ones that "
-        "keep a product in flight behind each softmax lose nothing.",
+        f"{uncoordinated:g} cycles. Many modulo schedules have the least interval.",
     )
 
 
@@ -134,7 +133,7 @@ def _judge_hoisted(case: Case, found: Strategy, *, every: bool) -> None:
     held = [str(tile) for tile, hoisted in found.hoisted.items() if hoisted]
     ahead = [str(tile) for tile, first in found.ahead.items() if first]
     told = f"the prologue holds the first GEMM of sub-tile {' and '.join(held) or 'none'}"
-    told += "; issued before the last iteration's second: "
+    told += "; next iteration's first GEMM issued before the second: "
     told += f"sub-tile {' and '.join(ahead)}" if ahead else "none"
     which = "every" if every else "some"
     passed = found.features[f"first product of {which} sub-tile hoisted"]
