@@ -95,6 +95,10 @@ def test_the_commands_of_the_solver(tmp_path: Path) -> None:
     assert [x.rstrip() for x in done.stdout.strip().splitlines()] == shown.strip().splitlines()
 
 
+def test_the_command_of_the_results(tmp_path: Path) -> None:
+    assert run_commands(ROOT / "docs" / "results.md", "sh", tmp_path) == 1
+
+
 @pytest.mark.triton
 def test_the_command_that_dumps_a_kernel(tmp_path: Path) -> None:
     pytest.importorskip("triton")

@@ -1,4 +1,4 @@
-"""Strategies of schedules written by hand, of those with one property destroyed, and of a solved one."""
+"""Strategies of schedules written by hand, with one property destroyed, and solved."""
 
 from __future__ import annotations
 
