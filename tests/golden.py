@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from twill.scheduler import EVERY_PACKAGE, _installed
+from twill.studies.reproduce.claims import CaseResult
 from twill.studies.reproduce.run import CASES, reproduce
 
 FILE = Path(__file__).with_name("golden_metrics.json")
@@ -20,22 +21,25 @@ def golden() -> dict[str, Any]:
     return found
 
 
+def entry(result: CaseResult) -> dict[str, Any]:
+    """Return what is kept of a case."""
+    solvers = {name: _installed(name) for name in EVERY_PACKAGE if name != "twill-gpu"}
+    return {
+        "provenance": {
+            "command": f"twill reproduce --case {result.case}",
+            "solvers": solvers,
+            "unit": "cycles where a metric says so; errors as shares of the published figure",
+        },
+        "metrics": dict(result.metrics),
+        "holds": {claim.claim: claim.passed for claim in result.claims},
+    }
+
+
 def main() -> None:
     """Compute the metrics of some cases, or all."""
-    names = sys.argv[1:] or list(CASES)
     kept = golden()
-    for result in reproduce(names, timeout=TIMEOUT, jobs=2):
-        kept[result.case] = {
-            "provenance": {
-                "command": f"twill reproduce --case {result.case}",
-                "solvers": {
-                    name: _installed(name) for name in EVERY_PACKAGE if name != "twill-gpu"
-                },
-                "unit": "cycles where a metric says so; errors as shares of the published figure",
-            },
-            "metrics": dict(result.metrics),
-            "holds": {claim.claim: claim.passed for claim in result.claims},
-        }
+    for result in reproduce(sys.argv[1:], timeout=TIMEOUT, jobs=2):
+        kept[result.case] = entry(result)
     kept = {name: kept[name] for name in CASES if name in kept}
     FILE.write_text(json.dumps(kept, indent=1) + "\n")
 

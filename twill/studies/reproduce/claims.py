@@ -72,7 +72,8 @@ class Timing:
     paper_seconds : float
         The paper's, for its joint problem.
     seconds : float or None
-        Ours on the same coarse grid and under the same rules as `verbatim`; None if stopped.
+        Ours until the least interval is known, on the same coarse grid and under the same rules as
+        `verbatim`; None if stopped.
     verbatim_seconds : float or None
         The figures as printed; None if stopped.
     limit : float

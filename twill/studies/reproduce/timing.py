@@ -17,7 +17,7 @@ PAPER = {
 }
 """Twill's paper, section 6: seconds for the joint problem on one core of a Xeon Platinum 8570."""
 CLAIMS = {
-    kernel: f"{kernel}: faster than the encoding as printed, on its own time grid"
+    kernel: f"{kernel}: least interval known before the printed encoding knows it"
     for kernel in PAPER
 }
 
@@ -43,21 +43,20 @@ def timing(case: Case) -> None:
             kernel,
             told,
             passed=ours is not None and ours < (theirs or stop),
-            reason="Under the rules as printed our default engine is stopped too: there "
-            "an asynchronous operation keeps its group for all its time.",
+            reason=f"Neither knew it within {stop:g} s.",
             paper_seconds=paper,
         )
     case.timings = tuple(timings)
 
 
 def _both(case: Case, kernel: str) -> tuple[float | None, float | None]:
-    """Return our seconds and the printed encoding's; None where it was stopped."""
+    """Return our seconds to the least interval and the printed encoding's; None if stopped."""
     with ThreadPoolExecutor(max_workers=max(1, case.settings.jobs)) as pool:
         ours, theirs = pool.map(
             lambda engine: solve_apart(_case(kernel, engine), case.settings.stop),
             ("both", "verbatim"),
         )
-    return ours.get("seconds"), theirs.get("seconds")
+    return ours.get("seconds_to_interval"), theirs.get("seconds_to_interval")
 
 
 def _case(kernel: str, engine: str) -> dict[str, Any]:
