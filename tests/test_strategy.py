@@ -92,12 +92,6 @@ def one_product_not_hoisted(order: Document) -> None:
     group(order, "mma")[:] = [*later, "S0", "S1", "O1_a", "O1"]
 
 
-def products_on_a_softmax_group(order: Document) -> None:
-    moved = group(order, "mma")
-    order["groups"] = [g for g in order["groups"] if g["name"] != "mma"]
-    group(order, "softmax0")[:0] = moved
-
-
 def one_rescaling_on_its_softmax_group(order: Document) -> None:
     group(order, "correction").remove("X0")
     body = group(order, "softmax0")
@@ -117,7 +111,6 @@ def sums_of_a_tile_on_the_other_group(order: Document) -> None:
 DESTROYED: list[tuple[Callable[[Document], None], set[str]]] = [
     (products_not_hoisted, {"first product of every sub-tile hoisted"}),
     (one_product_not_hoisted, {"first product of every sub-tile hoisted"}),
-    (products_on_a_softmax_group, {"products on a group of their own"}),
     (one_rescaling_on_its_softmax_group, {"rescaling of all sub-tiles on a third group"}),
     (each_rescaling_on_a_group, {"rescaling of all sub-tiles on a third group"}),
     (sums_of_a_tile_on_the_other_group, {"each sub-tile's softmax on a group of its own"}),
