@@ -145,15 +145,11 @@ def test_the_docs_page_has_every_claim_and_a_reason_for_every_no() -> None:
     held, of = map(int, re.findall(r"^(\d+) of (\d+) claims hold\.$", text, re.MULTILINE)[0])
     assert of == told
     assert held == sum(answer == "yes" for _, answer in rows)
-    assert text.count(" does not hold. ") == told - held
+    assert text.count("* does not hold. ") == told - held
     assert "Nothing to judge" not in text
 
 
 # -- what must not drift ----------------------------------------------------------------------
-
-
-def without_seconds(claims: tuple[Claim, ...]) -> dict[str, bool]:
-    return {claim.claim: claim.passed for claim in claims}
 
 
 @pytest.mark.parametrize(
@@ -164,7 +160,10 @@ def test_golden_metrics(name: str) -> None:
     (result,) = reproduce([name], timeout=900.0)
     kept = golden()[name]
     assert dict(result.metrics) == pytest.approx(kept["metrics"], rel=1e-9)
-    assert without_seconds(result.claims) == kept["holds"]
+    # Whether a question is answered within its limit depends on the machine at hand.
+    timed = {c.claim for c in result.claims if name == "timing" or "not decided" in c.found}
+    for claim in result.claims:
+        assert claim.claim in timed or claim.passed == kept["holds"][claim.claim], claim
 
 
 def test_golden_metrics_say_where_they_come_from() -> None:
