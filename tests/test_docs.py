@@ -194,6 +194,10 @@ def test_the_studies_are_packaged() -> None:
         assert f"](attention/{name}.svg)" in page.read_text()
 
 
+def test_the_command_of_the_results(tmp_path: Path) -> None:
+    assert run_commands(ROOT / "docs" / "results.md", "sh", tmp_path) == 1
+
+
 @pytest.mark.triton
 def test_the_command_that_dumps_a_kernel(tmp_path: Path) -> None:
     pytest.importorskip("triton")

@@ -17,6 +17,7 @@ from twill.commands import diff as diff_command
 from twill.commands import explain as explain_command
 from twill.commands import loop as loop_commands
 from twill.commands import machine as machine_commands
+from twill.commands import reproduce as reproduce_command
 from twill.commands import show as show_commands
 from twill.console import Report, command, paragraph, progress, run_app, say
 from twill.sim.__main__ import app as simulator
@@ -44,6 +45,7 @@ app.command()(explain_command.explain)
 app.command()(show_commands.show)
 app.command()(show_commands.extract)
 app.command()(diff_command.diff)
+app.command()(reproduce_command.reproduce)
 
 
 class TimeMode(StrEnum):

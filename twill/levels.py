@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import get_args
 
 from twill.artifacts.schedule import Level, LevelProof
 from twill.bounds import least_length, least_stages
@@ -13,6 +14,8 @@ from twill.joint.answer import Answer, Assignment, Limits
 from twill.joint.groups import likely_groups
 from twill.problem import Problem
 from twill.questions import QUICK_SECONDS, Questions
+
+LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 class Levels:
@@ -28,13 +31,21 @@ class Levels:
         What the user allows.
     report : Report
         Told what is being tried.
+    until : str
+        The last level that matters.
     """
 
     def __init__(
-        self, questions: Questions, problem: Problem, limits: Limits, report: Report
+        self,
+        questions: Questions,
+        problem: Problem,
+        limits: Limits,
+        report: Report,
+        until: Level = LEVELS[-1],
     ) -> None:
         self._questions, self._problem = questions, problem
         self._limits, self._report = limits, report
+        self._wanted = LEVELS[: LEVELS.index(until) + 1]
 
     @property
     def _fewest_groups(self) -> int:
@@ -47,7 +58,7 @@ class Levels:
         """Improve level by level; the assignment is solved for once more at the end.
 
         A level is proved only if all above it are: it is best among schedules that are no worse
-        in those.
+        in those. Stages count in any case, since questions are about so many of them.
 
         Parameters
         ----------
@@ -69,6 +80,8 @@ class Levels:
             within: Callable[[int], Limits],
         ) -> None:
             nonlocal assignment, limits, proved
+            if level not in self._wanted:
+                return
             self._report(f"I = {interval}, {stages} stages, fewest {level}")
 
             def ask(most: int) -> Answer:
@@ -94,7 +107,9 @@ class Levels:
             least_length(problem, interval),
             lambda n: replace(limits, length=n),
         )
-        slack = assignment.slack(problem, interval)
+        if limits.length is None:
+            limits = replace(limits, length=stages * interval)
+        slack = assignment.slack(problem, interval) if "slack" in self._wanted else None
         if slack is not None:
             self._report(f"I = {interval}, {stages} stages, most slack")
             slack, assignment, done = self._most_slack(interval, stages, limits, assignment)

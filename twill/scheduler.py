@@ -207,6 +207,7 @@ def solve(
             "budget": budget,
             "most_stages": options.most_stages,
             "seed": options.seed,
+            "until": options.until,
             "limits": dict(limits or {}),
             "pins": dict(pins or {}),
             "orders": orders,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 
-from twill.artifacts.schedule import LowerBound, Proof
+from twill.artifacts.schedule import Level, LowerBound, Proof
 from twill.bounds import Bounds, bounds, least_stages
 from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, short
@@ -21,7 +21,7 @@ from twill.joint.answer import Assignment, EngineFactory, Limits, RangeProver
 from twill.joint.groups import available_groups, likely_groups
 from twill.joint.relaxation import FAMILIES as RELAXED
 from twill.joint.relaxation import lacks_registers
-from twill.levels import Levels
+from twill.levels import LEVELS, Levels
 from twill.modulo import modulo_schedule
 from twill.problem import Problem
 from twill.proofs import bound_reached, proof_within
@@ -57,12 +57,16 @@ class Options:
         Seconds for the whole search; what is not proved by then is said not to be.
     jobs : int
         Processes that run at a time where two engines work on one question.
+    until : str
+        The last level of the objective that matters; with ``groups`` any schedule of the least
+        interval, the fewest stages and the fewest groups will do.
     """
 
     most_stages: int | None = None
     seed: int = 0
     timeout: float | None = None
     jobs: int = 1
+    until: Level = LEVELS[-1]
 
     def __post_init__(self) -> None:
         """Refuse what no engine can use."""
@@ -79,6 +83,10 @@ class Options:
             raise InputError(f"a whole number of at least 1 (got {short(self.jobs)})", path="jobs")
         if self.timeout is not None and not self.timeout > 0:
             raise InputError(f"seconds above 0 (got {short(self.timeout)})", path="timeout")
+        if self.until not in LEVELS[1:]:
+            raise InputError(
+                f"one of {', '.join(LEVELS[1:])} (got {short(self.until)})", path="until"
+            )
 
 
 @dataclass(frozen=True)
@@ -221,7 +229,9 @@ class _Search:
             interval_done = time.monotonic()
             proved = bound.reason != "not proved"
             self.report(f"{LEAST}{best.interval}")
-            improved = Levels(self.questions, self.problem, self.limits, self.report)
+            improved = Levels(
+                self.questions, self.problem, self.limits, self.report, self.options.until
+            )
             assignment, levels = improved.improve(best.interval, best.assignment, proved=proved)
         finally:
             self.questions.close()

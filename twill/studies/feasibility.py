@@ -1,0 +1,147 @@
+"""Whether a loop has a schedule at a given interval and number of stages, and if not, why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from time import monotonic
+
+from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine
+from twill.artifacts.schedule import Rules
+from twill.joint.answer import Assignment, Limits
+from twill.joint.groups import available_groups
+from twill.problem import Problem, build_problem
+from twill.questions import Deadline, Engines, Questions
+from twill.scheduler import engine_factory, helpers, with_wishes
+from twill.search import Options, least_interval
+
+CORE_SECONDS = 10.0
+"""Seconds for the families of an unsatisfiable core, once a question is answered with no."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One answer at a fixed interval and number of stages.
+
+    Attributes
+    ----------
+    interval_cycles, stages : int
+        What was asked about.
+    feasible : bool or None
+        None if it was not decided in time.
+    core : tuple of str
+        Constraint families in the unsatisfiable core, as far as an engine named them in time.
+    assignment : Assignment or None
+        A schedule.
+    seconds : float
+        Wall-clock time.
+    """
+
+    interval_cycles: int
+    stages: int
+    feasible: bool | None
+    core: tuple[str, ...]
+    assignment: Assignment | None
+    seconds: float
+
+    @property
+    def said(self) -> str:
+        """The answer in words."""
+        if self.feasible is None:
+            return f"not decided in {self.seconds:.0f} s"
+        if self.feasible:
+            return "feasible"
+        return "infeasible" + (f" ({', '.join(self.core)})" if self.core else "")
+
+
+def wished(
+    loop: Loop,
+    machine: Machine,
+    *,
+    rules: Rules = "issue",
+    limits: Mapping[str, int] | None = None,
+    pins: Mapping[str, str] | None = None,
+    orders: Iterable[tuple[str, str]] = (),
+) -> Problem:
+    """Return the problem in clock cycles, with what is decided beforehand.
+
+    Parameters
+    ----------
+    loop, machine, rules, limits, pins, orders
+        As for `twill.schedule`.
+    """
+    return with_wishes(
+        build_problem(loop, machine, rules=rules),
+        limits=limits or {},
+        pins=pins or {},
+        orders=tuple(orders),
+    )
+
+
+def ask(problem: Problem, interval: int, stages: int, seconds: float, jobs: int = 1) -> Asked:
+    """Ask both engines about one interval, and for the core if there is no schedule.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem, with its wishes.
+    interval : int
+        I in cycles.
+    stages : int
+        How many intervals an iteration may take.
+    seconds : float
+        For the answer; the core takes up to `CORE_SECONDS` more.
+    jobs : int
+        Processes that run at a time.
+    """
+    began = monotonic()
+    asked = partial(_questions, problem, jobs=jobs)
+    limits = Limits(
+        groups=problem.wishes.limit("groups"), transfers=problem.wishes.limit("transfers")
+    )
+    questions = asked(seconds)
+    try:
+        answer = questions.ask(interval, stages, limits)
+    finally:
+        questions.close()
+    core: tuple[str, ...] = ()
+    if answer.status == "unsat":
+        core = answer.families or asked(CORE_SECONDS).refute(interval, stages, limits)[0].families
+    feasible = None if answer.status == "unknown" else answer.status == "sat"
+    return Asked(interval, stages, feasible, core, answer.assignment, monotonic() - began)
+
+
+def least(
+    problem: Problem, seconds: float, jobs: int = 1, most_stages: int | None = None
+) -> tuple[int, bool]:
+    """Return the least interval in cycles, and whether it was proved to be that.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem, with its wishes.
+    seconds : float
+        For the search.
+    jobs : int
+        Processes that run at a time.
+    most_stages : int, optional
+        Bound on the stages.
+
+    Raises
+    ------
+    RefusedError
+        If there is no schedule, or none was found in time.
+    """
+    rival, prover = helpers()
+    options = Options(timeout=seconds, jobs=jobs, most_stages=most_stages)
+    return least_interval(
+        problem, engine_factory("difference"), options, rival=rival, prover=prover
+    )
+
+
+def _questions(problem: Problem, seconds: float, *, jobs: int) -> Questions:
+    rival, prover = helpers()
+    engines = Engines(engine_factory("difference"), rival, prover)
+    return Questions(problem, available_groups(problem), engines, Deadline(seconds), 0, jobs)

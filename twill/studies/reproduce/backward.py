@@ -1,0 +1,167 @@
+"""Attention backward: registers on Hopper; on Blackwell two groups that alternate, or three."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from twill.artifacts.schedule import Schedule
+from twill.bounds import bounds
+from twill.studies.feasibility import ask, wished
+from twill.studies.reproduce.claims import Case, packaged, percent
+from twill.studies.strategy import MOST, Strategy, strategy
+
+HOPPER, BLACKWELL = "fa_bwd_hopper", "fa_bwd_blackwell"
+FEW_REGISTERS = 200
+"""Registers per thread of the reduced budget: a step below what two compute groups need."""
+REDUCED_SECONDS = 45.0
+"""Seconds for a question about so few registers, several of which take minutes."""
+HOPPER_CLAIMS = {
+    "solved": "the joint problem is solved: least interval proved",
+    "within": "operations overlap inside an iteration",
+    "across": "no overlap across iterations",
+    "registers": "the register limit is the cause",
+}
+BLACKWELL_CLAIMS = {
+    "solved": "the joint problem is solved: least interval proved",
+    "two": "two compute groups, both with exponentials",
+    "alternate": "the two alternate exponentials and staging of the reduction",
+    "three": "with fewer registers per thread, three compute groups",
+    "modulo": "the joint interval is above the pure modulo interval",
+}
+
+
+def hopper_backward(case: Case) -> None:
+    """Judge attention backward on Hopper.
+
+    Parameters
+    ----------
+    case : Case
+        Where to.
+    """
+    schedule = case.solved(HOPPER, until="transfers")
+    case.judge_solution("solved", schedule, 88.0)
+    joint = case.simulated("joint", schedule).measured_interval_cycles or 0.0
+    case.metrics[f"{HOPPER} joint (cycles)"] = joint
+    found = strategy(schedule)
+    shares = [found.under_others[t] + found.under_own[t] for t in found.under_own]
+    told = "exponentials under GEMMs: " + ", ".join(percent(min(1.0, s)) for s in shares)
+    case.judge("within", told, passed=found.features["exponentials under products"], reason=told)
+    alone = case.solved(HOPPER, until="stages", limits={"stages": 1})
+    one, proved = alone.initiation_interval or 0, bool(alone.proof and alone.proof.levels[0].proved)
+    case.metrics[f"{HOPPER} interval, one stage (cycles)"] = one
+    executed = case.simulated("joint, one stage", alone).measured_interval_cycles or 0.0
+    interval = schedule.initiation_interval or 0
+    crossing = ", ".join(found.crossing) or "none"
+    case.judge(
+        "across",
+        f"groups whose iterations overlap: {crossing}; {schedule.stages} stages",
+        passed=not found.crossing,
+        reason=f"In our model overlap pays and fits: with one stage the least interval is {one} "
+        f"cycles{'' if proved else ' (not proved)'}, with {schedule.stages} it is {interval}. The "
+        f"simulated SM agrees: {executed:g} cycles with one, {joint:g} with {schedule.stages}. "
+        f"Groups have at most {_most_live(schedule)} registers per thread live.",
+    )
+    _judge_registers(case, interval)
+
+
+def _judge_registers(case: Case, interval: int) -> None:
+    """Judge whether registers keep one stage from the interval that two have."""
+    seconds = case.settings.timeout
+    loop, machine = packaged(HOPPER)
+    asked = ask(wished(loop, machine, limits={"stages": 1}), interval, 1, seconds)
+    free = _without_registers(case, interval)
+    core = ", ".join(asked.core) or "not named"
+    case.judge(
+        "registers",
+        f"one stage at I = {interval}: {asked.said}; without any limit of registers: {free}",
+        passed="registers" in asked.core,
+        reason=f"What keeps an iteration from fitting into {interval} cycles is {core}: its own "
+        "chain of GEMMs and exponentials is longer than the busiest unit's work, with however many "
+        f"registers ({free} at {interval} without a limit). Overlap across iterations closes that "
+        "gap, and its values fit the registers as our rules count them: a value staged for "
+        "another group, or handed to a GEMM, frees its registers at once.",
+    )
+
+
+def _without_registers(case: Case, interval: int) -> str:
+    problem = wished(*packaged(HOPPER), limits={"stages": 1})
+    return ask(replace(problem, registers=None), interval, 1, case.settings.timeout).said
+
+
+def _most_live(schedule: Schedule) -> int:
+    return max(group.registers_live or 0 for group in schedule.groups)
+
+
+def blackwell_backward(case: Case) -> None:
+    """Judge attention backward on Blackwell.
+
+    Parameters
+    ----------
+    case : Case
+        Where to.
+    """
+    schedule = case.solved(BLACKWELL, until="groups")
+    case.judge_solution("solved", schedule, 269.0)
+    joint = case.simulated("joint", schedule).measured_interval_cycles or 0.0
+    case.metrics[f"{BLACKWELL} joint (cycles)"] = joint
+    found = strategy(schedule)
+    _judge_two(case, found)
+    _judge_three(case, schedule)
+    modulo = bounds(wished(*packaged(BLACKWELL))).interval
+    interval = schedule.initiation_interval or 0
+    case.metrics[f"{BLACKWELL} modulo interval (cycles)"] = modulo
+    unit = schedule.proof.bound.unit if schedule.proof else None
+    case.judge(
+        "modulo",
+        f"joint I = {interval} cycles, bound of the pure modulo schedule {modulo}",
+        passed=interval > modulo,
+        reason=f"One iteration keeps the unit {unit} busy for all {modulo} cycles: with sub-tiles "
+        "of 64 rows every GEMM reads its shared factor again, so that shared memory, not warps or "
+        "registers, sets the pace, and the joint problem has a schedule at that very interval.",
+    )
+
+
+def _judge_two(case: Case, found: Strategy) -> None:
+    compute = {g: r for g, r in found.groups.items() if "load" not in r}
+    softmax = [g for g, roles in compute.items() if any(r.startswith("softmax") for r in roles)]
+    told = "; ".join(f"{group}: {', '.join(roles)}" for group, roles in compute.items())
+    case.judge("two", told, passed=len(compute) == len(softmax) == 2, reason=told)
+    staging = [group for group, roles in compute.items() if "staging" in roles]
+    shares = ", ".join(percent(share) for share in found.under_others.values())
+    case.judge(
+        "alternate",
+        f"staging on {' and '.join(staging)}; exponentials under the other sub-tile's GEMMs: "
+        f"{shares} (at least {percent(MOST)} on average)",
+        passed=len(softmax) == 2
+        and set(staging) == set(softmax)
+        and found.features["exponentials under other sub-tiles' products"],
+        reason="The sub-tiles of 64 keys add up to one tile of the reduction, which one operation "
+        "takes from tensor memory to shared memory: one group does it in every iteration, so "
+        "that there is nothing to take turns with.",
+    )
+
+
+def _judge_three(case: Case, schedule: Schedule) -> None:
+    """Judge whether a third compute group makes up for registers, given a stage more."""
+    interval, stages = schedule.initiation_interval or 0, (schedule.stages or 1) + 1
+    loop, machine = packaged(BLACKWELL)
+    assert machine.registers is not None
+    needs = _most_live(schedule) + int(machine.registers.reserve.value)
+    told, answers = [], []
+    for compute in (3, 2):
+        limits = {"registers": FEW_REGISTERS, "groups": 1 + compute}
+        seconds = min(REDUCED_SECONDS, case.settings.timeout)
+        asked = ask(wished(loop, machine, limits=limits), interval, stages, seconds)
+        said = asked.said if asked.feasible is not None else f"not decided in {seconds:g} s"
+        told.append(f"{compute} compute groups: {said}")
+        answers.append(asked.feasible)
+    case.judge(
+        "three",
+        f"at most {FEW_REGISTERS} registers per thread (the schedule above needs {needs}), I = "
+        f"{interval}, {stages} stages: " + "; ".join(told),
+        passed=answers == [True, False],
+        paper_seconds=64.0,
+        reason="That two compute groups are too few was not shown within the limit of time."
+        if answers == [True, None]
+        else "; ".join(told) + ".",
+    )

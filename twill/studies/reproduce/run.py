@@ -1,0 +1,103 @@
+"""All cases, each in a process of its own, the longest first."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+
+from twill.artifacts.schedule import Schedule
+from twill.console import Report, silent
+from twill.errors import InputError, short
+from twill.studies.reproduce import ablations, backward, example, forward, throughput, timing
+from twill.studies.reproduce.claims import Case, CaseResult, Settings
+
+CASES: dict[str, tuple[Mapping[str, str], Callable[[Case], None]]] = {
+    "running_example": (example.CLAIMS, example.running_example),
+    "hopper_forward": (forward.HOPPER_CLAIMS, forward.hopper_forward),
+    "blackwell_forward": (forward.BLACKWELL_CLAIMS, forward.blackwell_forward),
+    "hopper_backward": (backward.HOPPER_CLAIMS, backward.hopper_backward),
+    "blackwell_backward": (backward.BLACKWELL_CLAIMS, backward.blackwell_backward),
+    "ablations": (ablations.CLAIMS, ablations.ablations),
+    "timing": (timing.CLAIMS, timing.timing),
+    "published": (throughput.CLAIMS, throughput.throughput),
+}
+LONGEST_FIRST = (
+    ("blackwell_forward", "ablations"),
+    ("timing",),
+    ("blackwell_backward",),
+    ("hopper_backward",),
+    ("hopper_forward",),
+    ("published", "running_example"),
+)
+"""Cases of one process together: what they share is solved for once."""
+
+
+def reproduce(
+    names: Iterable[str] | None = None,
+    *,
+    timeout: float = Settings.timeout,
+    stop: float = Settings.stop,
+    jobs: int = Settings.jobs,
+    report: Report = silent,
+) -> list[CaseResult]:
+    """Compute what the paper's evaluation claims; nothing is looked up.
+
+    Parameters
+    ----------
+    names : iterable of str, optional
+        Cases; all without it.
+    timeout : float
+        Seconds for each search.
+    stop : float
+        Seconds after which the paper's encoding as printed is stopped.
+    jobs : int
+        Processes that run at a time.
+    report : Report, optional
+        Told which cases are done.
+
+    Returns
+    -------
+    list of CaseResult
+        In the order of `CASES`.
+
+    Raises
+    ------
+    InputError
+        If there is no such case.
+    """
+    chosen = list(dict.fromkeys(names or CASES))
+    for name in chosen:
+        if name not in CASES:
+            raise InputError(f"one of {', '.join(CASES)} (got {short(name)})", path="case")
+    if len(chosen) == 1 or jobs == 1:
+        found = _several(chosen, Settings(timeout, jobs, stop), report)
+    else:
+        found = _apart(chosen, Settings(timeout, 1, stop), jobs, report)
+    return [found[name] for name in CASES if name in found]
+
+
+def _several(
+    names: Iterable[str], settings: Settings, report: Report = silent
+) -> dict[str, CaseResult]:
+    """Work on cases one after the other."""
+    solutions: dict[str, Schedule] = {}
+    found = {}
+    for name in names:
+        texts, body = CASES[name]
+        found[name] = Case(name, texts, settings, report, solutions).work(body)
+    return found
+
+
+def _apart(
+    names: list[str], settings: Settings, jobs: int, report: Report
+) -> dict[str, CaseResult]:
+    """Work on cases side by side; searches inside them have one process at a time."""
+    found = {}
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=jobs, mp_context=context) as pool:
+        tasks = [[name for name in task if name in names] for task in LONGEST_FIRST]
+        for future in as_completed([pool.submit(_several, task, settings) for task in tasks]):
+            found.update(future.result())
+            report(f"{len(found)} of {len(names)} cases done")
+    return found
