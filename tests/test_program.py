@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 import twill
@@ -17,6 +20,7 @@ from twill.artifacts.schedule import (
     Rules,
     Wait,
 )
+from twill.frontends.loops import load_loop
 from twill.joint.groups import WarpGroup
 from twill.pipelined.rounds import unrolled
 from twill.sim.errors import SimulationError
@@ -67,7 +71,7 @@ def test_groups_take_turns_on_the_tensor_core(attention_schedule: twill.Schedule
     first = words(attention_schedule.program("compute0"))
     second = words(attention_schedule.program("compute1"))
     assert "arrive s0.issued 0 -0" in first
-    assert "wait s0.issued 0 --1" in second
+    assert "wait s0.issued 0 -0" in second
     assert first.index("wait s1.issued 0 -0") < next(
         i for i, word in enumerate(first) if word == "issue o0 0"
     )
@@ -279,3 +283,30 @@ def test_who_tells_others_waits_until_they_have_heard() -> None:
     )
     with pytest.raises(SimulationError, match="barrier: right waits at a\\.done"):
         twill.sim.run(schedule.model_copy(update={"programs": deaf}), iterations=20)
+
+
+def test_a_wait_for_the_next_iterations_value_begins_with_the_first_one() -> None:
+    """P of one sub-tile takes over the columns of S of the other, one iteration ahead.
+
+    The first S has no such wait in an iteration of its own; a second one for its sake would come
+    behind the wait for the next S in every iteration, where an mbarrier's parity misleads it.
+    """
+    data = json.loads((Path(__file__).parent / "data" / "early_wait.json").read_text())
+    loop, machine = load_loop(data["loop"]), twill.Machine.named("blackwell_b200")
+    groups = {
+        name: WarpGroup(warps, loads, registers, 1 << 30)
+        for name, (warps, loads, registers) in data["groups"].items()
+    }
+    start = {name: time for name, (_, time) in data["placements"].items()}
+    place = {name: group for name, (group, _) in data["placements"].items()}
+    schedule = hand_made(loop, machine, data["interval"], start, place, groups)
+    assert twill.verify(schedule).violations == ()
+    waits = [
+        (i.stage, i.distance)
+        for i in schedule.program("compute1").body
+        if isinstance(i, Wait) and i.barrier == "s1.mma.freed"
+    ]
+    (only,) = [i for i in schedule.program("compute1").issues if i.operation == "o0.tmem_store"]
+    assert waits == [(only.stage - 1, 0)]
+    for iterations in (*range(1, 7), 40):
+        twill.sim.run(schedule, iterations=iterations)

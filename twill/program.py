@@ -139,6 +139,7 @@ class _GroupProgram:
         self.origin = self._cut()
         times = [self.pipeline.start[v] for v in self.members]
         times += [event.time for event in self._events()]
+        times += [r.time for r in signals.needed if r.group == group and r.distance < 0]
         self.first_round = min(self._round(time) for time in times)
 
     def program(self) -> Program:
@@ -234,8 +235,13 @@ class _GroupProgram:
         return [self._wait(request, stage) for request in mine]
 
     def _wait(self, request: Request, stage: int) -> Await | Wait:
+        """Return a wait; one for a later iteration's instance belongs to that iteration.
+
+        It then begins with the first instance, in a round before its owner's first.
+        """
         kind, subject = request.target
-        name, distance = self.problem.operations[subject].name, request.distance
+        name = self.problem.operations[subject].name
+        stage, distance = stage + min(0, request.distance), max(0, request.distance)
         if kind == "completion":
             return Await(operation=name, stage=stage, distance=distance)
         return Wait(barrier=barrier_name(kind, name), stage=stage, distance=distance)

@@ -549,7 +549,7 @@ class Signals:
 def _covers(first: int, second: int) -> bool:
     """Return whether waits at distance `first` concern every instance that `second` does.
 
-    In a loop of N iterations a wait at distance d concerns instances from max(0, -d) to before
-    min(N, N - d).
+    In a loop of N iterations a wait at distance d concerns all instances but the last d, and all
+    where d is negative.
     """
-    return max(0, -first) <= max(0, -second) and max(0, first) <= max(0, second)
+    return max(0, first) <= max(0, second)
