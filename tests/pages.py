@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import re
+import runpy
 import shlex
 import subprocess
 import tomllib
@@ -125,7 +126,7 @@ class Reader:
             return
         self.printed = ""
         for words in commands(block):
-            done = self.start(*words, folder=self.folder)
+            done = (script if words[1].endswith(".py") else self.start)(*words, folder=self.folder)
             assert done.returncode == int(block.options.get("status", 0)), (words, done.stderr)
             self.printed += done.stdout + done.stderr
             self.ran += 1
@@ -139,7 +140,9 @@ class Reader:
     def _python(self, block: Block) -> None:
         if not {"slow", "triton"} & {*block.options} <= self.also:
             return
-        self._write(block)
+        if "file" in block.options:
+            self._write(block)
+            return
         out = io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.chdir(self.folder):
             exec(block.text, {"__name__": "page"})  # noqa: S102 - the page's own example
@@ -166,6 +169,14 @@ class Reader:
     def _write(self, block: Block) -> None:
         if "file" in block.options:
             (self.folder / block.options["file"]).write_text(block.text)
+
+
+def script(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run `python FILE.py` without a process of its own."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.chdir(folder):
+        runpy.run_path(words[1])
+    return subprocess.CompletedProcess(words, 0, out.getvalue(), "")
 
 
 def commands(block: Block) -> list[list[str]]:

@@ -17,7 +17,6 @@ from twill.frontends.builder.spread import accumulator, rows
 from twill.frontends.ttgir.layouts import elements_per_thread, parse_layout, sharing
 from twill.problem import build_problem
 
-PAGE = Path(__file__).parents[1] / "docs" / "builder.md"
 Builder = twill.LoopBuilder
 
 

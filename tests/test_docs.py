@@ -51,11 +51,12 @@ def the_bench(folder: Path) -> None:
 
 
 def the_graph(folder: Path) -> None:
-    drawn, shown = (
-        shapes(file.read_text())
-        for file in (folder / "blackwell_graph.svg", ROOT / "docs/reading/blackwell_graph.svg")
-    )
-    assert [text for text, _ in drawn] == [text for text, _ in shown]
+    same_words(folder / "blackwell_graph.svg", ROOT / "docs" / "reading" / "blackwell_graph.svg")
+
+
+def same_words(drawn: Path, shown: Path) -> None:
+    first, second = (shapes(file.read_text()) for file in (drawn, shown))
+    assert [text for text, _ in first] == [text for text, _ in second]
 
 
 def the_report(folder: Path) -> None:
@@ -72,11 +73,16 @@ def the_dump(folder: Path) -> None:
     assert (folder / "attention.mlir").read_text() == packaged.read_text()
 
 
+def the_placed(folder: Path) -> None:
+    same_words(folder / "placed.svg", ROOT / "docs" / "tour" / "placed.svg")
+
+
 # What a page leaves behind, by page and by the mark of the test that reads it.
 LEFT: dict[tuple[str, str], Callable[[Path], None]] = {
     ("bench.md", ""): the_bench,
     ("reading.md", ""): the_graph,
     ("studies.md", ""): the_report,
+    ("tour.md", ""): the_placed,
     ("studies.md", "slow"): the_studies,
     ("kernels.md", "triton"): the_dump,
 }
@@ -96,7 +102,7 @@ def test_a_page_does_what_it_says(page: Path, folder: Path) -> None:
     start = in_a_process if page.name == "README.md" else in_process
     ran = Reader(page, folder, start=start).read()
     wanted = [b for b in blocks(page) if not {*DAYS} & {*b.options}]
-    programs = sum(b.language == "python" for b in wanted)
+    programs = sum(b.language == "python" and "file" not in b.options for b in wanted)
     assert ran == programs + sum(len(commands(b)) for b in wanted if b.language == "sh")
     if (page.name, "") in LEFT:
         LEFT[page.name, ""](folder)
