@@ -113,6 +113,7 @@ class Reader:
 
     def read(self) -> int:
         """Do all blocks but those for another day; return how many commands and programs ran."""
+        self.folder.mkdir(exist_ok=True)
         for room in LINKED:
             (self.folder / room).symlink_to(ROOT / room)
         for block in blocks(self.page):

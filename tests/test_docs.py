@@ -126,6 +126,41 @@ def test_a_page_does_what_takes_more(page: Path, day: str, folder: Path) -> None
         LEFT[page.name, day](folder)
 
 
+PAGE = f"""
+```sh
+twill --version
+```
+
+```text
+twill {twill.__version__}
+```
+"""
+FENCE = "```"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        f"{FENCE}sh\ntwill verify nothing.json\n{FENCE}",
+        f"{FENCE}text\n9.9.9\n{FENCE}",
+        f"{FENCE}text\n...\ntwill {twill.__version__}\n...\ntwill {twill.__version__}\n{FENCE}",
+        f"{FENCE}console\nanything\n{FENCE}",
+        f"{FENCE}\ntwill verify nothing.json\n{FENCE}",
+        f"{FENCE}sh someday\ntwill --version\n{FENCE}",
+        f"{FENCE}python\nprint(1)  # 2\n{FENCE}",
+        f'{FENCE}toml\n[[rules]]\nkind = ["mma"]\n{FENCE}',
+        f'{FENCE}json\n{{"schema": "twill.loop", "schema_version": 1}}\n{FENCE}',
+    ],
+)
+def test_a_reader_notices(wrong: str, folder: Path) -> None:
+    page = folder / "page.md"
+    page.write_text(PAGE)
+    assert Reader(page, folder / "clone").read() == 1
+    page.write_text(PAGE + wrong)
+    with pytest.raises((AssertionError, AttributeError, ValueError, twill.TwillError)):
+        Reader(page, folder / "again").read()
+
+
 def test_many_pages_do_something() -> None:
     """A reader that found no blocks would be content with every page."""
     active = {page.name for page in PAGES if any(map(commands, blocks(page, "sh")))}
