@@ -96,7 +96,9 @@ def links(page: Path) -> list[str]:
 def said(page: Path) -> list[str]:
     """Return the commands within the text of a page."""
     inline = [" ".join(t.content.split()) for t in tokens(page) if t.type == "code_inline"]
-    return [text for text in inline if text.split()[:1] in (["twill"], ["python"])]
+    return [
+        text for text in inline if text.split()[:1] == ["twill"] or text.startswith("python -m")
+    ]
 
 
 @dataclass

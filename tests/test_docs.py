@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 import re
 import shlex
@@ -16,14 +17,13 @@ import pytest
 import typer
 
 import twill
-from tests.commands import in_process
+from tests.commands import ENTRIES, in_process
 from tests.pages import PAGES, ROOT, Reader, anchors, blocks, commands, links, said
 from tests.svg import shapes
 from twill.artifacts.sweep import Sweep, packaged_sweeps
 from twill.cli import app
 from twill.frontends.loops import packaged_loops
 from twill.problem import Problem, build_problem
-from twill.sim.__main__ import app as simulator
 from twill.studies.sweep.points import axes
 
 # Cycles of one iteration on the tensor core, for exponentials and on the SMEM port (reads, stores,
@@ -36,7 +36,6 @@ PUBLISHED = {
     "gemm_pointers_hopper": (512, 0, 384),
 }
 DAYS = {"slow": pytest.mark.slow, "triton": pytest.mark.triton}
-APPS = {"twill": app, "python -m twill.sim": simulator}
 
 
 def in_a_process(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -171,12 +170,15 @@ def test_many_pages_do_something() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_in_the_text_exist(page: Path) -> None:
-    """Commands within sentences name commands and options that there are."""
+    """Commands within sentences name commands, modules and options that there are."""
     for text in said(page):
         words = shlex.split(text.replace("...", ""))
-        start = "python -m twill.sim" if text.startswith("python -m twill.sim") else "twill"
-        if words[0] == "twill" or text.startswith("python -m twill.sim"):
-            assert_known(words[len(start.split()) :], typer.main.get_command(APPS[start]))
+        if words[0] == "twill":
+            assert_known(words[1:], typer.main.get_command(app))
+        else:
+            module = importlib.import_module(ENTRIES.get(words[2], words[2]))
+            if hasattr(module, "app"):
+                assert_known(words[3:], typer.main.get_command(module.app))
 
 
 def assert_known(words: list[str], command: Any) -> None:
