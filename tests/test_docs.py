@@ -268,6 +268,18 @@ def test_the_readmes_figures(attention_schedule: twill.Schedule) -> None:
     assert len(shown) == 5
 
 
+def test_the_limits_quote_the_results() -> None:
+    limits, results, published = (
+        (ROOT / "docs" / f"{name}.md").read_text() for name in ("limits", "results", "published")
+    )
+    claims, figures = re.findall(r"^\| .*?(\d+ of \d+)", limits, re.MULTILINE)
+    assert f"{claims} claims hold" in results
+    assert f"{figures} matched" in results
+    excess = [float(x) for x in re.findall(r"^\| `.*\| \+([\d.]+) % \|", published, re.MULTILINE)]
+    missed = [x for x in excess if x > 2]
+    assert f"by {min(missed):.0f} to {max(missed):.0f} %" in limits
+
+
 known_anchors = functools.cache(anchors)
 
 
