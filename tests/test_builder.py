@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import io
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +17,6 @@ from twill.frontends.builder.spread import accumulator, rows
 from twill.frontends.ttgir.layouts import elements_per_thread, parse_layout, sharing
 from twill.problem import build_problem
 
-PAGE = Path(__file__).parents[1] / "docs" / "builder.md"
 Builder = twill.LoopBuilder
 
 
@@ -340,16 +337,3 @@ def test_nothing_is_added_to_a_closed_loop() -> None:
 def test_an_error_inside_the_block_is_the_one_that_is_seen() -> None:
     with pytest.raises(ZeroDivisionError), Builder("broken") as loop:
         loop.carried("m", (1 // 0,))
-
-
-def code_blocks() -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-
-
-@pytest.mark.parametrize("code", code_blocks(), ids=range(len(code_blocks())))
-def test_the_pages_code_prints_what_it_says(code: str) -> None:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(code, {"__name__": "page"})  # noqa: S102 - the page's own example
-    assert out.getvalue().splitlines() == re.findall(r"  # (.+)$", code, re.MULTILINE)
-    assert out.getvalue()

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
+import functools
+import importlib
 import json
 import re
 import shlex
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+import typer
 
 import twill
-from tests.commands import in_process
+from tests.commands import ENTRIES, in_process
+from tests.pages import PAGES, ROOT, Reader, anchors, blocks, commands, links, said
 from tests.svg import shapes
 from twill.artifacts.sweep import Sweep, packaged_sweeps
 from twill.cli import app
@@ -26,7 +26,6 @@ from twill.frontends.loops import packaged_loops
 from twill.problem import Problem, build_problem
 from twill.studies.sweep.points import axes
 
-ROOT = Path(__file__).parents[1]
 # Cycles of one iteration on the tensor core, for exponentials and on the SMEM port (reads, stores,
 # reductions), by arithmetic from the tile sizes in FlashAttention-3's and -4's sources.
 PUBLISHED = {
@@ -36,11 +35,7 @@ PUBLISHED = {
     "attention_backward_blackwell": (2560, 1024, 3328),
     "gemm_pointers_hopper": (512, 0, 384),
 }
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+DAYS = {"slow": pytest.mark.slow, "triton": pytest.mark.triton}
 
 
 def in_a_process(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -49,36 +44,149 @@ def in_a_process(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def run_commands(
-    page: Path, language: str, folder: Path, start: Callable[..., Any] = in_process
-) -> int:
-    """Run the commands of a page's blocks, as in a clone, and return how many there were."""
-    ran = 0
-    for line in "\n".join(blocks(page, language)).splitlines():
-        words = shlex.split(line, comments=True)
-        if not words or words[0] in ("make", "pip"):
-            continue
-        done = start(*words, folder=folder)
-        assert done.returncode == 0, (line, done.stderr)
-        ran += 1
-    return ran
-
-
-@pytest.mark.usefixtures("known_answers")
-def test_the_readmes_commands(tmp_path: Path) -> None:
-    assert run_commands(ROOT / "README.md", "sh", tmp_path, in_a_process) == 8
-
-
-@pytest.mark.usefixtures("known_answers")
-def test_the_commands_from_kernel_to_schedule(tmp_path: Path) -> None:
-    (tmp_path / "traces").symlink_to(ROOT / "traces")
-    assert run_commands(ROOT / "docs" / "kernels.md", "sh", tmp_path) == 11
-
-
-def test_the_commands_of_the_bench(tmp_path: Path) -> None:
-    assert run_commands(ROOT / "docs" / "bench.md", "sh", tmp_path) == 3
-    files = {file.name for file in (tmp_path / "bench").iterdir()}
+def the_bench(folder: Path) -> None:
+    files = {file.name for file in (folder / "bench").iterdir()}
     assert files == {"bench.json", "growth.png", "growth.svg"}
+
+
+def the_graph(folder: Path) -> None:
+    same_words(folder / "blackwell_graph.svg", ROOT / "docs" / "reading" / "blackwell_graph.svg")
+
+
+def same_words(drawn: Path, shown: Path) -> None:
+    first, second = (shapes(file.read_text()) for file in (drawn, shown))
+    assert [text for text, _ in first] == [text for text, _ in second]
+
+
+def the_report(folder: Path) -> None:
+    assert (folder / "report.html").stat().st_size > 100_000
+
+
+def the_studies(folder: Path) -> None:
+    for name in packaged_sweeps():
+        assert (folder / name / "throughput.svg").read_text().startswith("<?xml")
+
+
+def the_dump(folder: Path) -> None:
+    packaged = ROOT / "traces" / "ttgir" / "attention_forward.sm90.mlir"
+    assert (folder / "attention.mlir").read_text() == packaged.read_text()
+
+
+def the_placed(folder: Path) -> None:
+    same_words(folder / "placed.svg", ROOT / "docs" / "tour" / "placed.svg")
+
+
+# What a page leaves behind, by page and by the mark of the test that reads it.
+LEFT: dict[tuple[str, str], Callable[[Path], None]] = {
+    ("bench.md", ""): the_bench,
+    ("reading.md", ""): the_graph,
+    ("studies.md", ""): the_report,
+    ("tour.md", ""): the_placed,
+    ("studies.md", "slow"): the_studies,
+    ("kernels.md", "triton"): the_dump,
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A reader's folder, seen in a terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("known_answers")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_does_what_it_says(page: Path, folder: Path) -> None:
+    """The README's commands are processes of their own, those of the docs are not."""
+    start = in_a_process if page.name == "README.md" else in_process
+    ran = Reader(page, folder, start=start).read()
+    wanted = [b for b in blocks(page) if not {*DAYS} & {*b.options}]
+    programs = sum(b.language == "python" and "file" not in b.options for b in wanted)
+    assert ran == programs + sum(len(commands(b)) for b in wanted if b.language == "sh")
+    if (page.name, "") in LEFT:
+        LEFT[page.name, ""](folder)
+
+
+@pytest.mark.usefixtures("known_answers")
+@pytest.mark.parametrize(
+    ("page", "day"),
+    [
+        pytest.param(page, day, marks=mark, id=f"{page.name}-{day}")
+        for page in PAGES
+        for day, mark in DAYS.items()
+        if any(day in block.options for block in blocks(page))
+    ],
+)
+def test_a_page_does_what_takes_more(page: Path, day: str, folder: Path) -> None:
+    if day == "triton":
+        pytest.importorskip("triton")
+    Reader(page, folder, also=frozenset({day})).read()
+    if (page.name, day) in LEFT:
+        LEFT[page.name, day](folder)
+
+
+PAGE = f"""
+```sh
+twill --version
+```
+
+```text
+twill {twill.__version__}
+```
+"""
+FENCE = "```"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        f"{FENCE}sh\ntwill verify nothing.json\n{FENCE}",
+        f"{FENCE}text\n9.9.9\n{FENCE}",
+        f"{FENCE}text\n...\ntwill {twill.__version__}\n...\ntwill {twill.__version__}\n{FENCE}",
+        f"{FENCE}console\nanything\n{FENCE}",
+        f"{FENCE}\ntwill verify nothing.json\n{FENCE}",
+        f"{FENCE}sh someday\ntwill --version\n{FENCE}",
+        f"{FENCE}python\nprint(1)  # 2\n{FENCE}",
+        f'{FENCE}toml\n[[rules]]\nkind = ["mma"]\n{FENCE}',
+        f'{FENCE}json\n{{"schema": "twill.loop", "schema_version": 1}}\n{FENCE}',
+    ],
+)
+def test_a_reader_notices(wrong: str, folder: Path) -> None:
+    page = folder / "page.md"
+    page.write_text(PAGE)
+    assert Reader(page, folder / "clone").read() == 1
+    page.write_text(PAGE + wrong)
+    with pytest.raises((AssertionError, AttributeError, ValueError, twill.TwillError)):
+        Reader(page, folder / "again").read()
+
+
+def test_many_pages_do_something() -> None:
+    """A reader that found no blocks would be content with every page."""
+    active = {page.name for page in PAGES if any(map(commands, blocks(page, "sh")))}
+    passive = {"architecture.md", "builder.md", "design.md", "engine.md", "formats.md", "limits.md",
+               "model.md"}  # fmt: skip
+    assert active == {page.name for page in PAGES} - passive
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_in_the_text_exist(page: Path) -> None:
+    """Commands within sentences name commands, modules and options that there are."""
+    for text in said(page):
+        words = shlex.split(text.replace("...", ""))
+        if words[0] == "twill":
+            assert_known(words[1:], typer.main.get_command(app))
+        else:
+            module = importlib.import_module(ENTRIES.get(words[2], words[2]))
+            if hasattr(module, "app"):
+                assert_known(words[3:], typer.main.get_command(module.app))
+
+
+def assert_known(words: list[str], command: Any) -> None:
+    while hasattr(command, "commands") and words and not words[0].startswith("-"):
+        assert words[0] in command.commands, words
+        command, words = command.commands[words[0]], words[1:]
+    known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    assert {word for word in words if word.startswith("-")} <= known, words
 
 
 def test_the_paper_search_finds_what_its_page_says() -> None:
@@ -89,122 +197,25 @@ def test_the_paper_search_finds_what_its_page_says() -> None:
         re.MULTILINE,
     )
     rows = {(loop, search): figures for loop, search, *figures in table}
-    commands = [shlex.split(line) for line in "\n".join(blocks(page, "sh")).splitlines() if line]
-    assert len(rows) == len(commands) == 4
-    for words in commands:
-        done = in_process(*words, "--json")
-        data = json.loads(done.stdout)
+    asked = [words for block in blocks(page, "sh") for words in commands(block)]
+    assert len(rows) == len(asked) == 4
+    for words in asked:
+        data = json.loads(in_process(*words, "--json").stdout)
         reason = data["bound"]["reason"]
         found = [data["interval_units"], data["length"], data["stages"]]
         proved = "no" if reason == "not proved" else reason
         assert rows[words[2], words[-1]] == [*map(str, found), proved]
 
 
-def test_the_commands_of_the_solver(tmp_path: Path) -> None:
-    page = ROOT / "docs" / "solver.md"
-    printed: list[str] = []
-
-    def start(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-        done = in_process(*words, folder=folder)
-        printed.append(done.stdout)
-        return done
-
-    assert run_commands(page, "sh", tmp_path, start) == 2
-    (shown,) = blocks(page, "text")
-    assert [x.rstrip() for x in printed[-1].strip().splitlines()] == shown.strip().splitlines()
-
-
-def reading_outputs(folder: Path, language: str) -> list[tuple[str, str]]:
-    """Run the commands of the page on reading; return its texts with what came before each."""
-    (folder / "docs").symlink_to(ROOT / "docs")
-    page, output, found = (ROOT / "docs" / "reading.md").read_text(), "", []
-    fences = re.findall(r"^```(\w+)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    for kind, block in fences:
-        if kind == "text":
-            found.append((block, output))
-        elif kind != language:
-            output = ""
-        else:
-            output = "".join(map(printed_by, block.splitlines()))
-    return [(block, output) for block, output in found if output]
-
-
-def printed_by(line: str) -> str:
-    done = CliRunner().invoke(app, shlex.split(line)[1:], env={"COLUMNS": "80"})
-    assert done.exit_code == 0, (line, done.output)
-    return done.stdout
-
-
-def assert_shown(block: str, output: str) -> None:
-    lines = [line.rstrip() for line in block.strip("\n").splitlines()]
-    shown = [line.rstrip() for line in output.splitlines()]
-    starts = range(len(shown) - len(lines) + 1)
-    assert any(shown[n : n + len(lines)] == lines for n in starts), block
-
-
-def test_the_page_on_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    outputs = reading_outputs(tmp_path, "sh")
-    assert len(outputs) == 12
-    for block, output in outputs:
-        assert_shown(block, output)
-    drawn, shown = (
-        shapes(file.read_text())
-        for file in (tmp_path / "blackwell_graph.svg", ROOT / "docs/reading/blackwell_graph.svg")
-    )
-    assert [said for said, _ in drawn] == [said for said, _ in shown]
-
-
-@pytest.mark.slow
-def test_what_takes_long_on_the_page_on_reading(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    ((block, output),) = reading_outputs(tmp_path, "long")
-    assert_shown(block.splitlines()[0], output)
-
-
-def test_the_commands_of_the_studies(tmp_path: Path) -> None:
-    assert run_commands(ROOT / "docs" / "studies.md", "sh", tmp_path) == 6
-    assert (tmp_path / "report.html").stat().st_size > 100_000
-
-
-@pytest.mark.slow
-def test_the_attention_studies(tmp_path: Path) -> None:
-    assert run_commands(ROOT / "docs" / "studies.md", "studies", tmp_path) == 4
-    for name in packaged_sweeps():
-        assert (tmp_path / name / "throughput.svg").read_text().startswith("<?xml")
-
-
-def test_the_studies_python() -> None:
-    (code,) = blocks(ROOT / "docs" / "studies.md", "python")
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(code, {})  # noqa: S102 - the page's own example
-    assert out.getvalue().splitlines() == re.findall(r"  # (.+)$", code, re.MULTILINE)
-    (spec,) = blocks(ROOT / "docs" / "studies.md", "toml")
-    assert axes(Sweep.from_toml(spec.encode()))["depth"] == (1, 2, 3)
-
-
 def test_the_studies_are_packaged() -> None:
     page = ROOT / "docs" / "studies.md"
-    names = [line.split()[4] for line in "\n".join(blocks(page, "studies")).splitlines()]
+    slow = [block for block in blocks(page, "sh") if "slow" in block.options]
+    names = [words[4] for block in slow for words in commands(block)]
     assert sorted(names) == packaged_sweeps()
     for name in names:
-        assert f"](attention/{name}.svg)" in page.read_text()
-
-
-def test_the_command_of_the_results(tmp_path: Path) -> None:
-    assert run_commands(ROOT / "docs" / "results.md", "sh", tmp_path) == 1
-
-
-@pytest.mark.triton
-def test_the_command_that_dumps_a_kernel(tmp_path: Path) -> None:
-    pytest.importorskip("triton")
-    (tmp_path / "traces").symlink_to(ROOT / "traces")
-    assert run_commands(ROOT / "docs" / "kernels.md", "triton", tmp_path) == 1
-    dumped = (tmp_path / "attention.mlir").read_text()
-    assert dumped == (ROOT / "traces" / "ttgir" / "attention_forward.sm90.mlir").read_text()
+        assert f"attention/{name}.svg" in links(page)
+    (spec,) = blocks(page, "toml")
+    assert axes(Sweep.from_toml(spec.text.encode()))["depth"] == (1, 2, 3)
 
 
 def test_the_table_of_bounds() -> None:
@@ -239,15 +250,6 @@ def work(problem: Problem, unit: str, name: str | None = None) -> int:
     return used // problem.capacities[unit]
 
 
-def test_the_readmes_python() -> None:
-    (code,) = blocks(ROOT / "README.md", "python")
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(code, {})  # noqa: S102 - the README's own example
-    promised = re.findall(r"# (.+)$", code, re.MULTILINE)
-    assert out.getvalue().splitlines() == promised
-
-
 def test_the_readmes_figures(attention_schedule: twill.Schedule) -> None:
     from twill.studies.compare import compare
 
@@ -266,17 +268,33 @@ def test_the_readmes_figures(attention_schedule: twill.Schedule) -> None:
     assert len(shown) == 5
 
 
-def test_the_docs_loop_and_rule_are_valid() -> None:
-    page = ROOT / "docs" / "formats.md"
-    (loop,) = blocks(page, "json")
-    assert twill.Loop.from_json(loop).name == json.loads(loop)["name"] == "scale"
-    (rule,) = blocks(page, "toml")
-    rules = tomllib.loads(rule)["rules"]
-    assert rules[0]["kind"] == ["mma"]
+def test_the_limits_quote_the_results() -> None:
+    limits, results, published = (
+        (ROOT / "docs" / f"{name}.md").read_text() for name in ("limits", "results", "published")
+    )
+    claims, figures = re.findall(r"^\| .*?(\d+ of \d+)", limits, re.MULTILINE)
+    assert f"{claims} claims hold" in results
+    assert f"{figures} matched" in results
+    excess = [float(x) for x in re.findall(r"^\| `.*\| \+([\d.]+) % \|", published, re.MULTILINE)]
+    missed = [x for x in excess if x > 2]
+    assert f"by {min(missed):.0f} to {max(missed):.0f} %" in limits
+
+
+known_anchors = functools.cache(anchors)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+    for target in links(page):
         if not target.startswith("http"):
-            assert (page.parent / target).exists(), target
+            name, _, anchor = target.partition("#")
+            file = (page.parent / name).resolve() if name else page
+            assert file.exists(), target
+            assert not anchor or anchor in known_anchors(file), target
+
+
+def test_the_readme_lists_every_page() -> None:
+    """Once each, and a picture of the docs is on some page."""
+    listed = [link for link in links(ROOT / "README.md") if link.endswith(".md")]
+    after = listed[-len(PAGES) + 1 :]
+    assert sorted(after) == [f"docs/{page.name}" for page in PAGES[1:]]
