@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 import twill
-from tests.small import edge, op, small_loop, small_machine
+from tests.small import edge, op, random_loop, small_loop, small_machine
+from twill import search
 from twill.artifacts.loop import Invariant, Tile
+from twill.frontends.loops import load_loop
+from twill.hopeless import as_written
+from twill.joint.answer import Limits
+from twill.joint.difference import DifferenceEngine
+from twill.joint.groups import available_groups
+from twill.problem import build_problem
 from twill.scheduler import EngineName, TimeMode
 
 
@@ -174,3 +181,41 @@ def test_an_unknown_unit_is_bad_input() -> None:
     assert str(caught.value) == (
         "small: operations[0].cost.steps[0].unit: small has no unit named 'GPU' (it has TC, ALU)"
     )
+
+
+def test_the_loop_as_it_is_written_has_a_schedule_in_that_order() -> None:
+    for name in ("gemm_pointers_hopper", "online_softmax_hopper"):
+        problem = build_problem(load_loop(name), twill.Machine.named("hopper_h100"))
+        written, interval = as_written(problem)
+        engine = DifferenceEngine(written, interval, interval, available_groups(problem))
+        found = engine.solve(Limits()).assignment
+        assert found is not None
+        starts = [found.start[o.index] for o in problem.operations if not o.streaming]
+        assert starts == sorted(starts)
+
+
+def test_the_way_of_large_loops_ends_at_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, first = 0, 0
+    for seed in range(12):
+        loop, machine = random_loop(seed)
+        try:
+            expected = twill.schedule(loop, machine).initiation_interval
+        except twill.RefusedError:
+            continue
+        said: list[str] = []
+
+        def report(message: str, said: list[str] = said) -> None:
+            said.append(message)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(search, "FEW_OPERATIONS", 1)
+            patch.setattr(search, "MANY_OPERATIONS", 2)
+            schedule = twill.schedule(loop, machine, report=report)
+        assert schedule.initiation_interval == expected, seed
+        assert schedule.proof is not None
+        assert schedule.proof.bound.reason != "not proved"
+        intervals = [int(line.split("=")[1]) for line in said if line.startswith("found a")]
+        found += 1
+        first += bool(intervals and expected and intervals[0] > expected)
+    assert found > 5
+    assert first > found / 2

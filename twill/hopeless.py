@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from twill.artifacts.loop import HALVES
 from twill.errors import Refusal, RefusedError
@@ -118,6 +119,25 @@ def hopeless_interval(problem: Problem) -> int:
     turns = sum(max((problem.turn(u, v) for v in every), default=0) for u in every)
     work = sum(o.cycles + o.latency + o.transfer for o in problem.operations)
     return work + turns + sum(e.cross_delay for e in problem.edges)
+
+
+def as_written(problem: Problem) -> tuple[Problem, int]:
+    """Return a problem that is soon solved: operations one after the other as they are written.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+
+    Returns
+    -------
+    tuple of (Problem, int)
+        With orders between neighbours, streaming loads left out; an interval that this needs.
+    """
+    names = [o.index for o in problem.operations if not o.streaming]
+    orders = (*problem.wishes.orders, *pairwise(names))
+    written = replace(problem, wishes=replace(problem.wishes, orders=orders))
+    return written, sum(max(o.cycles, o.latency) for o in problem.operations)
 
 
 def no_schedule(

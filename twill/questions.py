@@ -278,6 +278,8 @@ class Questions:
         """
         prover = self._engines.prover
         assert prover is not None
+        if self._deadline.late:
+            return found
         nearby = self._under(limits, self._deadline.remaining(NEARBY))
         found = prover.near(self._problem, low, most_stages, found, nearby)
         self._hints.update(dict.fromkeys(found.hints))

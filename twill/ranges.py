@@ -56,7 +56,7 @@ class Ranges:
         self._few_groups, self._most_stages = few_groups, most_stages
         self._report = report
 
-    def least(self, first: int) -> tuple[int, Schedule | None]:
+    def least(self, first: int, known: Schedule | None = None) -> tuple[int, Schedule | None]:
         """Return the least interval that is not refuted, and the best schedule found.
 
         The schedule is optimal if it is at that interval.
@@ -65,8 +65,12 @@ class Ranges:
         ----------
         first : int
             Least interval of interest.
+        known : tuple of (int, Assignment), optional
+            An interval and its schedule; without it some schedule is looked for first.
         """
-        low, found = self._any(first)
+        low, found = first, Refutation("sat", first, *known) if known else None
+        if known is None:
+            low, found = self._any(first)
         if found is None or found.interval is None or found.assignment is None:
             return low, None
         self._report(FOUND.format(interval=found.interval))

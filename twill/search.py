@@ -16,7 +16,7 @@ from twill.artifacts.schedule import Level, LowerBound, Proof
 from twill.bounds import Bounds, bounds, least_stages
 from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, short
-from twill.hopeless import hopeless_interval, no_schedule, refuse_hopeless, undecided
+from twill.hopeless import as_written, hopeless_interval, no_schedule, refuse_hopeless, undecided
 from twill.joint.answer import Assignment, EngineFactory, Limits, RangeProver
 from twill.joint.groups import available_groups, likely_groups
 from twill.joint.relaxation import FAMILIES as RELAXED
@@ -34,7 +34,9 @@ COARSE_SLOTS = 400
 CBC_SECONDS = 5.0
 """Seconds for CBC, whose refutations only spare other questions."""
 MANY_OPERATIONS = 60
-"""From so many operations on the most groups are tried first, a second for each operation."""
+"""From so many operations on a question takes long: what is most likely to work is asked alone."""
+LOOSE_SECONDS = 15.0
+"""Seconds for an interval at which the units of a large loop are idle half of the time."""
 MOST_PROBES = 60
 FEW_OPERATIONS = 16
 """Up to so many operations the finder refutes by itself, and names the constraints it takes."""
@@ -205,10 +207,11 @@ class _Search:
             groups=problem.wishes.limit("groups"), transfers=problem.wishes.limit("transfers")
         )
         self.deadline = Deadline(options.timeout)
+        self.engines = Engines(engine, rival, self.prover)
         self.questions = Questions(
             problem,
             self.groups,
-            Engines(engine, rival, self.prover),
+            self.engines,
             self.deadline,
             options.seed,
             options.jobs,
@@ -287,6 +290,7 @@ class _Search:
 
     def _least_interval(self, first: int) -> tuple[_Best, LowerBound]:
         tried = self.problem.scale.mode == "normalized" and first == self.lower.interval
+        loose = self._loosely(first)
         best = None if tried else self._quickly(first)
         if best is None and self.prover is None:
             best = self._thoroughly(first)
@@ -294,7 +298,7 @@ class _Search:
             self._tell(best)
             return best, self._bound_before(first)
         if self.prover is not None:
-            return self._prove_ranges(first)
+            return self._prove_ranges(first, loose and self._bisect(first, loose))
         best = self._upper_bound(first)
         self._tell(best)
         if not self.problem.starts_at_issue:
@@ -306,8 +310,8 @@ class _Search:
                 return best, self._bound_below(best.interval, refutation, first)
             best = better
 
-    def _prove_ranges(self, first: int) -> tuple[_Best, LowerBound]:
-        """Let the prover refute whole ranges of intervals."""
+    def _prove_ranges(self, first: int, known: _Best | None) -> tuple[_Best, LowerBound]:
+        """Let the prover refute ranges of intervals, all below that of a known schedule."""
         ranges = Ranges(
             self.problem,
             self.questions,
@@ -316,7 +320,7 @@ class _Search:
             self._most_stages,
             self.report,
         )
-        low, found = ranges.least(first)
+        low, found = ranges.least(first, (known.interval, known.assignment) if known else None)
         if found is None:
             best = self._upper_bound(low)
         else:
@@ -328,6 +332,31 @@ class _Search:
             return best, self._bound_before(first)
         refutation = _Refutation(refuted=proved, solver=self.prover.name if self.prover else "")
         return best, self._bound_below(best.interval, refutation, low)
+
+    def _loosely(self, first: int) -> _Best | None:
+        """Return a schedule of a large loop far above the least interval, which is soon found.
+
+        Whatever takes too long afterwards, there is something to show: the loop with its units idle
+        half of the time, or as it is written, one operation after the other.
+        """
+        if self.prover is None or not self._has_many_operations():
+            return None
+        used = self._likely_groups(None)[0]
+        limits = replace(self.limits, groups=used)
+        problem, last = as_written(self.problem)
+        written = Questions(
+            problem, self.groups, self.engines, self.deadline, self.options.seed, self.options.jobs
+        )
+        ways = ((self.questions, 2 * first, LOOSE_SECONDS), (written, max(first, last), None))
+        for questions, interval, seconds in ways:
+            stages = least_stages(self.problem, interval)
+            self.report(f"I = {interval}, {stages} stages, {used} warp groups")
+            found = questions.ask(interval, stages, limits, seconds).assignment
+            if found is not None:
+                best = _Best(interval, found, stages, used)
+                self._tell(best)
+                return best
+        return None
 
     def _bisect(self, low: int, best: _Best) -> _Best:
         """Narrow the least interval down, asking only about few stages and few groups."""
@@ -400,23 +429,29 @@ class _Search:
         """Look for a schedule of few stages with few groups; None does not mean there is none."""
         least = least_stages(self.problem, interval)
         most = min(max(least + QUICK_STAGES, (stages or 0) + 1), self._most_stages(interval) + 1)
-        turn = -1 if self._has_many_operations() else 1
-        for count in [*range(least, most)][::turn]:
-            for used in self._likely_groups(groups)[::turn]:
-                self.report(f"I = {interval}, {count} stages, {used} warp groups")
-                limits = replace(self.limits, groups=used)
-                seconds = None if self.prover is None else self._patience()
-                answer = self.questions.ask(interval, count, limits, seconds)
-                if answer.assignment is not None:
-                    return _Best(interval, answer.assignment, count, used)
+        questions = [
+            (count, used) for count in range(least, most) for used in self._likely_groups(groups)
+        ]
+        if self._has_many_operations():
+            questions = [(min(most, self._most_stages(interval)), self._most_groups())]
+        for count, used in questions:
+            self.report(f"I = {interval}, {count} stages, {used} warp groups")
+            limits = replace(self.limits, groups=used)
+            seconds = None if self.prover is None else self._patience()
+            answer = self.questions.ask(interval, count, limits, seconds)
+            if answer.assignment is not None:
+                return _Best(interval, answer.assignment, count, used)
         return None
 
     def _has_many_operations(self) -> bool:
         return len(self.problem.operations) >= MANY_OPERATIONS
 
     def _patience(self) -> float:
-        """Return the seconds that a quick question is worth."""
-        return float(len(self.problem.operations)) if self._has_many_operations() else QUICK_SECONDS
+        """Return the seconds that a quick question is worth, at most half of what is left."""
+        if not self._has_many_operations():
+            return QUICK_SECONDS
+        most = 2.0 * len(self.problem.operations)
+        return (self.deadline.remaining(most) or most) / 2
 
     def _thoroughly(self, interval: int) -> _Best | None:
         """Look for a schedule with as many stages and groups as there may be."""
