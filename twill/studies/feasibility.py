@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from time import monotonic
 
 from twill.artifacts.loop import Loop
@@ -96,21 +95,60 @@ def ask(problem: Problem, interval: int, stages: int, seconds: float, jobs: int 
     jobs : int
         Processes that run at a time.
     """
-    began = monotonic()
-    asked = partial(_questions, problem, jobs=jobs)
-    limits = Limits(
-        groups=problem.wishes.limit("groups"), transfers=problem.wishes.limit("transfers")
-    )
-    questions = asked(seconds)
+    return next(ask_in_turn(problem, interval, stages, [None], seconds, jobs))
+
+
+def ask_in_turn(
+    problem: Problem,
+    interval: int,
+    stages: int,
+    groups: Iterable[int | None],
+    seconds: float,
+    jobs: int = 1,
+) -> Iterator[Asked]:
+    """Ask about one interval with several numbers of warp groups.
+
+    Each question begins with what those before it learnt.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem, with its wishes.
+    interval : int
+        I in cycles.
+    stages : int
+        How many intervals an iteration may take.
+    groups : iterable of int or None
+        Most warp groups; None leaves the wish, or the machine's own limit.
+    seconds : float
+        For each answer; a core takes up to `CORE_SECONDS` more.
+    jobs : int
+        Processes that run at a time.
+    """
+    deadline = Deadline(None)
+    questions = _questions(problem, deadline, jobs=jobs)
     try:
-        answer = questions.ask(interval, stages, limits)
+        for most in groups:
+            began = monotonic()
+            limits = Limits(
+                groups=problem.wishes.limit("groups") if most is None else most,
+                transfers=problem.wishes.limit("transfers"),
+            )
+            answer = questions.ask(interval, stages, limits, seconds)
+            core: tuple[str, ...] = ()
+            if answer.status == "unsat":
+                core = answer.families or _core(problem, interval, stages, limits, jobs)
+            feasible = None if answer.status == "unknown" else answer.status == "sat"
+            yield Asked(interval, stages, feasible, core, answer.assignment, monotonic() - began)
     finally:
         questions.close()
-    core: tuple[str, ...] = ()
-    if answer.status == "unsat":
-        core = answer.families or asked(CORE_SECONDS).refute(interval, stages, limits)[0].families
-    feasible = None if answer.status == "unknown" else answer.status == "sat"
-    return Asked(interval, stages, feasible, core, answer.assignment, monotonic() - began)
+
+
+def _core(
+    problem: Problem, interval: int, stages: int, limits: Limits, jobs: int
+) -> tuple[str, ...]:
+    questions = _questions(problem, Deadline(CORE_SECONDS), jobs=jobs)
+    return questions.refute(interval, stages, limits)[0].families
 
 
 def least(
@@ -141,7 +179,7 @@ def least(
     )
 
 
-def _questions(problem: Problem, seconds: float, *, jobs: int) -> Questions:
+def _questions(problem: Problem, deadline: Deadline, *, jobs: int) -> Questions:
     rival, prover = helpers()
     engines = Engines(engine_factory("difference"), rival, prover)
-    return Questions(problem, available_groups(problem), engines, Deadline(seconds), 0, jobs)
+    return Questions(problem, available_groups(problem), engines, deadline, 0, jobs)
