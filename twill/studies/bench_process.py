@@ -38,7 +38,8 @@ def solve_apart(case: Event, timeout: float) -> Event:
     ----------
     case : dict
         ``loop`` (a packaged name) or ``operations`` and ``seed`` (of a synthetic loop),
-        ``machine``, ``engine``, ``time``, ``rules`` and ``limits``.
+        ``machine``, ``engine``, ``time``, ``rules`` and ``limits``; ``until`` names the last level
+        that matters, if not all do.
     timeout : float
         Seconds of solving after which the process is stopped.
 
@@ -183,6 +184,7 @@ def _solve(case: Event, out: TextIO) -> None:
     from twill.artifacts.machine import Machine
     from twill.errors import RefusedError, TwillError
     from twill.scheduler import engine_factory, schedule
+    from twill.search import Options
 
     clock = _Clock(out)
     try:
@@ -197,6 +199,7 @@ def _solve(case: Event, out: TextIO) -> None:
             time=case["time"],
             engine=case["engine"],
             limits=case["limits"],
+            options=Options(until=case.get("until", Options.until)),
             report=clock,
         )
         clock.tell(seconds=clock.seconds(), peak_bytes=peak_bytes())

@@ -15,7 +15,7 @@ from twill.studies.strategy import MOST, Strategy, strategy
 HOPPER, BLACKWELL = "fa_bwd_hopper", "fa_bwd_blackwell"
 FEW_REGISTERS = 176
 """Registers per thread of the reduced budget."""
-REDUCED_SHARE = 3 / 8
+REDUCED_SHARE = 1 / 2
 """Part of the limit of time for a question about so few registers."""
 HOPPER_CLAIMS = {
     "solved": "the joint problem is solved: least interval proved",
@@ -184,7 +184,7 @@ def _judge_three(case: Case, schedule: Schedule) -> None:
         passed=answers == [True, False],
         paper_seconds=64.0,
         reason="Three compute groups are enough. That two are too few takes minutes to show; "
-        "`--case blackwell_backward --timeout 800` leaves the time for it."
+        "`--case blackwell_backward --timeout 600` leaves the time for it."
         if answers == [True, None]
         else "; ".join(told) + ".",
     )

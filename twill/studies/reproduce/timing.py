@@ -80,6 +80,7 @@ def _case(kernel: str, engine: str) -> dict[str, Any]:
         "time": "normalized",
         "rules": "paper",
         "limits": {},
+        "until": "stages",
     }
 
 
