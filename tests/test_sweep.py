@@ -520,6 +520,36 @@ def test_kill_9_in_the_middle_then_again(schedule: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("heard")
+@pytest.mark.parametrize("delay", [0.0, 0.1])
+def test_ctrl_c_while_workers_start_is_one_line(tmp_path: Path, delay: float) -> None:
+    script = tmp_path / "waits.py"
+    script.write_text(
+        "import time\n"
+        "from twill.console import command\n"
+        "from twill.studies.sweep.executors import local\n"
+        "@command\n"
+        "def main():\n"
+        "    with local(2):\n"
+        "        print('go', flush=True)\n"
+        "        time.sleep(20)\n"
+        "if __name__ == '__main__': main()\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "go\n"
+    time.sleep(delay)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert (process.returncode, said) == (130, "twill: interrupted\n")
+
+
+@pytest.mark.usefixtures("heard")
 def test_ctrl_c_leaves_a_file_that_can_be_gone_on_with(schedule: str, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     process = interrupted(sweep(schedule, axes=MANY, iterations=128), folder)

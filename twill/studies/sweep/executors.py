@@ -34,14 +34,36 @@ def local(jobs: int) -> Iterator[Executor | None]:
     context = multiprocessing.get_context(START_METHOD)
     executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
     try:
+        with _later_heard():
+            for _ in range(jobs):
+                executor.submit(_begun)
         yield executor
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
 
 
+@contextlib.contextmanager
+def _later_heard() -> Iterator[None]:
+    """Let Ctrl-C wait: a worker that is still starting would answer it with a traceback."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begun() -> None:
+    """Do nothing: the pool starts a worker for it."""
+
+
 def _begin() -> None:
     """End at once on Ctrl-C, and when the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
