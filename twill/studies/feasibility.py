@@ -84,16 +84,8 @@ def ask(problem: Problem, interval: int, stages: int, seconds: float, jobs: int 
 
     Parameters
     ----------
-    problem : Problem
-        The problem, with its wishes.
-    interval : int
-        I in cycles.
-    stages : int
-        How many intervals an iteration may take.
-    seconds : float
-        For the answer; the core takes up to `CORE_SECONDS` more.
-    jobs : int
-        Processes that run at a time.
+    problem, interval, stages, seconds, jobs
+        As for `ask_in_turn`.
     """
     return next(ask_in_turn(problem, interval, stages, [None], seconds, jobs))
 
