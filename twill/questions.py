@@ -27,7 +27,7 @@ from twill.problem import Problem
 
 ALONE = 1.0
 """Seconds for which the finder is asked alone."""
-QUICK_SECONDS = 15.0
+QUICK_SECONDS = 30.0
 """Seconds for a question about few stages and groups, whose answer only saves time."""
 LAST_WORDS = 1.0
 """Seconds in which an engine that is out of time still tells what it has learnt."""

@@ -29,7 +29,9 @@ from twill.questions import QUICK_SECONDS, Deadline, Engines, Questions
 from twill.ranges import FOUND, Ranges
 
 LEAST_STAGES_BOUND = 6
-QUICK_STAGES = 2
+MORE_STAGES = 1
+FEWEST_SECONDS = 8.0
+"""Seconds for a question about the fewest stages, which one about a stage more covers."""
 COARSE_SLOTS = 400
 CBC_SECONDS = 5.0
 """Seconds for CBC, whose refutations only spare other questions."""
@@ -427,29 +429,36 @@ class _Search:
         self, interval: int, *, stages: int | None = None, groups: int | None = None
     ) -> _Best | None:
         """Look for a schedule of few stages with few groups; None does not mean there is none."""
-        least = least_stages(self.problem, interval)
-        most = min(max(least + QUICK_STAGES, (stages or 0) + 1), self._most_stages(interval) + 1)
-        questions = [
-            (count, used) for count in range(least, most) for used in self._likely_groups(groups)
-        ]
-        if self._has_many_operations():
-            questions = [(min(most, self._most_stages(interval)), self._most_groups())]
-        for count, used in questions:
+        for count, used, seconds in self._quick_questions(interval, stages, groups):
             self.report(f"I = {interval}, {count} stages, {used} warp groups")
             limits = replace(self.limits, groups=used)
-            seconds = None if self.prover is None else self._patience()
-            answer = self.questions.ask(interval, count, limits, seconds)
+            most = None if self.prover is None else seconds
+            answer = self.questions.ask(interval, count, limits, most)
             if answer.assignment is not None:
                 return _Best(interval, answer.assignment, count, used)
         return None
+
+    def _quick_questions(
+        self, interval: int, stages: int | None, groups: int | None
+    ) -> list[tuple[int, int, float]]:
+        """Return stages, groups and seconds of what to ask: the fewest stages, then some more.
+
+        A question of more stages covers that of fewer, and is often easier where few are tight.
+        """
+        least = least_stages(self.problem, interval)
+        most = min(max(least + MORE_STAGES, stages or 0), self._most_stages(interval))
+        if self._has_many_operations():
+            most = min(most + 1, self._most_stages(interval))
+            return [(most, self._most_groups(), self._patience())]
+        few = self._likely_groups(groups)
+        fewest = [(least, few[0], FEWEST_SECONDS)] if least < most else []
+        return [*fewest, *((most, used, QUICK_SECONDS) for used in few)]
 
     def _has_many_operations(self) -> bool:
         return len(self.problem.operations) >= MANY_OPERATIONS
 
     def _patience(self) -> float:
-        """Return the seconds that a quick question is worth, at most half of what is left."""
-        if not self._has_many_operations():
-            return QUICK_SECONDS
+        """Return the seconds that a question about a large loop is worth: half of what is left."""
         most = 2.0 * len(self.problem.operations)
         return (self.deadline.remaining(most) or most) / 2
 
