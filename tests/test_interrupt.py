@@ -72,6 +72,33 @@ def test_an_interruption_ends_the_work(
     assert not _living(str(folder))
 
 
+IN_A_DESTRUCTOR = """
+import os, signal, sys, time
+from twill.console import command, run_app
+
+class Interrupted:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(10)
+
+@command
+def app():
+    Interrupted()
+    time.sleep(10)
+
+run_app(lambda standalone_mode: app())
+"""
+
+
+def test_an_interruption_of_a_destructor_ends_the_work() -> None:
+    begun = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_DESTRUCTOR], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "twill: interrupted\n")
+    assert time.perf_counter() - begun < 10
+
+
 @pytest.fixture(scope="module")
 def hard_loop(tmp_path_factory: pytest.TempPathFactory, attention: twill.Loop) -> Path:
     """Attention with four sub-tiles: minutes of search."""

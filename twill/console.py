@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import signal
 import sys
 import textwrap
 import threading
@@ -246,6 +247,7 @@ def run_app(app: Callable[..., object]) -> None:
     app : callable
         A typer application.
     """
+    sys.unraisablehook = _deliver_again
     try:
         status = app(standalone_mode=False)
         sys.stdout.flush()
@@ -267,6 +269,19 @@ def run_app(app: Callable[..., object]) -> None:
         fail(message.replace(": Value error, ", ": "), TwillError.exit_status)
     else:
         raise SystemExit(status if isinstance(status, int) else 0)
+
+
+def _deliver_again(dropped: sys.UnraisableHookArgs) -> None:
+    """Repeat a Ctrl-C that came while a destructor ran, from where no exception gets out."""
+    if not issubclass(dropped.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(dropped)
+        return
+    # Later, and by a signal: the destructor has returned by then, and a wait ends.
+    main = threading.main_thread().ident
+    assert main is not None
+    again = threading.Timer(POLL_SECONDS, signal.pthread_kill, (main, signal.SIGINT))
+    again.daemon = True
+    again.start()
 
 
 def _forget_output() -> None:
