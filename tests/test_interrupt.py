@@ -99,6 +99,32 @@ def test_an_interruption_of_a_destructor_ends_the_work() -> None:
     assert time.perf_counter() - begun < 10
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="a signal at a parent's death is Linux's")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["schedule", "fa_bwd_blackwell", "-m", "blackwell_b200", "--no-cache", "--memory", "4000"],
+        ["bench", "solver", "--case", "fa_bwd_blackwell", "--engine", "both"],
+    ],
+    ids=["memory", "bench"],
+)
+def test_a_killed_command_leaves_no_solver_behind(words: list[str], tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*TWILL, *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, MARK: str(tmp_path)},
+        cwd=tmp_path,
+    )
+    try:
+        _wait_until(lambda: _seconds_of_work(process.pid) > 2 * BUSY_SECONDS)
+        assert len(_living(str(tmp_path))) > 1
+    finally:
+        process.kill()
+        process.wait()
+    _wait_until(lambda: not _living(str(tmp_path)), 5.0)
+
+
 @pytest.fixture(scope="module")
 def hard_loop(tmp_path_factory: pytest.TempPathFactory, attention: twill.Loop) -> Path:
     """Attention with four sub-tiles: minutes of search."""

@@ -23,6 +23,7 @@ from typing import IO, Any
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
+from twill.children import end_with_parent
 from twill.console import Report, silent
 from twill.errors import Refusal, RefusedError, SolverError, TwillError
 from twill.ranges import FOUND
@@ -162,6 +163,7 @@ def _read(answer: Mapping[str, Any]) -> Solved:
 def main() -> None:
     """Answer the request on stdin; the body of the child."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
+    end_with_parent()
     loop, machine, options = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own parent
     try:
         solved = solve(loop, machine, report=lambda told: _tell(report=told), **options)

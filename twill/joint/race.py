@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import multiprocessing
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Generic, Protocol, TypeVar
 
+from twill.children import end_with_parent
+
 SLICE = 0.25
 """Seconds for which a process runs before the next one's turn, where there are more than cores."""
 FAVOUR = 3
 """Slices that the first way gets for one of each other."""
-
-PARENT_DEATH_SIGNAL = 1
 
 
 class Definite(Protocol):
@@ -74,6 +72,9 @@ class _Runner(Generic[T]):
         self.process = context.Process(target=_work, args=(way, sending), daemon=True)
         self.process.start()
         sending.close()
+        # Whoever is stopped before it is bound to its parent would outlive it.
+        with contextlib.suppress(EOFError):
+            self.answers.recv()
 
     def send(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -130,8 +131,8 @@ def _received(runner: _Runner[T]) -> T | None:
 
 def _work(way: Callable[[], Definite], sending: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    end_with_parent()
+    sending.send(None)
     try:
         sending.send(way())
     except Exception as error:

@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from twill.children import end_with_parent
+
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
     from twill.artifacts.schedule import Schedule
@@ -175,6 +177,7 @@ class _Clock:
 
 def _child() -> None:
     """Solve the case on standard input."""
+    end_with_parent()
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # solvers in C write where they like
     _solve(json.load(sys.stdin), out)

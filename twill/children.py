@@ -1,0 +1,19 @@
+"""Processes that do not outlive the one that started them."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import sys
+
+PARENT_DEATH_SIGNAL = 1
+"""PR_SET_PDEATHSIG of prctl(2)."""
+
+
+def end_with_parent() -> None:
+    """Let the system kill this process when the thread that started it ends, where Linux can.
+
+    Without that a solver goes on at full load when whoever asked it was killed.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
