@@ -13,9 +13,8 @@ PARENT_DEATH_SIGNAL = 1
 def end_with_parent() -> None:
     """Let the system kill this process when the thread that started it ends, where Linux can.
 
-    Without that a solver goes on at full load when whoever asked it was killed. A thread of its
-    own cannot look after it: solvers in C keep the interpreter's lock, and stopped processes do
-    nothing at all.
+    Without that a solver goes on at full load when whoever asked it was killed. No thread of the
+    process itself could see to that while it is stopped.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
