@@ -73,23 +73,13 @@ class CpSatEngine:
             (length, 0),
             self.groups,
             self.families,
+            limits,
         )
-        _limit(system, limits)
         system.take(self._hints)
         run = Run(self._cp, system, self.seed)
         status = run.solve(timeout)
         assignment = run.assignment() if status == "sat" else None
         return Answer(status, assignment, (), run.statistics, system.sums.hints)
-
-
-def _limit(system: CpSatSystem, limits: Limits) -> None:
-    for amount, state in (
-        (limits.groups, system.limit_groups),
-        (limits.transfers, system.limit_transfers),
-        (limits.slack, system.limit_slack),
-    ):
-        if amount is not None:
-            state(amount)
 
 
 class CpSatProver:
@@ -161,7 +151,9 @@ class CpSatProver:
         if low > high:
             return replace(found, bound=found.interval)
         length = (0, most_stages)
-        system = CpSatSystem(import_ortools(), problem, low, high, length, groups, FAMILIES)
+        system = CpSatSystem(
+            import_ortools(), problem, low, high, length, groups, FAMILIES, under.limits
+        )
         system.minimize(system.times.interval)
         if kept:
             system.places.keep(found.assignment.group)
@@ -185,7 +177,14 @@ class CpSatProver:
         if objective == "length":
             length = min(length, found.length(problem)) - 1
         system = CpSatSystem(
-            import_ortools(), problem, interval, interval, (length, 0), groups, FAMILIES
+            import_ortools(),
+            problem,
+            interval,
+            interval,
+            (length, 0),
+            groups,
+            FAMILIES,
+            under.limits,
         )
         if objective == "length":
             system.minimize(system.length(length))
@@ -202,7 +201,6 @@ class CpSatProver:
 
 def _near(system: CpSatSystem, found: Assignment, interval: int, under: Conditions) -> Run:
     """Return a search that begins with the times of a schedule."""
-    _limit(system, under.limits)
     system.take(under.hints)
     system.look_near(found, interval)
     return Run(import_ortools(), system, under.seed)
@@ -244,9 +242,10 @@ def prove(
     cp = import_ortools()
     if low > high:
         return Refutation("unsat", low)
-    system = CpSatSystem(cp, problem, low, high, (0, most_stages), groups, families)
+    system = CpSatSystem(
+        cp, problem, low, high, (0, most_stages), groups, families, under.limits
+    )
     run = Run(cp, system, under.seed)
-    _limit(system, under.limits)
     system.take(under.hints)
     if least and low < high:
         return _minimized(run, low, high, under)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from twill.bounds import bounds
-from twill.joint.answer import Assignment, Hint
+from twill.joint.answer import NO_LIMITS, Assignment, Hint, Limits
 from twill.joint.cpsat_places import Places
 from twill.joint.cpsat_sums import Sums
 from twill.joint.cpsat_time import Arc, Literal, Times, negated
@@ -33,6 +33,8 @@ class CpSatSystem:
         Groups that may be used.
     families : sequence of str
         Constraint families that are switched on.
+    limits : Limits, optional
+        What the schedule may have; the length counts only as far as `length` says so.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class CpSatSystem:
         length: tuple[int, int],
         groups: Sequence[WarpGroup],
         families: Sequence[str],
+        limits: Limits = NO_LIMITS,
     ) -> None:
         self.problem, self.families = problem, tuple(families)
         self.objective: Any = None
@@ -53,7 +56,7 @@ class CpSatSystem:
         self.times = Times(cp, names, low, high, [*self._dependences, *window], _anchor(problem))
         if "capacity" in families:
             self._exclusion()
-        self.places = Places(self.times, problem, groups)
+        self.places = Places(self.times, problem, groups, limits.groups)
         for u, v, amount, iterations in [*self._dependences, *window]:
             self.times.require(v, u, amount, iterations)
         self.sums = sums = Sums(problem, self.times, self.places)
@@ -69,6 +72,10 @@ class CpSatSystem:
             if family in families:
                 for state in states:
                     state()
+        if limits.transfers is not None:
+            self._limit_transfers(limits.transfers)
+        if limits.slack is not None:
+            self.limit_slack(limits.slack)
 
     # -- time -------------------------------------------------------------------------------------
 
@@ -262,24 +269,8 @@ class CpSatSystem:
 
     # -- limits -----------------------------------------------------------------------------------
 
-    def limit_groups(self, most: int) -> None:
-        """Allow at most so many groups.
-
-        Parameters
-        ----------
-        most : int
-            Groups.
-        """
-        self.times.model.add(sum(self.places.used) <= most)
-
-    def limit_transfers(self, most: int) -> None:
-        """Allow at most so many dependences that move a register value to another group.
-
-        Parameters
-        ----------
-        most : int
-            Dependences.
-        """
+    def _limit_transfers(self, most: int) -> None:
+        """Allow at most so many dependences that move a register value to another group."""
         crossing = [
             1 - self.places.same(e.producer, e.consumer)
             for e in self.problem.edges

@@ -111,6 +111,38 @@ def opened_before(groups: Sequence[WarpGroup], problem: Problem) -> list[tuple[i
     return pairs
 
 
+def groups_within(
+    groups: Sequence[WarpGroup], problem: Problem, most: int | None
+) -> frozenset[int]:
+    """Return the positions of the groups that a schedule with at most `most` groups may use.
+
+    A group is used only after those that are opened before it, and beside one for the operations
+    that none of these take.
+
+    Parameters
+    ----------
+    groups : sequence of WarpGroup
+        The groups.
+    problem : Problem
+        The problem.
+    most : int or None
+        Groups; None is no limit.
+    """
+    if most is None:
+        return frozenset(range(len(groups)))
+    before = {second: first for first, second in opened_before(groups, problem)}
+    kinds = {operation.variable_latency for operation in problem.operations}
+    found = []
+    for g in range(len(groups)):
+        opened = [g]
+        while opened[-1] in before:
+            opened.append(before[opened[-1]])
+        lacking = kinds - {groups[here].variable_latency for here in opened}
+        if len(opened) + len(lacking) <= most:
+            found.append(g)
+    return frozenset(found)
+
+
 @dataclass(frozen=True)
 class Share:
     """Warp groups that share one allocation of registers.
