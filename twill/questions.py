@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from twill.bounds import least_stages
 from twill.joint.answer import (
+    WAYS,
     Answer,
     Assignment,
     Conditions,
@@ -27,8 +29,14 @@ from twill.problem import Problem
 
 ALONE = 1.0
 """Seconds for which the finder is asked alone."""
-QUICK_SECONDS = 30.0
+QUICK_SECONDS = 60.0
 """Seconds for a question about few stages and groups, whose answer only saves time."""
+RANGE_SECONDS = 30.0
+"""Seconds for the least interval of a range, before single intervals are asked about."""
+ONE_SECONDS = 600.0
+"""Seconds for a single interval that bounds of others do not decide."""
+TRIAL_SECONDS = 8.0
+"""Seconds after which a question about a single interval is asked in another way."""
 LAST_WORDS = 1.0
 """Seconds in which an engine that is out of time still tells what it has learnt."""
 NEARBY = 10.0
@@ -37,9 +45,9 @@ MOST_SEEDS = 2
 """Processes that look for the best schedule beside each other."""
 HOPELESS = 2
 """Races that the finder has to lose one after the other to be no longer asked first."""
-SETTLED_BY_FINDER = 36
-"""Operations up to which the finder is asked for the schedule within all levels: beyond them it
-takes several times as long as its rival."""
+FINDER_OPERATIONS = 36
+"""Operations up to which the finder is asked first, and for the schedule within all levels: beyond
+them it takes several times as long as its rival."""
 
 
 class Deadline:
@@ -72,6 +80,19 @@ class Deadline:
             return most
         left = max(0.01, self._ends - time.monotonic())
         return left if most is None else min(most, left)
+
+    def some(self, most: float, part: float = 1 / 3) -> float:
+        """Return the seconds for a question among others: a part of those left, or `most`.
+
+        Parameters
+        ----------
+        most : float
+            No more than this.
+        part : float
+            Of what is left.
+        """
+        left = self.remaining()
+        return most if left is None else min(most, part * left)
 
 
 @dataclass(frozen=True)
@@ -137,8 +158,13 @@ class Questions:
         self._deadline, self._seed, self._jobs = deadline, seed, jobs
         self._hints: dict[Hint, None] = {}
         self._kept: tuple[tuple[int, int], Engine] | None = None
-        self._lost = 0
+        self._lost = HOPELESS if self._beyond_finder else 0
         self.solver = ""
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return self._deadline.late
 
     @property
     def has_prover(self) -> bool:
@@ -239,6 +265,8 @@ class Questions:
         """
         prover, timeout = self._engines.prover, self._deadline.remaining(most)
         assert prover is not None
+        if self._deadline.late:
+            return Refutation("unknown", low)
         stages = least_stages(self._problem, high) + 1
 
         def by_range() -> Refutation:
@@ -262,6 +290,32 @@ class Questions:
         self._hints.update(dict.fromkeys(answer.hints))
         return answer
 
+    def ask_one(self, interval: int, most_stages: int, limits: Limits) -> Refutation:
+        """Ask the prover about one interval, in one way after the other with growing patience.
+
+        Most ways take seconds or minutes for the same question, and which does is a matter of luck.
+
+        Parameters
+        ----------
+        interval : int
+            I.
+        most_stages : int
+            How many intervals an iteration may take.
+        limits : Limits
+            What the schedule may have.
+        """
+        prover = self._engines.prover
+        assert prover is not None
+        ends = Deadline(self._deadline.some(ONE_SECONDS, 1 / 2))
+        for trial in itertools.count(1):
+            seconds = ends.remaining(TRIAL_SECONDS * 2 ** (trial // WAYS))
+            under = replace(self._under(limits, seconds), way=trial % WAYS, seed=self._seed + trial)
+            answer = prover(self._problem, interval, interval, most_stages, self._groups, under)
+            self._hints.update(dict.fromkeys(answer.hints))
+            if answer.status != "unknown" or ends.late:
+                break
+        return answer
+
     def least(self, low: int, most_stages: int, found: Refutation, limits: Limits) -> Refutation:
         """Let the prover look for the least interval below that of a schedule, first near it.
 
@@ -283,11 +337,12 @@ class Questions:
         nearby = self._under(limits, self._deadline.remaining(NEARBY))
         found = prover.near(self._problem, low, most_stages, found, nearby)
         self._hints.update(dict.fromkeys(found.hints))
+        seconds = self._deadline.some(RANGE_SECONDS, 2 / 3)
 
         def way(under: Conditions) -> Callable[[], Refutation]:
             return lambda: prover.least(self._problem, low, most_stages, self._groups, found, under)
 
-        answer = race([way(under) for under in self._seeds(limits)], self._jobs)
+        answer = race([way(under) for under in self._seeds(limits, seconds)], self._jobs)
         if answer is None:
             return found
         self._hints.update(dict.fromkeys(answer.hints))
@@ -325,9 +380,9 @@ class Questions:
         self._hints.update(dict.fromkeys(answer.hints))
         return answer
 
-    def _seeds(self, limits: Limits) -> list[Conditions]:
+    def _seeds(self, limits: Limits, seconds: float | None = None) -> list[Conditions]:
         """Return as many ways to search as may run at a time: they differ in the seed."""
-        under = self._under(limits, self._deadline.remaining())
+        under = self._under(limits, self._deadline.remaining(seconds))
         return [replace(under, seed=self._seed + k) for k in range(min(self._jobs, MOST_SEEDS))]
 
     def refute(self, interval: int, most_stages: int, limits: Limits) -> tuple[Answer, str]:
@@ -368,10 +423,13 @@ class Questions:
         engine.dispose()
         return answer.assignment or assignment
 
+    @property
+    def _beyond_finder(self) -> bool:
+        return len(self._problem.operations) > FINDER_OPERATIONS
+
     def _settler(self) -> EngineFactory:
-        many = len(self._problem.operations) > SETTLED_BY_FINDER
         rival = self._engines.rival
-        return rival if many and rival is not None else self._engines.finder
+        return rival if self._beyond_finder and rival is not None else self._engines.finder
 
     def close(self) -> None:
         """Give the memory of the engine that is kept back."""

@@ -78,9 +78,33 @@ class Ranges:
             self._report(f"least I from {low} to {found.interval - 1}, any warp groups")
             stages = self._most_stages(low)
             found = self._questions.least(low, stages, found, self._limits)
+            found = self._narrow(max(low, found.bound), stages, found)
         assert found.interval is not None
         assert found.assignment is not None
         return max(low, found.bound), (found.interval, found.assignment)
+
+    def _narrow(self, low: int, stages: int, found: Refutation) -> Refutation:
+        """Bisect what a question about a range has left open.
+
+        A single interval is easier to refute, and refutes all below it. Where one stays open, those
+        below it can still be refuted.
+        """
+        if not self._problem.starts_at_issue:
+            return found
+        assert found.interval is not None
+        open_from = found.interval
+        while low < open_from and not self._questions.late:
+            middle = (low + open_from) // 2
+            self._report(f"I = {middle}, up to {stages} stages, any warp groups")
+            answer = self._questions.ask_one(middle, stages, self._limits)
+            if answer.status == "unsat":
+                low = middle + 1
+                continue
+            open_from = middle
+            if answer.status == "sat":
+                found = answer
+                self._report(FOUND.format(interval=middle))
+        return replace(found, bound=low)
 
     def _any(self, first: int) -> tuple[int, Refutation | None]:
         """Return the least interval not refuted, and an answer with a schedule if one was found.

@@ -10,6 +10,7 @@ that it does not depend on the way there.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from twill.artifacts.schedule import Level, LowerBound, Proof
@@ -39,6 +40,8 @@ MANY_OPERATIONS = 60
 """From so many operations on a question takes long: what is most likely to work is asked alone."""
 LOOSE_SECONDS = 15.0
 """Seconds for an interval at which the units of a large loop are idle half of the time."""
+LAST_SECONDS = 5.0
+"""Seconds after the time limit in which some schedule may be found if there is none yet."""
 MOST_PROBES = 60
 FEW_OPERATIONS = 16
 """Up to so many operations the finder refutes by itself, and names the constraints it takes."""
@@ -343,22 +346,39 @@ class _Search:
         """
         if self.prover is None or not self._has_many_operations():
             return None
-        used = self._likely_groups(None)[0]
+        best = self._at_fewest(self.questions, 2 * first, LOOSE_SECONDS)
+        best = best or self._as_written(first, self.deadline)
+        if best is not None:
+            self._tell(best)
+        return best
+
+    def _at_fewest(
+        self, questions: Questions, interval: int, seconds: float | None = None
+    ) -> _Best | None:
+        """Look for a schedule of the fewest stages with few groups."""
+        stages, used = least_stages(self.problem, interval), self._likely_groups(None)[0]
+        self.report(f"I = {interval}, {stages} stages, {used} warp groups")
         limits = replace(self.limits, groups=used)
+        found = questions.ask(interval, stages, limits, seconds).assignment
+        return None if found is None else _Best(interval, found, stages, used)
+
+    def _as_written(self, first: int, deadline: Deadline) -> _Best | None:
+        """Look for a schedule of the loop as it is written."""
         problem, last = as_written(self.problem)
         written = Questions(
-            problem, self.groups, self.engines, self.deadline, self.options.seed, self.options.jobs
+            problem, self.groups, self.engines, deadline, self.options.seed, self.options.jobs
         )
-        ways = ((self.questions, 2 * first, LOOSE_SECONDS), (written, max(first, last), None))
-        for questions, interval, seconds in ways:
-            stages = least_stages(self.problem, interval)
-            self.report(f"I = {interval}, {stages} stages, {used} warp groups")
-            found = questions.ask(interval, stages, limits, seconds).assignment
-            if found is not None:
-                best = _Best(interval, found, stages, used)
-                self._tell(best)
-                return best
-        return None
+        try:
+            return self._at_fewest(written, max(first, last))
+        finally:
+            written.close()
+
+    def _out_of_time(self, first: int) -> _Best:
+        """Return a schedule of the loop as it is written, which takes a moment, if nothing else."""
+        best = self._as_written(first, Deadline(LAST_SECONDS))
+        if best is None:
+            raise self._undecided(first)
+        return best
 
     def _bisect(self, low: int, best: _Best) -> _Best:
         """Narrow the least interval down, asking only about few stages and few groups."""
@@ -404,22 +424,15 @@ class _Search:
             if best is not None:
                 return best
             if self.deadline.late:
-                raise self._undecided(first)
+                return self._out_of_time(first)
             step *= 2
         refutation, best = self._refute(interval)
         if best is not None:
             return best
-        raise (
-            no_schedule(
-                self.problem,
-                self.groups,
-                interval,
-                self._most_stages(interval),
-                refutation.families,
-            )
-            if refutation.refuted
-            else self._undecided(first)
-        )
+        if not refutation.refuted:
+            return self._out_of_time(first)
+        most = self._most_stages(interval)
+        raise no_schedule(self.problem, self.groups, interval, most, refutation.families)
 
     def _undecided(self, least: int) -> RefusedError:
         seconds = self.options.timeout if self.deadline.late else None
@@ -440,8 +453,8 @@ class _Search:
 
     def _quick_questions(
         self, interval: int, stages: int | None, groups: int | None
-    ) -> list[tuple[int, int, float]]:
-        """Return stages, groups and seconds of what to ask: the fewest stages, then some more.
+    ) -> Iterator[tuple[int, int, float]]:
+        """Give stages, groups and seconds of what to ask: the fewest stages, then some more.
 
         A question of more stages covers that of fewer, and is often easier where few are tight.
         """
@@ -449,10 +462,13 @@ class _Search:
         most = min(max(least + MORE_STAGES, stages or 0), self._most_stages(interval))
         if self._has_many_operations():
             most = min(most + 1, self._most_stages(interval))
-            return [(most, self._most_groups(), self._patience())]
+            yield most, self._most_groups(), self._patience()
+            return
         few = self._likely_groups(groups)
-        fewest = [(least, few[0], FEWEST_SECONDS)] if least < most else []
-        return [*fewest, *((most, used, QUICK_SECONDS) for used in few)]
+        if least < most:
+            yield least, few[0], self.deadline.some(FEWEST_SECONDS)
+        for used in few:
+            yield most, used, self.deadline.some(QUICK_SECONDS)
 
     def _has_many_operations(self) -> bool:
         return len(self.problem.operations) >= MANY_OPERATIONS

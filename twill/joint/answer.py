@@ -255,6 +255,11 @@ class Improvement:
     hints: tuple[Hint, ...] = ()
 
 
+WAYS = 4
+"""Ways in which a prover can search: in an order forwards or backwards, and first what was in most
+conflicts or in the latest."""
+
+
 @dataclass(frozen=True)
 class Conditions:
     """Under which a prover is asked.
@@ -269,12 +274,15 @@ class Conditions:
         Seconds.
     hints : tuple of Hint
         What engines for similar questions reported.
+    way : int
+        In which of `WAYS` ways to search. Any of them may get stuck where another does not.
     """
 
     limits: Limits = NO_LIMITS
     seed: int = 0
     timeout: float | None = None
     hints: tuple[Hint, ...] = ()
+    way: int = 0
 
 
 FREELY = Conditions()

@@ -242,10 +242,8 @@ def prove(
     cp = import_ortools()
     if low > high:
         return Refutation("unsat", low)
-    system = CpSatSystem(
-        cp, problem, low, high, (0, most_stages), groups, families, under.limits
-    )
-    run = Run(cp, system, under.seed)
+    system = CpSatSystem(cp, problem, low, high, (0, most_stages), groups, families, under.limits)
+    run = Run(cp, system, under.seed, under.way)
     system.take(under.hints)
     if least and low < high:
         return _minimized(run, low, high, under)

@@ -8,7 +8,7 @@ from typing import Any
 
 from twill.console import interruptible
 from twill.errors import MissingLibraryError
-from twill.joint.answer import Assignment, Status
+from twill.joint.answer import WAYS, Assignment, Status
 from twill.joint.cpsat_system import CpSatSystem
 from twill.joint.groups import UNLIMITED, allocated
 from twill.joint.sums import peaks
@@ -28,6 +28,8 @@ class Run:
         What is stated; more is, where solutions exceed memories.
     seed : int
         The solver's random seed.
+    way : int
+        In which of `WAYS` ways to search.
 
     Attributes
     ----------
@@ -39,13 +41,17 @@ class Run:
         Counts for people.
     """
 
-    def __init__(self, cp: Any, system: CpSatSystem, seed: int) -> None:
+    def __init__(self, cp: Any, system: CpSatSystem, seed: int, way: int = 0) -> None:
         self._cp, self.system = cp, system
         self._solver = cp.CpSolver()
         parameters = self._solver.parameters
         parameters.num_workers = 1
         parameters.catch_sigint_signal = False
         parameters.random_seed = seed
+        latest_first, backwards = divmod(-way % WAYS, 2)
+        parameters.use_erwa_heuristic = bool(latest_first)
+        if backwards:
+            parameters.preferred_variable_order = parameters.IN_REVERSE_ORDER
         # Answers take hundreds to thousands of conflicts, which probing, vivification and linear
         # relaxations make no fewer; each of them would take longer than the search.
         parameters.cp_model_probing_level = 0
