@@ -16,10 +16,20 @@ from tests.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import Rules
 from twill.bounds import bounds
-from twill.joint.answer import FAMILIES, NO_LIMITS, Assignment, Conditions, Limits, Objective
+from twill.joint.answer import (
+    FAMILIES,
+    NO_LIMITS,
+    WAYS,
+    Assignment,
+    Conditions,
+    Limits,
+    Objective,
+)
 from twill.joint.cpsat import CpSatEngine, CpSatProver, prove
+from twill.joint.cpsat_run import Run, import_ortools
+from twill.joint.cpsat_system import CpSatSystem
 from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import WarpGroup, available_groups
+from twill.joint.groups import WarpGroup, available_groups, groups_within, opened_before
 from twill.problem import Problem, Wishes, build_problem
 
 SOON = Conditions(timeout=0.01)
@@ -415,3 +425,56 @@ def test_hints_change_no_answer_and_save_rounds() -> None:
         assert again.statistics["rounds"] <= first.statistics["rounds"]
         saved += again.statistics["rounds"] < first.statistics["rounds"]
     assert saved > 2
+
+
+@pytest.mark.parametrize("way", range(WAYS))
+def test_every_way_of_searching_gives_the_same_answer(way: int) -> None:
+    seen = set()
+    for seed in range(400, 412):
+        problem = build_problem(*richer_loop(seed))
+        interval, groups = bounds(problem).interval, available_groups(problem)
+        expected = DifferenceEngine(problem, interval, 2 * interval, groups).solve().status
+        proof = prove(problem, interval, interval, 2, groups, under=Conditions(way=way))
+        assert proof.status == expected, seed
+        seen.add(expected)
+    assert seen == {"sat", "unsat"}
+
+
+def test_ways_of_searching_take_different_turns() -> None:
+    problem = build_problem(twill.load_loop("fa_bwd_hopper"), twill.Machine.named("hopper_h100"))
+    groups, turns = available_groups(problem), set()
+    few = ("dependence", "capacity", "concurrency", "transfers")
+    for way in range(WAYS):
+        system = CpSatSystem(import_ortools(), problem, 3000, 3000, (0, 3), groups, few)
+        run = Run(import_ortools(), system, 0, way)
+        run.solve(10.0)
+        turns.add((run.statistics["branches"], run.statistics["conflicts"]))
+    assert len(turns) == WAYS
+
+
+def test_groups_within_a_limit_are_those_that_some_assignment_uses() -> None:
+    """All sets of groups that are opened in order and have one for every operation."""
+    shut = 0
+    for name, machine in [
+        ("fa_fwd_blackwell", "blackwell_b200"),
+        ("fa_bwd_hopper", "hopper_h100"),
+        ("gemm_pointers_hopper", "hopper_h100"),
+        ("paper_example", "paper_example"),
+    ]:
+        problem = build_problem(twill.load_loop(name), twill.Machine.named(machine))
+        groups = available_groups(problem)
+        before = opened_before(groups, problem)
+        for most in range(1, len(groups) + 1):
+            reached: set[int] = set()
+            for count in range(1, most + 1):
+                for used in itertools.combinations(range(len(groups)), count):
+                    opened = all(first in used for first, second in before if second in used)
+                    if opened and all(
+                        any(groups[g].takes(o) for g in used) for o in problem.operations
+                    ):
+                        reached |= set(used)
+            within = groups_within(groups, problem, most)
+            assert reached <= within
+            shut += len(within) < len(groups)
+        assert groups_within(groups, problem, None) == frozenset(range(len(groups)))
+    assert shut > 5

@@ -110,9 +110,18 @@ def test_nothing_found_is_no_proof_that_there_is_nothing(tight: Problem) -> None
     assert caught.value.about == Refusal(least_interval=3)
 
 
+def test_when_the_time_is_over_the_loop_as_it_is_written_is_left(tight: Problem) -> None:
+    found = search(tight, DifferenceEngine, Options(timeout=1e-9))
+    bound = found.proof.bound
+    assert (bound.value, bound.reason, found.interval) == (3, "not proved", 5)
+    assert not any(proved(found).values())
+    start = found.assignment.start
+    assert start[0] < start[1] < start[2]
+
+
 def test_time_that_is_over_is_no_proof_either(tight: Problem) -> None:
     with pytest.raises(twill.RefusedError, match=r"no schedule was found within 1e-09 s") as caught:
-        search(tight, DifferenceEngine, Options(timeout=1e-9))
+        search(tight, knowing(lambda *_: False), Options(timeout=1e-9))
     assert caught.value.about == Refusal(least_interval=3, seconds=1e-9)
 
 
@@ -254,7 +263,17 @@ def test_the_json_of_a_schedule_has_bounds_and_seconds() -> None:
     assert (data["stages"], data["length"], len(data["groups"])) == (2, 4, 1)
 
 
-def test_a_limit_of_time_ends_in_bounds_or_in_a_refusal() -> None:
+def test_a_limit_of_time_ends_in_honest_bounds() -> None:
+    done = call("schedule", "fa_bwd_hopper", "-m", "hopper_h100", "--timeout", "0.001", "--json")
+    assert done.returncode == 0
+    told = json.loads(done.stdout)
+    low, high = told["interval_bounds"]
+    assert 2000 < low < high
+    assert high == told["interval_cycles"]
+    assert not any(told["proved"].values())
+
+
+def test_a_limit_of_time_ends_in_a_refusal_where_no_schedule_is_found() -> None:
     command = ("schedule", "attention_backward_hopper", "-m", "hopper_h100", "--timeout", "0.001")
     done = call(*command, "--json")
     assert done.returncode == 1

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 import twill
 from tests.small import edge, op, random_loop, small_loop, small_machine
 from twill import search
 from twill.artifacts.loop import Invariant, Tile
+from twill.console import silent
 from twill.frontends.loops import load_loop
 from twill.hopeless import as_written
-from twill.joint.answer import Limits
+from twill.joint.answer import Assignment, Limits, Refutation
 from twill.joint.difference import DifferenceEngine
 from twill.joint.groups import available_groups
 from twill.problem import build_problem
+from twill.questions import Questions
+from twill.ranges import Ranges
 from twill.scheduler import EngineName, TimeMode
 
 
@@ -219,3 +224,43 @@ def test_the_way_of_large_loops_ends_at_the_same_interval(monkeypatch: pytest.Mo
         first += bool(intervals and expected and intervals[0] > expected)
     assert found > 5
     assert first > found / 2
+
+
+class Scripted:
+    """Answers like a prover for which single intervals from `least` on have a schedule."""
+
+    def __init__(self, least: int, stuck: set[int]) -> None:
+        self.least, self.stuck, self.late, self.asked = least, stuck, False, list[int]()
+
+    def ask_one(self, interval: int, _stages: int, _limits: Limits) -> Refutation:
+        self.asked.append(interval)
+        if interval in self.stuck:
+            return Refutation("unknown", interval)
+        if interval < self.least:
+            return Refutation("unsat", interval + 1)
+        return Refutation("sat", interval, interval, SOME)
+
+
+SOME = Assignment((0,), (0,), ())
+
+
+@pytest.mark.parametrize(
+    ("stuck", "expected"),
+    [
+        (set(), (72, 72)),
+        ({71}, (71, 72)),
+        ({75}, (72, 72)),
+        ({70, 71}, (70, 72)),
+        ({72, 73, 74}, (72, 75)),
+        ({66, 70, 71}, (70, 72)),
+        (set(range(60, 80)), (60, 80)),
+    ],
+)
+def test_what_a_range_leaves_open_is_bisected(stuck: set[int], expected: tuple[int, int]) -> None:
+    problem = build_problem(*random_loop(0))
+    prover = Scripted(72, stuck)
+    ranges = Ranges(problem, cast("Questions", prover), Limits(), 2, lambda _: 3, silent)
+    found = ranges.narrow(60, 3, Refutation("sat", 60, 80, SOME))
+    assert (found.bound, found.interval) == expected
+    assert len(prover.asked) <= 12
+    assert len(prover.asked) == len(set(prover.asked))

@@ -33,7 +33,7 @@ QUICK_SECONDS = 60.0
 """Seconds for a question about few stages and groups, whose answer only saves time."""
 RANGE_SECONDS = 30.0
 """Seconds for the least interval of a range, before single intervals are asked about."""
-ONE_SECONDS = 600.0
+ONE_SECONDS = 300.0
 """Seconds for a single interval that bounds of others do not decide."""
 TRIAL_SECONDS = 8.0
 """Seconds after which a question about a single interval is asked in another way."""

@@ -78,33 +78,59 @@ class Ranges:
             self._report(f"least I from {low} to {found.interval - 1}, any warp groups")
             stages = self._most_stages(low)
             found = self._questions.least(low, stages, found, self._limits)
-            found = self._narrow(max(low, found.bound), stages, found)
+            found = self.narrow(max(low, found.bound), stages, found)
         assert found.interval is not None
         assert found.assignment is not None
         return max(low, found.bound), (found.interval, found.assignment)
 
-    def _narrow(self, low: int, stages: int, found: Refutation) -> Refutation:
-        """Bisect what a question about a range has left open.
+    def narrow(self, low: int, stages: int, found: Refutation) -> Refutation:
+        """Bisect what a question about a range has left open, if feasibility is monotone.
 
-        A single interval is easier to refute, and refutes all below it. Where one stays open, those
-        below it can still be refuted.
+        A single interval is easier to refute, and refutes all below it. Where one stays open, first
+        those above it are asked about, as if it were refuted, then those below.
+
+        Parameters
+        ----------
+        low : int
+            Least interval that is not refuted.
+        stages : int
+            How many intervals an iteration may take.
+        found : Refutation
+            With an interval and an assignment.
         """
+        assert found.interval is not None
         if not self._problem.starts_at_issue:
             return found
-        assert found.interval is not None
-        open_from = found.interval
-        while low < open_from and not self._questions.late:
-            middle = (low + open_from) // 2
-            self._report(f"I = {middle}, up to {stages} stages, any warp groups")
-            answer = self._questions.ask_one(middle, stages, self._limits)
+        seek, left_open = low, list[int]()
+        while seek < found.interval and not self._questions.late:
+            middle = (seek + found.interval) // 2
+            answer = self._ask_one(middle, stages)
+            if answer.status == "sat":
+                found = answer
+                continue
+            seek = middle + 1
+            if answer.status == "unsat":
+                low = seek
+            else:
+                left_open.append(middle)
+        stuck = min((i for i in left_open if i >= low), default=low)
+        while low < stuck and not self._questions.late:
+            middle = (low + stuck) // 2
+            answer = self._ask_one(middle, stages)
             if answer.status == "unsat":
                 low = middle + 1
                 continue
-            open_from = middle
+            stuck = middle
             if answer.status == "sat":
                 found = answer
-                self._report(FOUND.format(interval=middle))
         return replace(found, bound=low)
+
+    def _ask_one(self, interval: int, stages: int) -> Refutation:
+        self._report(f"I = {interval}, up to {stages} stages, any warp groups")
+        answer = self._questions.ask_one(interval, stages, self._limits)
+        if answer.status == "sat":
+            self._report(FOUND.format(interval=interval))
+        return answer
 
     def _any(self, first: int) -> tuple[int, Refutation | None]:
         """Return the least interval not refuted, and an answer with a schedule if one was found.
