@@ -117,6 +117,8 @@ def test_when_the_time_is_over_the_loop_as_it_is_written_is_left(tight: Problem)
     assert not any(proved(found).values())
     start = found.assignment.start
     assert start[0] < start[1] < start[2]
+    with pytest.raises(twill.RefusedError, match="does not mean that there is none"):
+        least_interval(tight, DifferenceEngine, Options(timeout=1e-9))
 
 
 def test_time_that_is_over_is_no_proof_either(tight: Problem) -> None:

@@ -81,7 +81,7 @@ class Deadline:
         left = max(0.01, self._ends - time.monotonic())
         return left if most is None else min(most, left)
 
-    def some(self, most: float, part: float = 1 / 3) -> float:
+    def some(self, most: float, part: float = 1 / 2) -> float:
         """Return the seconds for a question among others: a part of those left, or `most`.
 
         Parameters
@@ -306,7 +306,7 @@ class Questions:
         """
         prover = self._engines.prover
         assert prover is not None
-        ends = Deadline(self._deadline.some(ONE_SECONDS, 1 / 2))
+        ends = Deadline(self._deadline.some(ONE_SECONDS))
         for trial in itertools.count(1):
             seconds = ends.remaining(TRIAL_SECONDS * 2 ** (trial // WAYS))
             under = replace(self._under(limits, seconds), way=trial % WAYS, seed=self._seed + trial)

@@ -206,6 +206,7 @@ class _Search:
         self.problem = problem
         self.prover = prover if len(problem.operations) > FEW_OPERATIONS else None
         self.options, self.report = options, report
+        self.any_will_do = False
         self.groups = available_groups(problem)
         self.lower: Bounds = bounds(problem)
         self.limits = Limits(
@@ -232,6 +233,7 @@ class _Search:
 
     def run(self) -> Found:
         refuse_hopeless(self.problem, self.groups)
+        self.any_will_do = True
         try:
             best, bound = self._at_the_bounds() or self._least_interval(self._first_interval())
             interval_done = time.monotonic()
@@ -374,8 +376,11 @@ class _Search:
             written.close()
 
     def _out_of_time(self, first: int) -> _Best:
-        """Return a schedule of the loop as it is written, which takes a moment, if nothing else."""
-        best = self._as_written(first, Deadline(LAST_SECONDS))
+        """Return a schedule of the loop as it is written, which takes a moment, if nothing else.
+
+        Of an interval alone that says nothing worth knowing.
+        """
+        best = self._as_written(first, Deadline(LAST_SECONDS)) if self.any_will_do else None
         if best is None:
             raise self._undecided(first)
         return best
