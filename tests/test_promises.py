@@ -38,7 +38,7 @@ def test_a_packaged_loop_keeps_its_promise(name: str) -> None:
 
 
 def test_without_time_there_is_a_note() -> None:
-    (found,) = promises(["fa_bwd_blackwell"], timeout=0.1)
+    (found,) = promises(["attention_backward_hopper"], timeout=0.1)
     assert found.promised is None
     assert found.excess is None
     assert "0.1 s" in found.note
