@@ -74,6 +74,7 @@ class CpSatEngine:
             self.groups,
             self.families,
             limits,
+            shut=False,
         )
         system.take(self._hints)
         run = Run(self._cp, system, self.seed)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Sequence, Set
 
 from twill.joint.cpsat_time import Literal, Times, negated
-from twill.joint.groups import WarpGroup, groups_within, opened_before
+from twill.joint.groups import WarpGroup, opened_before
 from twill.joint.lifetimes import Moment
 from twill.problem import Problem
 
@@ -22,19 +21,18 @@ class Places:
         The problem.
     groups : sequence of WarpGroup
         Groups that may be used.
-    most : int or None
-        At most so many of them.
+    within : set of int
+        Positions of those that any schedule of interest may use.
     """
 
     def __init__(
-        self, times: Times, problem: Problem, groups: Sequence[WarpGroup], most: int | None
+        self, times: Times, problem: Problem, groups: Sequence[WarpGroup], within: Set[int]
     ) -> None:
         self._times, self._problem, self.groups = times, problem, tuple(groups)
         self._same: dict[tuple[int, int], Literal] = {}
         self.on: list[dict[int, Literal]] = []
-        within = sorted(groups_within(self.groups, problem, most))
         for operation in problem.operations:
-            allowed = [g for g in within if self.groups[g].takes(operation)]
+            allowed = [g for g in sorted(within) if self.groups[g].takes(operation)]
             times.refuted |= not allowed
             if len(allowed) == 1:
                 self.on.append({allowed[0]: True})
@@ -44,14 +42,10 @@ class Places:
             self.on.append(here)
         self.used = [self._is_used(g) for g in range(len(self.groups))]
         self._open_in_order()
-        self._at_most(self.used, most)
-        warps = [g.warps * used for g, used in zip(self.groups, self.used, strict=True)]
-        self._at_most(warps, problem.machine.warps.value)
-
-    def _at_most(self, amounts: Sequence[Any], most: int | None) -> None:
-        if most is not None:
-            total = sum(amounts)
-            self._times.model.add(total <= most)
+        most = problem.machine.warps.value
+        if sum(group.warps for group in self.groups) > most:
+            warps = [g.warps * used for g, used in zip(self.groups, self.used, strict=True)]
+            times.model.add(sum(warps) <= most)
 
     def _is_used(self, g: int) -> Literal:
         members = [here[g] for here in self.on if g in here]

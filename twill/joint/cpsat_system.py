@@ -11,7 +11,7 @@ from twill.joint.answer import NO_LIMITS, Assignment, Hint, Limits
 from twill.joint.cpsat_places import Places
 from twill.joint.cpsat_sums import Sums
 from twill.joint.cpsat_time import Arc, Literal, Times, negated
-from twill.joint.groups import WarpGroup
+from twill.joint.groups import WarpGroup, groups_within
 from twill.joint.lifetimes import register_ends, unit_occupants
 from twill.problem import Problem
 
@@ -35,6 +35,9 @@ class CpSatSystem:
         Constraint families that are switched on.
     limits : Limits, optional
         What the schedule may have; the length counts only as far as `length` says so.
+    shut : bool
+        Whether groups that the limit leaves shut are left out, which is faster. Not where a
+        schedule is written: which of equally good ones it is should not follow such matters.
     """
 
     def __init__(
@@ -47,6 +50,8 @@ class CpSatSystem:
         groups: Sequence[WarpGroup],
         families: Sequence[str],
         limits: Limits = NO_LIMITS,
+        *,
+        shut: bool = True,
     ) -> None:
         self.problem, self.families = problem, tuple(families)
         self.objective: Any = None
@@ -56,7 +61,8 @@ class CpSatSystem:
         self.times = Times(cp, names, low, high, [*self._dependences, *window], _anchor(problem))
         if "capacity" in families:
             self._exclusion()
-        self.places = Places(self.times, problem, groups, limits.groups)
+        within = groups_within(groups, problem, limits.groups if shut else None)
+        self.places = Places(self.times, problem, groups, within)
         for u, v, amount, iterations in [*self._dependences, *window]:
             self.times.require(v, u, amount, iterations)
         self.sums = sums = Sums(problem, self.times, self.places)
@@ -72,6 +78,8 @@ class CpSatSystem:
             if family in families:
                 for state in states:
                     state()
+        if limits.groups is not None:
+            self.times.model.add(sum(self.places.used) <= limits.groups)
         if limits.transfers is not None:
             self._limit_transfers(limits.transfers)
         if limits.slack is not None:
