@@ -24,8 +24,8 @@ Schedule = tuple[int, Assignment]
 class Ranges:
     """Asks a prover about ranges of intervals.
 
-    Refuting a range takes little longer than refuting its last interval. So some schedule is looked
-    for first, and then the least interval of all below it.
+    Refuting a range mostly takes little longer than refuting its last interval. So some schedule
+    is looked for first, then the least interval of all below it; what is left open is bisected.
 
     Parameters
     ----------

@@ -467,7 +467,8 @@ class _Search:
         most = min(max(least + MORE_STAGES, stages or 0), self._most_stages(interval))
         if self._has_many_operations():
             most = min(most + 1, self._most_stages(interval))
-            yield most, self._most_groups(), self._patience()
+            patience = self.deadline.some(float(len(self.problem.operations)))
+            yield most, self._most_groups(), patience
             return
         few = self._likely_groups(groups)
         if least < most:
@@ -477,11 +478,6 @@ class _Search:
 
     def _has_many_operations(self) -> bool:
         return len(self.problem.operations) >= MANY_OPERATIONS
-
-    def _patience(self) -> float:
-        """Return the seconds that a question about a large loop is worth: half of what is left."""
-        most = 2.0 * len(self.problem.operations)
-        return (self.deadline.remaining(most) or most) / 2
 
     def _thoroughly(self, interval: int) -> _Best | None:
         """Look for a schedule with as many stages and groups as there may be."""

@@ -8,10 +8,13 @@ from typing import Any
 
 from twill.console import interruptible
 from twill.errors import MissingLibraryError
-from twill.joint.answer import WAYS, Assignment, Status
+from twill.joint.answer import Assignment, Status
 from twill.joint.cpsat_system import CpSatSystem
 from twill.joint.groups import UNLIMITED, allocated
 from twill.joint.sums import peaks
+
+DECIDES = ((False, False), (True, True), (True, False), (False, True))
+"""Of each of `WAYS`: whether what was in the latest conflicts comes first, whether backwards."""
 
 Found = tuple[int, Assignment]
 """An interval, and a schedule at it."""
@@ -48,8 +51,8 @@ class Run:
         parameters.num_workers = 1
         parameters.catch_sigint_signal = False
         parameters.random_seed = seed
-        latest_first, backwards = divmod(-way % WAYS, 2)
-        parameters.use_erwa_heuristic = bool(latest_first)
+        latest_first, backwards = DECIDES[way]
+        parameters.use_erwa_heuristic = latest_first
         if backwards:
             parameters.preferred_variable_order = parameters.IN_REVERSE_ORDER
         # Answers take hundreds to thousands of conflicts, which probing, vivification and linear
