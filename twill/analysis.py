@@ -9,7 +9,7 @@ import numpy as np
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.bounds import Bounds, bounds, recurrence_bound
+from twill.bounds import Bounds, every_bound, recurrence_bound
 from twill.costing import StaticCost, static_costs
 from twill.errors import InputError
 from twill.problem import Problem, build_problem
@@ -111,7 +111,7 @@ def analyse(loop: Loop, machine: Machine) -> Analysis:
         problem = build_problem(loop, machine)
     except InputError as error:
         return Analysis(loop, machine, costs, refusal=error)
-    return Analysis(loop, machine, costs, problem, bounds(problem), recurrences(problem))
+    return Analysis(loop, machine, costs, problem, every_bound(problem), recurrences(problem))
 
 
 def _known_costs(loop: Loop, machine: Machine) -> dict[str, StaticCost]:

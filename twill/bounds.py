@@ -1,13 +1,14 @@
-"""Lower bounds on the initiation interval that need no solver: ResMII and RecMII."""
+"""Lower bounds on the initiation interval that need no search: ResMII, RecMII and their kin."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from twill.configurations import ConfigurationBound, configuration_bound
 from twill.costing import Reservation
 from twill.problem import Problem
 
@@ -33,6 +34,8 @@ class Bounds:
         so that its next instance follows only then.
     issue_operation : str
         That operation.
+    configurations : ConfigurationBound, optional
+        What all units need together, where that is more than each of them needs.
     """
 
     by_unit: dict[str, int]
@@ -41,6 +44,7 @@ class Bounds:
     recurrence_cycle: tuple[str, ...]
     issue: int = 0
     issue_operation: str = ""
+    configurations: ConfigurationBound | None = None
 
     @property
     def resource(self) -> int:
@@ -50,11 +54,25 @@ class Bounds:
     @property
     def interval(self) -> int:
         """The largest of them, at least 1."""
-        return max(self.resource, self.recurrence, self.issue, 1)
+        together = self.configurations.value if self.configurations else 0
+        return max(self.resource, self.recurrence, self.issue, together, 1)
+
+
+def every_bound(problem: Problem) -> Bounds:
+    """Compute all bounds: those of `bounds`, and what all units need together.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    """
+    found = bounds(problem)
+    together = configuration_bound(problem, found.resource)
+    return replace(found, configurations=together)
 
 
 def bounds(problem: Problem) -> Bounds:
-    """Compute ResMII and RecMII.
+    """Compute ResMII, RecMII and the longest issue, each of which takes a moment only.
 
     Parameters
     ----------

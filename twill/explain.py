@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from twill.analysis import Recurrence, recurrences
 from twill.artifacts.schedule import LowerBound, Schedule
-from twill.bounds import ResourceArgument, resource_argument, resource_bound
+from twill.bounds import ResourceArgument, every_bound, resource_argument, resource_bound
+from twill.configurations import ConfigurationBound
 from twill.console import Report, silent
 from twill.errors import InputError
 from twill.joint.answer import FAMILIES, EngineFactory, Limits
@@ -89,6 +90,8 @@ class Explanation:
         ``cycles`` or ``units``.
     resource : ResourceArgument, optional
         For ResMII.
+    configurations : ConfigurationBound, optional
+        For configurations.
     recurrence : Recurrence, optional
         For RecMII.
     roles : tuple of Role
@@ -99,6 +102,7 @@ class Explanation:
     interval: int
     unit: str
     resource: ResourceArgument | None = None
+    configurations: ConfigurationBound | None = None
     recurrence: Recurrence | None = None
     roles: tuple[Role, ...] = ()
 
@@ -160,6 +164,8 @@ def explain(
     found = Explanation(bound, interval, unit)
     if bound.reason == "ResMII" and bound.unit in problem.capacities:
         return replace(found, resource=resource_argument(problem, bound.unit or ""))
+    if bound.reason == "configurations":
+        return replace(found, configurations=every_bound(problem).configurations)
     if bound.reason == "RecMII":
         setting = [r for r in recurrences(problem) if r.bound == bound.value]
         return replace(found, recurrence=setting[0] if setting else None)

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import functools
 from fractions import Fraction
-from typing import Any
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import TimeScale
-from twill.console import interruptible
 from twill.costing import static_costs
-from twill.errors import SolverError
+from twill.scip import new_model, optimize, total
 
 BUDGET = 300
 
@@ -91,11 +89,7 @@ def _solve(
     costs: tuple[int, ...], budget: int, least_change: int | None
 ) -> tuple[int, tuple[int, ...]]:
     """Minimise F, or with F given maximise the sum of the new costs."""
-    from pyscipopt import Model, quicksum
-
-    model = Model("normalization")
-    model.hideOutput()
-    model.setParam("misc/catchctrlc", value=False)
+    model = new_model("normalization")
     new = [model.addVar(f"c{cost}", vtype="I", lb=1, ub=min(cost, budget)) for cost in costs]
     change = model.addVar(
         "F", vtype="I", lb=0, ub=least_change if least_change is not None else costs[-1] * budget
@@ -105,16 +99,10 @@ def _solve(
             difference = a * new[j] - b * new[i]
             model.addCons(difference <= change)
             model.addCons(-difference <= change)
-    model.addCons(quicksum(new) <= budget)
+    model.addCons(total(new) <= budget)
     if least_change is None:
         model.setObjective(change, "minimize")
     else:
-        model.setObjective(quicksum(new), "maximize")
-    _optimize(model)
+        model.setObjective(total(new), "maximize")
+    optimize(model)
     return round(model.getVal(change)), tuple(round(model.getVal(variable)) for variable in new)
-
-
-def _optimize(model: Any) -> None:
-    interruptible(model.optimizeNogil, model.interruptSolve)
-    if model.getStatus() != "optimal":
-        raise SolverError(f"SCIP ended normalization with status {model.getStatus()}")

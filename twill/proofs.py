@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from twill.artifacts.schedule import LevelProof, LowerBound, Proof
+from twill.artifacts.schedule import LevelProof, LowerBound, Proof, Weight
 from twill.bounds import Bounds
 from twill.problem import Problem
 
@@ -15,11 +15,22 @@ def bound_reached(lower: Bounds, most_stages: int) -> LowerBound:
     Parameters
     ----------
     lower : Bounds
-        ResMII, RecMII and the longest issue.
+        The bounds.
     most_stages : int
         Most stages of the schedules that were looked for.
     """
-    value = lower.interval
+    value, together = lower.interval, lower.configurations
+    if together and together.value > max(lower.resource, lower.recurrence, lower.issue):
+        return LowerBound(
+            value=value,
+            reason="configurations",
+            weights=tuple(
+                Weight(operation=p.operation, start=p.start, length=p.length, weight=weight)
+                for p, weight in together.weights
+            ),
+            most=together.most,
+            most_stages=most_stages,
+        )
     if lower.issue > max(lower.resource, lower.recurrence):
         return LowerBound(
             value=value, reason="issue", cycle=(lower.issue_operation,), most_stages=most_stages

@@ -135,8 +135,9 @@ def why(bound: LowerBound) -> str:
         The recorded bound.
     """
     within = f"with at most {bound.most_stages} stages"
-    if bound.reason == "ResMII":
-        return f"unit {bound.unit} needs all {bound.value} for one iteration's work"
+    if bound.reason in ("ResMII", "configurations"):
+        who = f"unit {bound.unit} needs all" if bound.unit else "all units together need"
+        return f"{who} {bound.value} for one iteration's work"
     if bound.reason == "issue":
         return f"issuing {bound.cycle[0]} takes its warps {bound.value} of an interval"
     if bound.reason == "RecMII":

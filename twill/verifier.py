@@ -12,13 +12,14 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twill.artifacts.schedule import Arrive, Fixed, Group, Schedule, Storage, Wait
+from twill.artifacts.schedule import Arrive, Fixed, Group, LowerBound, Schedule, Storage, Wait
 from twill.problem import Edge, Problem, ProblemOperation, build_problem
+from twill.verified_configurations import check_configurations
 
 MOST_REPORTED = 20
 
@@ -698,21 +699,28 @@ class _Case:
         bound = proof.bound
         if bound.value > self.interval:
             yield f"the proof says at least {bound.value}, the interval is {self.interval}"
-        if bound.reason == "ResMII":
-            busy = self._needed(bound.unit or "")
-            if busy != bound.value:
-                yield f"the proof says unit {bound.unit} needs {bound.value}, it needs {busy}"
-        if bound.reason == "issue":
-            issues = {o.name: o.issue for o in self.problem.operations if o.asynchronous}
-            longest = max((issues.get(name, 0) for name in bound.cycle), default=0)
-            if longest != bound.value:
-                yield f"the proof says issuing takes {bound.value}, it takes {longest}"
-        if bound.reason == "RecMII":
-            yield from self._recurrence(bound.cycle, bound.value)
+        checks: dict[str, Callable[[LowerBound], Iterator[str]]] = {
+            "ResMII": self._resource,
+            "configurations": partial(check_configurations, self.problem),
+            "issue": self._issue,
+            "RecMII": self._recurrence,
+        }
+        yield from checks.get(bound.reason, _nothing)(bound)
         for level in proof.levels:
             actual = self._level(level.level)
             if actual is not None and actual != level.value:
                 yield f"the proof says {level.level} {level.value}, the schedule has {actual}"
+
+    def _resource(self, bound: LowerBound) -> Iterator[str]:
+        busy = self._needed(bound.unit or "")
+        if busy != bound.value:
+            yield f"the proof says unit {bound.unit} needs {bound.value}, it needs {busy}"
+
+    def _issue(self, bound: LowerBound) -> Iterator[str]:
+        issues = {o.name: o.issue for o in self.problem.operations if o.asynchronous}
+        longest = max((issues.get(name, 0) for name in bound.cycle), default=0)
+        if longest != bound.value:
+            yield f"the proof says issuing takes {bound.value}, it takes {longest}"
 
     def _needed(self, unit: str) -> int:
         """The least time in which a unit can do one iteration's work.
@@ -735,7 +743,8 @@ class _Case:
             least = max(least, alone + -(-shared // capacity))
         return least
 
-    def _recurrence(self, cycle: tuple[str, ...], claimed: int) -> Iterator[str]:
+    def _recurrence(self, bound: LowerBound) -> Iterator[str]:
+        cycle, claimed = bound.cycle, bound.value
         delay = distance = 0
         for producer, consumer in zip(cycle, (*cycle[1:], *cycle[:1]), strict=True):
             links = [
@@ -770,6 +779,11 @@ class _Case:
         first = time % self.interval
         used[first : first + rest] += amount
         used[: max(0, first + rest - self.interval)] += amount
+
+
+def _nothing(_: LowerBound) -> Iterator[str]:
+    """What an engine refuted is not refuted again."""
+    yield from ()
 
 
 def _places(storage: Storage) -> list[tuple[int, int | None]]:

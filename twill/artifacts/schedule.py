@@ -325,6 +325,26 @@ class Program(Part):
         return max(stages, default=0)
 
 
+class Weight(Part):
+    """What a part of an operation counts in a configuration bound.
+
+    Attributes
+    ----------
+    operation : str
+        The operation.
+    start, length : int
+        Units of the schedule's time, from the operation's issue; the operation takes the same of
+        every functional unit all that time.
+    weight : int
+        What it counts in every one of them.
+    """
+
+    operation: str
+    start: NonNegativeInt
+    length: PositiveInt
+    weight: PositiveInt
+
+
 class LowerBound(Part):
     """Why no smaller initiation interval exists.
 
@@ -334,8 +354,8 @@ class LowerBound(Part):
         The least interval, in units of the schedule's time; where it is ``not proved``, one that
         it is not below.
     reason : str
-        ``ResMII``, ``RecMII``, ``issue`` (of one operation), ``no modulo schedule``, ``no joint
-        schedule`` or ``not proved``.
+        ``ResMII``, ``configurations`` (of all functional units together), ``RecMII``, ``issue`` (of
+        one operation), ``no modulo schedule``, ``no joint schedule`` or ``not proved``.
     unit : str, optional
         For ResMII, the unit that is always busy.
     cycle : tuple of str
@@ -346,17 +366,29 @@ class LowerBound(Part):
         Constraint families in the unsatisfiable core.
     most_stages : int
         The claim holds for schedules of at most so many stages.
+    weights : tuple of Weight, optional
+        For configurations: `value` is the weights times lengths of all, over `most`, rounded up.
+    most : int, optional
+        For configurations: the most that parts which fit all units at once weigh together.
     """
 
     value: NonNegativeInt
     reason: Literal[
-        "ResMII", "RecMII", "issue", "no modulo schedule", "no joint schedule", "not proved"
+        "ResMII",
+        "configurations",
+        "RecMII",
+        "issue",
+        "no modulo schedule",
+        "no joint schedule",
+        "not proved",
     ]
     unit: str | None = None
     cycle: tuple[str, ...] = ()
     solver: str | None = None
     families: tuple[str, ...] = ()
     most_stages: PositiveInt
+    weights: tuple[Weight, ...] | None = None
+    most: PositiveInt | None = None
 
 
 class LevelProof(Part):

@@ -193,9 +193,11 @@ def _print_bounds(analysis: Analysis) -> None:
     assert found is not None
     longest = max(found.resource, found.recurrence)
     issue = f", issue of {found.issue_operation} {found.issue}" if found.issue > longest else ""
+    together = found.configurations
+    units = f", all units together {together.value}" if together else ""
     say(
-        f"ResMII {found.resource} ({found.resource_unit}), RecMII {found.recurrence}{issue}: "
-        f"at least {plural(found.interval, 'cycle')} an iteration"
+        f"ResMII {found.resource} ({found.resource_unit}){units}, "
+        f"RecMII {found.recurrence}{issue}: at least {plural(found.interval, 'cycle')} an iteration"
     )
     if not analysis.recurrences:
         say("no recurrence")
@@ -221,7 +223,9 @@ def cycle_text(recurrence: Recurrence) -> str:
 
 
 def limits(analysis: Analysis) -> list[dict[str, Any]]:
-    """Return each unit's ResMII and RecMII with the throughput that each alone would allow.
+    """Return each bound with the throughput that it alone would allow.
+
+    ResMII of every unit, what all units need together if that is more, and RecMII.
 
     Parameters
     ----------
@@ -244,6 +248,15 @@ def limits(analysis: Analysis) -> list[dict[str, Any]]:
                 "unit_cycles": work,
                 "capacity": analysis.machine.units[unit].capacity,
                 "cycles": bound,
+            }
+        )
+    if found.configurations is not None:
+        entries.append(
+            {
+                "limit": "all units together",
+                "unit_cycles": found.configurations.work,
+                "capacity": found.configurations.most,
+                "cycles": found.configurations.value,
             }
         )
     entries.append(
@@ -332,6 +345,7 @@ def costs_data(analysis: Analysis) -> dict[str, Any]:
         A loop on a machine.
     """
     found = analysis.bounds
+    configurations = None if found is None else found.configurations
     return {
         "loop": analysis.loop.name,
         "machine": analysis.machine.name,
@@ -342,6 +356,7 @@ def costs_data(analysis: Analysis) -> dict[str, Any]:
         "limits": None if found is None else limits(analysis),
         "resource_bound": None if found is None else found.resource,
         "resource_unit": None if found is None else found.resource_unit,
+        "configuration_bound": configurations.value if configurations else None,
         "recurrence_bound": None if found is None else found.recurrence,
         "lower_bound": None if found is None else found.interval,
         "recurrences": [_recurrence_data(r) for r in analysis.recurrences],

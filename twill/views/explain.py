@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from twill.bounds import ResourceArgument
+from twill.configurations import ConfigurationBound
 from twill.console import paragraph, say, table
 from twill.explain import MEANING, Explanation, Role
 from twill.levers import Lever
@@ -31,6 +32,7 @@ def explanation_data(found: Explanation, levers: list[Lever] | None) -> dict[str
         "unit": found.unit,
         "bound": bound.model_dump(exclude_none=True),
         "resource": asdict(found.resource) if found.resource else None,
+        "configurations": asdict(found.configurations) if found.configurations else None,
         "recurrence": asdict(found.recurrence) if found.recurrence else None,
         "families": [{**asdict(role), "meaning": MEANING[role.family]} for role in found.roles],
         "levers": None if levers is None else [asdict(lever) for lever in levers],
@@ -54,6 +56,8 @@ def print_explanation(found: Explanation) -> None:
     paragraph(f"{found.interval} {unit} is the least interval: {why(bound)}")
     if found.resource is not None:
         _print_resource(found.resource, unit)
+    if found.configurations is not None:
+        _print_configurations(found.configurations, unit)
     if found.recurrence is not None:
         steps = found.recurrence.steps
         rows = [[s.consumer, str(s.delay), str(s.distance)] for s in steps]
@@ -92,6 +96,31 @@ def _print_resource(argument: ResourceArgument, unit: str) -> None:
     else:
         over = f" / {capacity}" if capacity > 1 else ""
         paragraph(f"together {work}{over} = {argument.value} {unit}")
+
+
+def _print_configurations(argument: ConfigurationBound, unit: str) -> None:
+    """Print what weighs how much for how long, operations that take the same together."""
+    rows: dict[tuple[str, int], tuple[list[str], int]] = {}
+    for piece, weight in argument.weights:
+        takes = ", ".join(name if n == 1 else f"{n} {name}" for name, n in piece.uses)
+        names, length = rows.get((takes, weight), ([], 0))
+        new = [] if piece.operation in names else [piece.operation]
+        rows[takes, weight] = ([*names, *new], length + piece.length)
+    table(
+        ["takes", f"time ({unit})", "weight", "operations"],
+        [
+            [takes, str(length), str(weight), ", ".join(names)]
+            for (takes, weight), (names, length) in rows.items()
+        ],
+        right={f"time ({unit})", "weight"},
+    )
+    if argument.most == 1:
+        paragraph(f"no two of these fit all units at once: together {argument.value} {unit}")
+        return
+    paragraph(
+        f"what fits all units at once weighs {argument.most} at most, and one iteration weighs "
+        f"{argument.work}: {argument.work} / {argument.most} makes {argument.value} {unit}"
+    )
 
 
 def _print_role(role: Role, below: int) -> None:

@@ -1,0 +1,56 @@
+"""SCIP, on one thread, to be interrupted like everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from twill.console import interruptible
+from twill.errors import SolverError
+
+
+def new_model(name: str) -> Any:
+    """Return an empty model that prints nothing.
+
+    Parameters
+    ----------
+    name : str
+        Its name, for errors.
+    """
+    from pyscipopt import Model
+
+    model = Model(name)
+    model.hideOutput()
+    model.setParam("misc/catchctrlc", value=False)
+    return model
+
+
+def total(terms: Iterable[Any]) -> Any:
+    """Return the sum of linear terms.
+
+    Parameters
+    ----------
+    terms : iterable
+        Of variables of a model.
+    """
+    from pyscipopt import quicksum
+
+    return quicksum(terms)
+
+
+def optimize(model: Any) -> None:
+    """Solve a model to its optimum.
+
+    Parameters
+    ----------
+    model : pyscipopt.Model
+        The model.
+
+    Raises
+    ------
+    SolverError
+        If SCIP ends without it.
+    """
+    interruptible(model.optimizeNogil, model.interruptSolve)
+    if model.getStatus() != "optimal":
+        raise SolverError(f"SCIP ended {model.getProbName()} with status {model.getStatus()}")
