@@ -106,7 +106,7 @@ class Engines:
     rival : EngineFactory or None
         Asked beside the finder where that has no answer within a second.
     prover : RangeProver or None
-        Refutes ranges of intervals.
+        Refutes ranges of intervals, and is asked instead of the rival.
     """
 
     finder: EngineFactory
@@ -221,7 +221,16 @@ class Questions:
 
         The more often the finder was too late, the less time it gets where they take turns.
         """
-        timeout = self._deadline.remaining(most)
+        timeout, prover = self._deadline.remaining(most), self._engines.prover
+
+        def by_prover() -> _Attempt:
+            assert prover is not None
+            under = self._under(limits, timeout)
+            found = prover(self._problem, interval, interval, stages, self._groups, under)
+            answer = Answer(
+                found.status, found.assignment, statistics=found.statistics, hints=found.hints
+            )
+            return _Attempt(answer, by_rival=True)
 
         def way(factory: EngineFactory) -> Callable[[], _Attempt]:
             def attempt() -> _Attempt:
@@ -230,7 +239,8 @@ class Questions:
 
             return attempt
 
-        ways = [way(rival), way(self._engines.finder)]
+        proving = prover is not None and limits.length is None
+        ways = [by_prover if proving else way(rival), way(self._engines.finder)]
         found = race(ways, self._jobs, _longer(timeout), FAVOUR << min(self._lost, HOPELESS))
         if found is None:
             return Answer("unknown")

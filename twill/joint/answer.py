@@ -255,6 +255,8 @@ class Improvement:
     hints: tuple[Hint, ...] = ()
 
 
+MANY_OPERATIONS = 60
+"""From so many operations on questions take long, and every help is needed."""
 WAYS = 4
 """Ways in which a prover can search: in an order forwards or backwards, and first what was in most
 conflicts or in the latest."""

@@ -14,6 +14,7 @@ from dataclasses import replace
 from twill.joint.answer import (
     FAMILIES,
     FREELY,
+    MANY_OPERATIONS,
     NO_LIMITS,
     Answer,
     Assignment,
@@ -74,7 +75,7 @@ class CpSatEngine:
             self.groups,
             self.families,
             limits,
-            shut=False,
+            helped=len(self.problem.operations) >= MANY_OPERATIONS,
         )
         system.take(self._hints)
         run = Run(self._cp, system, self.seed)

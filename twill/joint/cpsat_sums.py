@@ -209,9 +209,20 @@ class Sums:
         """Reservations fit units of several instances."""
         for unit, capacity in self._problem.capacities.items():
             if capacity > 1:
-                mine = unit_occupants(self._problem, unit)
-                for starting in mine:
-                    self._model.add(sum(self._busy_at(mine, starting)) <= capacity)
+                self.at_most(capacity, unit_occupants(self._problem, unit))
+
+    def at_most(self, capacity: int, mine: Sequence[Occupant]) -> None:
+        """State that reservations of one kind never exceed a capacity.
+
+        Parameters
+        ----------
+        capacity : int
+            The capacity.
+        mine : sequence of Occupant
+            The reservations.
+        """
+        for starting in mine:
+            self._model.add(sum(self._busy_at(mine, starting)) <= capacity)
 
     # -- the register file ------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from twill.bounds import bounds
 from twill.joint.answer import NO_LIMITS, Assignment, Hint, Limits
+from twill.joint.cpsat_implied import Implied
 from twill.joint.cpsat_places import Places
 from twill.joint.cpsat_sums import Sums
 from twill.joint.cpsat_time import Arc, Literal, Times, negated
@@ -35,9 +36,10 @@ class CpSatSystem:
         Constraint families that are switched on.
     limits : Limits, optional
         What the schedule may have; the length counts only as far as `length` says so.
-    shut : bool
-        Whether groups that the limit leaves shut are left out, which is faster. Not where a
-        schedule is written: which of equally good ones it is should not follow such matters.
+    helped : bool
+        Whether groups that the limit leaves shut are left out, and implied constraints stated.
+        Not where the schedule of a small loop is written: which of equally good ones it is should
+        not follow what makes the search fast.
     """
 
     def __init__(
@@ -51,17 +53,19 @@ class CpSatSystem:
         families: Sequence[str],
         limits: Limits = NO_LIMITS,
         *,
-        shut: bool = True,
+        helped: bool = True,
     ) -> None:
         self.problem, self.families = problem, tuple(families)
         self.objective: Any = None
         self._dependences = self._arcs() if "dependence" in families else []
         window = self._window(length)
         names = [o.name for o in problem.operations]
-        self.times = Times(cp, names, low, high, [*self._dependences, *window], _anchor(problem))
+        implied = Implied(problem) if helped and "capacity" in families else None
+        anchor = _anchor(problem, implied)
+        self.times = Times(cp, names, low, high, [*self._dependences, *window], anchor)
         if "capacity" in families:
-            self._exclusion()
-        within = groups_within(groups, problem, limits.groups if shut else None)
+            self._exclusion(implied)
+        within = groups_within(groups, problem, limits.groups if helped else None)
         self.places = Places(self.times, problem, groups, within)
         for u, v, amount, iterations in [*self._dependences, *window]:
             self.times.require(v, u, amount, iterations)
@@ -78,6 +82,8 @@ class CpSatSystem:
             if family in families:
                 for state in states:
                     state()
+        if implied is not None:
+            sums.at_most(*implied.occupants())
         if limits.groups is not None:
             self.times.model.add(sum(self.places.used) <= limits.groups)
         if limits.transfers is not None:
@@ -103,7 +109,7 @@ class CpSatSystem:
 
     # -- families ---------------------------------------------------------------------------------
 
-    def _exclusion(self) -> None:
+    def _exclusion(self, implied: Implied | None) -> None:
         """Two reservations that exceed a unit's capacity together never overlap, modulo I."""
         self.times.model.add(self.times.interval >= bounds(self.problem).resource)
         least: dict[tuple[int, int], tuple[int, int]] = {}
@@ -122,6 +128,8 @@ class CpSatSystem:
                 least[u, v] = (max(known[0], mine[0]), max(known[1], mine[1]))
         for (u, v), (after_u, after_v) in least.items():
             self.times.apart(u, v, after_u, after_v)
+        if implied is not None:
+            implied.cliques(self.times)
 
     def _clear(self, u: int, v: int, after_u: int, after_v: int, unless: Sequence[Literal]) -> None:
         """State that v comes `after_u` later than u or u `after_v` later than v, modulo I."""
@@ -305,8 +313,11 @@ class CpSatSystem:
             self.times.require(v, u, edge.cross_delay + least, edge.distance, [together])
 
 
-def _anchor(problem: Problem) -> int:
-    """Return the operation that is longest on the busiest unit."""
+def _anchor(problem: Problem, implied: Implied | None) -> int:
+    """Return the longest operation of the busiest clique, or of the busiest unit."""
+    known = None if implied is None else implied.anchor()
+    if known is not None:
+        return known
     unit = bounds(problem).resource_unit
     return max(
         problem.operations,

@@ -161,6 +161,24 @@ class Times:
         self._literals["gap", v, u, 0, 0] = follows
         self._literals["gap", u, v, 0, 0] = ~follows
 
+    def row_after(self, v: int, u: int) -> Any:
+        """Return v's row counted from u's on, in [0, I): a variable.
+
+        Parameters
+        ----------
+        v, u : int
+            Different operations.
+        """
+        if u == self.anchor:
+            return self.rows[v]
+        row = self.model.new_int_var(0, self.high - 1, "")
+        follows, apart = self.later_row(v, u, 0), self.rows[v] - self.rows[u]
+        for literal, wrapped in ((follows, 0), (negated(follows), self.interval)):
+            if literal is not False:
+                condition = [] if literal is True else [literal]
+                self.model.add(row == apart + wrapped).only_enforce_if(condition)
+        return row
+
     def row_bounds(self, v: int, u: int) -> tuple[int, int, int]:
         """Return (a, b, floor) with r(v) - r(u) >= max(a - I, floor), and <= I - b.
 
@@ -196,20 +214,20 @@ class Times:
 
     def _known(self, v: int, u: int, amount: int, intervals: int) -> Literal | None:
         """Return the literal r(v) - r(u) >= amount + intervals * I if there is one already."""
-        thresholds = [amount + intervals * i for i in (self.low, self.high)]
+        first, last = amount + intervals * self.low, amount + intervals * self.high
+        least, most = (first, last) if first < last else (last, first)
         if u == v:
-            if max(thresholds) <= 0:
+            if most <= 0:
                 return True
-            return False if min(thresholds) > 0 else None
+            return False if least > 0 else None
         after_u, after_v, floor = self.row_bounds(v, u)
-        ends = list(zip((self.low, self.high), thresholds, strict=True))
-        if all(max(after_u - i, floor) >= threshold for i, threshold in ends):
+        if first <= max(after_u - self.low, floor) and last <= max(after_u - self.high, floor):
             return True
-        most = [min(i - after_v, 0 if v == self.anchor else i) for i, _ in ends]
-        if all(m < threshold for m, (_, threshold) in zip(most, ends, strict=True)):
+        top = 0 if v == self.anchor else self.high
+        if min(self.low - after_v, top) < first and min(self.high - after_v, top) < last:
             return False
         gap = self._gaps.get((v, u))
-        if gap is not None and gap[0] <= min(thresholds) and max(thresholds) <= gap[1]:
+        if gap is not None and gap[0] <= least and most <= gap[1]:
             return self._literals["gap", v, u, 0, 0]
         return None
 

@@ -1,0 +1,100 @@
+"""What follows from units' capacities, stated so that CP-SAT sees all of a unit at once.
+
+Pairs that exclude each other, and sums at every start, say everything; but that the work of many
+operations exceeds what is left of an interval takes them a search over their orders to see.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twill.bounds import bounds
+from twill.configurations import ConfigurationBound, configuration_bound
+from twill.joint.cliques import Clique, cliques
+from twill.joint.cpsat_time import Times
+from twill.joint.lifetimes import Moment, Occupant
+from twill.problem import Problem, ProblemOperation
+
+LEAST_PART = 1 / 2
+"""Of the interval that a clique takes before it is worth stating."""
+
+
+class Implied:
+    """Implied constraints of one system.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem, self._cliques = problem, cliques(problem)
+
+    def anchor(self) -> int | None:
+        """Return the longest operation of the clique with most work, if there is any."""
+        if not self._cliques:
+            return None
+        length = self._cliques[0].length
+        return max(length, key=lambda u: (length[u], -u))
+
+    def cliques(self, times: Times) -> None:
+        """State that the operations of every busy clique follow one another.
+
+        Parameters
+        ----------
+        times : Times
+            Where it is stated.
+        """
+        for clique in self._cliques:
+            if clique.work >= LEAST_PART * times.low:
+                times.model.add(times.interval >= clique.work)
+                intervals = _turned(clique, times)
+                times.model.add_no_overlap(intervals)
+
+    def occupants(self) -> tuple[int, list[Occupant]]:
+        """Return what weighs in the configuration bound, and the most that fits all units at once.
+
+        Nothing where units one by one bound the interval as well, or where pairs say it all.
+        """
+        found = configuration_bound(self._problem, bounds(self._problem).resource)
+        if found is None or found.most == 1:
+            return 0, []
+        return found.most, [
+            occupant
+            for operation in self._problem.operations
+            for occupant in _merged(operation, found)
+        ]
+
+
+def _merged(operation: ProblemOperation, bound: ConfigurationBound) -> list[Occupant]:
+    """Return the parts of an operation that weigh something, neighbours of one weight as one."""
+    spans: list[tuple[int, int, int]] = []
+    for piece, weight in bound.weights:
+        if piece.operation != operation.name:
+            continue
+        start, end = piece.start, piece.start + piece.length
+        if spans and spans[-1][1:] == (start, weight):
+            start = spans.pop()[0]
+        spans.append((start, end, weight))
+    v = operation.index
+    return [
+        Occupant(operation.name, weight, v, (Moment(v, end),), None, delay=start)
+        for start, end, weight in spans
+    ]
+
+
+def _turned(clique: Clique, times: Times) -> list[Any]:
+    """Return the rows that a clique takes, counted from the row of its anchor on."""
+    first = times.anchor
+    if first not in clique.length:
+        first = max(clique.length, key=lambda u: (clique.length[u], -u))
+    intervals = []
+    for v, length in clique.length.items():
+        if v == first:
+            continue
+        row = times.row_after(v, first)
+        times.model.add(row >= clique.length[first])
+        times.model.add(row + length <= times.interval)
+        intervals.append(times.model.new_fixed_size_interval_var(row, length, ""))
+    return intervals
