@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from twill.artifacts.schedule import Level, LowerBound, Proof
-from twill.bounds import Bounds, bounds, least_stages
+from twill.bounds import Bounds, every_bound, least_stages
 from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, short
 from twill.hopeless import as_written, hopeless_interval, no_schedule, refuse_hopeless, undecided
-from twill.joint.answer import Assignment, EngineFactory, Limits, RangeProver
+from twill.joint.answer import MANY_OPERATIONS, Assignment, EngineFactory, Limits, RangeProver
 from twill.joint.groups import available_groups, likely_groups
 from twill.joint.relaxation import FAMILIES as RELAXED
 from twill.joint.relaxation import lacks_registers
@@ -36,10 +36,10 @@ FEWEST_SECONDS = 8.0
 COARSE_SLOTS = 400
 CBC_SECONDS = 5.0
 """Seconds for CBC, whose refutations only spare other questions."""
-MANY_OPERATIONS = 60
-"""From so many operations on a question takes long: what is most likely to work is asked alone."""
-LOOSE_SECONDS = 15.0
-"""Seconds for an interval at which the units of a large loop are idle half of the time."""
+MANY_SECONDS, MANY_PART = 120.0, 0.4
+"""Seconds for a question about a loop of many operations, and of the time left at most a part."""
+PROBE = (8.0, 0.25)
+"""The same for a schedule somewhat above the bounds of other loops."""
 LAST_SECONDS = 5.0
 """Seconds after the time limit in which some schedule may be found if there is none yet."""
 MOST_PROBES = 60
@@ -208,7 +208,7 @@ class _Search:
         self.options, self.report = options, report
         self.any_will_do = False
         self.groups = available_groups(problem)
-        self.lower: Bounds = bounds(problem)
+        self.lower: Bounds = every_bound(problem)
         self.limits = Limits(
             groups=problem.wishes.limit("groups"), transfers=problem.wishes.limit("transfers")
         )
@@ -297,15 +297,18 @@ class _Search:
 
     def _least_interval(self, first: int) -> tuple[_Best, LowerBound]:
         tried = self.problem.scale.mode == "normalized" and first == self.lower.interval
-        loose = self._loosely(first)
-        best = None if tried else self._quickly(first)
+        few = self._likely_groups(None)[0]
+        best = None if tried else self._quickly(first, groups=few)
+        known = None if best or self.prover is None else self._somewhat_above(first)
+        if best is None and known is None and not tried and few < self._most_groups():
+            best = self._with_all_groups(first)
         if best is None and self.prover is None:
             best = self._thoroughly(first)
         if best is not None:
             self._tell(best)
             return best, self._bound_before(first)
         if self.prover is not None:
-            return self._prove_ranges(first, loose and self._bisect(first, loose))
+            return self._prove_ranges(first, known)
         best = self._upper_bound(first)
         self._tell(best)
         if not self.problem.starts_at_issue:
@@ -340,19 +343,24 @@ class _Search:
         refutation = _Refutation(refuted=proved, solver=self.prover.name if self.prover else "")
         return best, self._bound_below(best.interval, refutation, low)
 
-    def _loosely(self, first: int) -> _Best | None:
-        """Return a schedule of a large loop far above the least interval, which is soon found.
+    def _somewhat_above(self, first: int) -> _Best | None:
+        """Return a schedule near the bounds, which is soon found where the bounds are out of reach.
 
-        Whatever takes too long afterwards, there is something to show: the loop with its units idle
-        half of the time, or as it is written, one operation after the other.
+        Of a large loop it is narrowed down, or is that of the loop as it is written: whatever takes
+        too long afterwards, there is something to show.
         """
-        if self.prover is None or not self._has_many_operations():
+        best, step = None, max(1, first // 16)
+        seconds, part = (MANY_SECONDS, MANY_PART) if self._has_many_operations() else PROBE
+        while best is None and step <= first and not self.deadline.late:
+            stages, used = self._some_stages(first + step), self._likely_groups(None)[0]
+            best = self._ask(first + step, stages, used, self.deadline.some(seconds, part))
+            step *= 4
+        if self._has_many_operations():
+            best = best or self._as_written(first, self.deadline)
+        if best is None:
             return None
-        best = self._at_fewest(self.questions, 2 * first, LOOSE_SECONDS)
-        best = best or self._as_written(first, self.deadline)
-        if best is not None:
-            self._tell(best)
-        return best
+        self._tell(best)
+        return self._bisect(first, best) if self._has_many_operations() else best
 
     def _at_fewest(
         self, questions: Questions, interval: int, seconds: float | None = None
@@ -367,9 +375,8 @@ class _Search:
     def _as_written(self, first: int, deadline: Deadline) -> _Best | None:
         """Look for a schedule of the loop as it is written."""
         problem, last = as_written(self.problem)
-        written = Questions(
-            problem, self.groups, self.engines, deadline, self.options.seed, self.options.jobs
-        )
+        alone = Engines(self.engines.finder)
+        written = Questions(problem, self.groups, alone, deadline, self.options.seed, 1)
         try:
             return self._at_fewest(written, max(first, last))
         finally:
@@ -448,13 +455,30 @@ class _Search:
     ) -> _Best | None:
         """Look for a schedule of few stages with few groups; None does not mean there is none."""
         for count, used, seconds in self._quick_questions(interval, stages, groups):
-            self.report(f"I = {interval}, {count} stages, {used} warp groups")
-            limits = replace(self.limits, groups=used)
-            most = None if self.prover is None else seconds
-            answer = self.questions.ask(interval, count, limits, most)
-            if answer.assignment is not None:
-                return _Best(interval, answer.assignment, count, used)
+            best = self._ask(interval, count, used, seconds)
+            if best is not None:
+                return best
         return None
+
+    def _with_all_groups(self, interval: int) -> _Best | None:
+        """Look for a schedule of few stages with as many groups as there may be."""
+        if self._has_many_operations():
+            return None
+        stages, seconds = self._some_stages(interval), self.deadline.some(QUICK_SECONDS)
+        return self._ask(interval, stages, self._most_groups(), seconds)
+
+    def _ask(self, interval: int, stages: int, used: int, seconds: float) -> _Best | None:
+        """Ask one question of a search for schedules."""
+        self.report(f"I = {interval}, {stages} stages, {used} warp groups")
+        limits = replace(self.limits, groups=used)
+        most = None if self.prover is None else seconds
+        answer = self.questions.ask(interval, stages, limits, most)
+        if answer.assignment is None:
+            return None
+        return _Best(interval, answer.assignment, stages, used)
+
+    def _some_stages(self, interval: int) -> int:
+        return min(least_stages(self.problem, interval) + MORE_STAGES, self._most_stages(interval))
 
     def _quick_questions(
         self, interval: int, stages: int | None, groups: int | None
@@ -463,14 +487,12 @@ class _Search:
 
         A question of more stages covers that of fewer, and is often easier where few are tight.
         """
-        least = least_stages(self.problem, interval)
-        most = min(max(least + MORE_STAGES, stages or 0), self._most_stages(interval))
-        if self._has_many_operations():
-            most = min(most + 1, self._most_stages(interval))
-            patience = self.deadline.some(float(len(self.problem.operations)))
-            yield most, self._most_groups(), patience
-            return
+        least, most = least_stages(self.problem, interval), self._some_stages(interval)
+        most = min(max(most, stages or 0), self._most_stages(interval))
         few = self._likely_groups(groups)
+        if self._has_many_operations():
+            yield most, few[0], self.deadline.some(MANY_SECONDS, MANY_PART)
+            return
         if least < most:
             yield least, few[0], self.deadline.some(FEWEST_SECONDS)
         for used in few:

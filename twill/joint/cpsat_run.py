@@ -16,6 +16,10 @@ from twill.joint.sums import peaks
 DECIDES = ((False, False), (True, True), (True, False), (False, True))
 """Of each of `WAYS`: whether what was in the latest conflicts comes first, whether backwards."""
 
+HALVING_CONFLICTS = 100
+"""Conflicts for which the best value is looked for by halves of what is left; where schedules are
+many, each only a cycle better than the last, they would be found one after the other."""
+
 Found = tuple[int, Assignment]
 """An interval, and a schedule at it."""
 
@@ -95,6 +99,7 @@ class Run:
         """
         ends = None if timeout is None else time.monotonic() + timeout
         objective, model = self.system.objective, self.system.times.model
+        self._solver.parameters.binary_search_num_conflicts = HALVING_CONFLICTS
         while True:
             watch = _Watch(self._refuses, self._values)
             status = self._search(ends, watch)
