@@ -263,7 +263,7 @@ class _Search:
             self.problem, interval, self.groups
         ):
             return None
-        best = self._quickly(interval)
+        best = self._quickly(interval) if self.prover is None else self._in_a_moment(interval)
         return None if best is None else (best, self._bound_before(interval))
 
     def _first_interval(self) -> int:
@@ -297,18 +297,12 @@ class _Search:
 
     def _least_interval(self, first: int) -> tuple[_Best, LowerBound]:
         tried = self.problem.scale.mode == "normalized" and first == self.lower.interval
-        few = self._likely_groups(None)[0]
-        best = None if tried else self._quickly(first, groups=few)
-        known = None if best or self.prover is None else self._somewhat_above(first)
-        if best is None and known is None and not tried and few < self._most_groups():
-            best = self._with_all_groups(first)
-        if best is None and self.prover is None:
-            best = self._thoroughly(first)
+        if self.prover is not None:
+            return self._with_prover(first, tried=tried)
+        best = (None if tried else self._quickly(first)) or self._thoroughly(first)
         if best is not None:
             self._tell(best)
             return best, self._bound_before(first)
-        if self.prover is not None:
-            return self._prove_ranges(first, known)
         best = self._upper_bound(first)
         self._tell(best)
         if not self.problem.starts_at_issue:
@@ -319,6 +313,16 @@ class _Search:
             if better is None:
                 return best, self._bound_below(best.interval, refutation, first)
             best = better
+
+    def _with_prover(self, first: int, *, tried: bool) -> tuple[_Best, LowerBound]:
+        """Look at the first interval for a moment, somewhat above it, and then with patience."""
+        best = None if tried else self._in_a_moment(first)
+        known = None if best else self._somewhat_above(first)
+        best = best or self._patiently(first, known)
+        if best is None:
+            return self._prove_ranges(first, known)
+        self._tell(best)
+        return best, self._bound_before(first)
 
     def _prove_ranges(self, first: int, known: _Best | None) -> tuple[_Best, LowerBound]:
         """Let the prover refute ranges of intervals, all below that of a known schedule."""
@@ -460,12 +464,27 @@ class _Search:
                 return best
         return None
 
-    def _with_all_groups(self, interval: int) -> _Best | None:
-        """Look for a schedule of few stages with as many groups as there may be."""
+    def _in_a_moment(self, interval: int) -> _Best | None:
+        """Look for a schedule of the fewest stages, which few groups often have."""
+        return self._ask(interval, *next(self._quick_questions(interval, None, None)))
+
+    def _patiently(self, interval: int, known: _Best | None) -> _Best | None:
+        """Look for a schedule of a stage more, unless large loops were asked about that.
+
+        With all groups only if no other schedule is known: what proves the least interval below
+        one that is known covers them.
+        """
+        groups, seconds = self._likely_groups(None), QUICK_SECONDS
         if self._has_many_operations():
             return None
-        stages, seconds = self._some_stages(interval), self.deadline.some(QUICK_SECONDS)
-        return self._ask(interval, stages, self._most_groups(), seconds)
+        if known is not None:
+            groups, seconds = groups[:1], QUICK_SECONDS / 2
+        for used in groups:
+            stages, most = self._some_stages(interval), self.deadline.some(seconds)
+            best = self._ask(interval, stages, used, most)
+            if best is not None:
+                return best
+        return None
 
     def _ask(self, interval: int, stages: int, used: int, seconds: float) -> _Best | None:
         """Ask one question of a search for schedules."""
