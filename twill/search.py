@@ -354,11 +354,13 @@ class _Search:
         too long afterwards, there is something to show.
         """
         best, step = None, max(1, first // 16)
-        seconds, part = (MANY_SECONDS, MANY_PART) if self._has_many_operations() else PROBE
+        seconds, part = PROBE
+        if self._has_many_operations():
+            step, seconds, part = 2 * step, MANY_SECONDS, MANY_PART
         while best is None and step <= first and not self.deadline.late:
             stages, used = self._some_stages(first + step), self._likely_groups(None)[0]
             best = self._ask(first + step, stages, used, self.deadline.some(seconds, part))
-            step *= 4
+            step *= 2
         if self._has_many_operations():
             best = best or self._as_written(first, self.deadline)
         if best is None:
