@@ -31,6 +31,8 @@ from twill.ranges import FOUND, Ranges
 
 LEAST_STAGES_BOUND = 6
 MORE_STAGES = 1
+MOMENT = 8.0
+"""Seconds for a first look at the bounds; large loops get `MANY_SECONDS`."""
 FEWEST_SECONDS = 8.0
 """Seconds for a question about the fewest stages, which one about a stage more covers."""
 COARSE_SLOTS = 400
@@ -207,6 +209,7 @@ class _Search:
         self.prover = prover if len(problem.operations) > FEW_OPERATIONS else None
         self.options, self.report = options, report
         self.any_will_do = False
+        self._refuted = set[tuple[int, int, int]]()
         self.groups = available_groups(problem)
         self.lower: Bounds = every_bound(problem)
         self.limits = Limits(
@@ -330,7 +333,7 @@ class _Search:
             self.problem,
             self.questions,
             self.limits,
-            self._likely_groups(None)[0],
+            self._few_groups,
             self._most_stages,
             self.report,
         )
@@ -358,7 +361,7 @@ class _Search:
         if self._has_many_operations():
             step, seconds, part = 2 * step, MANY_SECONDS, MANY_PART
         while best is None and step <= first and not self.deadline.late:
-            stages, used = self._some_stages(first + step), self._likely_groups(None)[0]
+            stages, used = self._some_stages(first + step), self._few_groups
             best = self._ask(first + step, stages, used, self.deadline.some(seconds, part))
             step *= 2
         if self._has_many_operations():
@@ -372,7 +375,7 @@ class _Search:
         self, questions: Questions, interval: int, seconds: float | None = None
     ) -> _Best | None:
         """Look for a schedule of the fewest stages with few groups."""
-        stages, used = least_stages(self.problem, interval), self._likely_groups(None)[0]
+        stages, used = least_stages(self.problem, interval), self._few_groups
         self.report(f"I = {interval}, {stages} stages, {used} warp groups")
         limits = replace(self.limits, groups=used)
         found = questions.ask(interval, stages, limits, seconds).assignment
@@ -467,8 +470,13 @@ class _Search:
         return None
 
     def _in_a_moment(self, interval: int) -> _Best | None:
-        """Look for a schedule of the fewest stages, which few groups often have."""
-        return self._ask(interval, *next(self._quick_questions(interval, None, None)))
+        """Look for a schedule of few stages and groups, which there often is."""
+        many = self._has_many_operations()
+        for count, used, seconds in self._quick_questions(interval, None, self._few_groups):
+            best = self._ask(interval, count, used, seconds if many else min(seconds, MOMENT))
+            if best is not None:
+                return best
+        return None
 
     def _patiently(self, interval: int, known: _Best | None) -> _Best | None:
         """Look for a schedule of a stage more, unless large loops were asked about that.
@@ -489,14 +497,22 @@ class _Search:
         return None
 
     def _ask(self, interval: int, stages: int, used: int, seconds: float) -> _Best | None:
-        """Ask one question of a search for schedules."""
+        """Ask one question of a search for schedules, unless the answer is known."""
+        if (interval, stages, used) in self._refuted:
+            return None
         self.report(f"I = {interval}, {stages} stages, {used} warp groups")
         limits = replace(self.limits, groups=used)
         most = None if self.prover is None else seconds
         answer = self.questions.ask(interval, stages, limits, most)
+        if answer.status == "unsat":
+            self._refuted.add((interval, stages, used))
         if answer.assignment is None:
             return None
         return _Best(interval, answer.assignment, stages, used)
+
+    @property
+    def _few_groups(self) -> int:
+        return self._likely_groups(None)[0]
 
     def _some_stages(self, interval: int) -> int:
         return min(least_stages(self.problem, interval) + MORE_STAGES, self._most_stages(interval))
