@@ -31,7 +31,7 @@ from twill.ranges import FOUND, Ranges
 
 LEAST_STAGES_BOUND = 6
 MORE_STAGES = 1
-MOMENT = 8.0
+MOMENT = 20.0
 """Seconds for a first look at the bounds; large loops get `MANY_SECONDS`."""
 FEWEST_SECONDS = 8.0
 """Seconds for a question about the fewest stages, which one about a stage more covers."""
@@ -484,14 +484,11 @@ class _Search:
         With all groups only if no other schedule is known: what proves the least interval below
         one that is known covers them.
         """
-        groups, seconds = self._likely_groups(None), QUICK_SECONDS
         if self._has_many_operations():
             return None
-        if known is not None:
-            groups, seconds = groups[:1], QUICK_SECONDS / 2
-        for used in groups:
-            stages, most = self._some_stages(interval), self.deadline.some(seconds)
-            best = self._ask(interval, stages, used, most)
+        for used in self._likely_groups(None)[: None if known is None else 1]:
+            seconds = self.deadline.some(QUICK_SECONDS)
+            best = self._ask(interval, self._some_stages(interval), used, seconds)
             if best is not None:
                 return best
         return None
