@@ -8,6 +8,7 @@ from typing import Any
 
 from twill.bounds import bounds
 from twill.joint.answer import NO_LIMITS, Assignment, Hint, Limits
+from twill.joint.cliques import exclusions
 from twill.joint.cpsat_implied import Implied
 from twill.joint.cpsat_places import Places
 from twill.joint.cpsat_sums import Sums
@@ -112,22 +113,16 @@ class CpSatSystem:
     def _exclusion(self, implied: Implied | None) -> None:
         """Two reservations that exceed a unit's capacity together never overlap, modulo I."""
         self.times.model.add(self.times.interval >= bounds(self.problem).resource)
-        least: dict[tuple[int, int], tuple[int, int]] = {}
         for unit, capacity in self.problem.capacities.items():
             for a, b in itertools.combinations(unit_occupants(self.problem, unit), 2):
-                if a.weight + b.weight <= capacity or a.start == b.start:
-                    continue
-                after_a = a.ends[0].offset - b.delay
-                after_b = b.ends[0].offset - a.delay
-                if after_a < 1 or after_b < 1:
+                after_a, after_b = a.ends[0].offset - b.delay, b.ends[0].offset - a.delay
+                together = a.weight + b.weight <= capacity or a.start == b.start
+                if not together and min(after_a, after_b) < 1:
                     self._clear(a.start, b.start, after_a, after_b, [])
-                    continue
-                u, v = sorted((a.start, b.start))
-                known = least.get((u, v), (1, 1))
-                mine = (after_a, after_b) if u == a.start else (after_b, after_a)
-                least[u, v] = (max(known[0], mine[0]), max(known[1], mine[1]))
-        for (u, v), (after_u, after_v) in least.items():
-            self.times.apart(u, v, after_u, after_v)
+        later = exclusions(self.problem)
+        for u, v in later:
+            if u < v:
+                self.times.apart(u, v, later[u, v], later[v, u])
         if implied is not None:
             implied.cliques(self.times)
 
