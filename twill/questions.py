@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from twill.bounds import least_stages
 from twill.joint.answer import (
+    FEW_ROWS,
     WAYS,
     Answer,
     Assignment,
@@ -35,8 +36,9 @@ RANGE_SECONDS = 30.0
 """Seconds for the least interval of a range, before single intervals are asked about."""
 ONE_SECONDS = 300.0
 """Seconds for a single interval that bounds of others do not decide."""
-TRIAL_SECONDS = 8.0
-"""Seconds after which a question about a single interval is asked in another way."""
+TRIAL_SECONDS, FEW_ROWS_SECONDS = 8.0, 32.0
+"""Seconds after which a question about a single interval is asked in another way; the latter where
+it has few rows, and luck decides less."""
 LAST_WORDS = 1.0
 """Seconds in which an engine that is out of time still tells what it has learnt."""
 NEARBY = 10.0
@@ -317,8 +319,10 @@ class Questions:
         prover = self._engines.prover
         assert prover is not None
         ends = Deadline(self._deadline.some(ONE_SECONDS))
-        for trial in itertools.count(1):
-            seconds = ends.remaining(TRIAL_SECONDS * 2 ** (trial // WAYS))
+        few = interval <= FEW_ROWS
+        first = FEW_ROWS_SECONDS if few else TRIAL_SECONDS
+        for trial in itertools.count(0 if few else 1):
+            seconds = ends.remaining(first * 2 ** (trial // WAYS))
             under = replace(self._under(limits, seconds), way=trial % WAYS, seed=self._seed + trial)
             answer = prover(self._problem, interval, interval, most_stages, self._groups, under)
             self._hints.update(dict.fromkeys(answer.hints))

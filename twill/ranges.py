@@ -83,6 +83,31 @@ class Ranges:
         assert found.assignment is not None
         return max(low, found.bound), (found.interval, found.assignment)
 
+    def climb(self, first: int) -> tuple[int, Schedule | None]:
+        """Return what `least` does, by single intervals in growing steps from the bounds on.
+
+        For loops with few rows where feasibility is monotone: a single interval is decided row by
+        row, a range is not.
+
+        Parameters
+        ----------
+        first : int
+            Least interval of interest.
+        """
+        low, seek, step = first, first, 1
+        while not self._questions.late and seek <= hopeless_interval(self._problem):
+            stages = self._most_stages(seek)
+            answer = self._ask_one(seek, stages)
+            if answer.interval is not None and answer.assignment is not None:
+                found = self.narrow(low, stages, answer)
+                assert found.interval is not None
+                assert found.assignment is not None
+                return found.bound, (found.interval, found.assignment)
+            if answer.status == "unsat":
+                low = seek + 1
+            seek, step = seek + step, 2 * step
+        return low, None
+
     def narrow(self, low: int, stages: int, found: Refutation) -> Refutation:
         """Bisect what a question about a range has left open, if feasibility is monotone.
 

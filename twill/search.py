@@ -18,7 +18,14 @@ from twill.bounds import Bounds, every_bound, least_stages
 from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, short
 from twill.hopeless import as_written, hopeless_interval, no_schedule, refuse_hopeless, undecided
-from twill.joint.answer import MANY_OPERATIONS, Assignment, EngineFactory, Limits, RangeProver
+from twill.joint.answer import (
+    FEW_ROWS,
+    MANY_OPERATIONS,
+    Assignment,
+    EngineFactory,
+    Limits,
+    RangeProver,
+)
 from twill.joint.groups import available_groups, likely_groups
 from twill.joint.relaxation import FAMILIES as RELAXED
 from twill.joint.relaxation import lacks_registers
@@ -262,8 +269,10 @@ class _Search:
     def _at_the_bounds(self) -> tuple[_Best, LowerBound] | None:
         """Look at the least interval that the bounds allow before CBC does, which takes longer."""
         interval = self.lower.interval
-        if self.problem.scale.mode != "normalized" or lacks_registers(
-            self.problem, interval, self.groups
+        if (
+            self.problem.scale.mode != "normalized"
+            or self._row_by_row(interval)
+            or lacks_registers(self.problem, interval, self.groups)
         ):
             return None
         best = self._quickly(interval) if self.prover is None else self._in_a_moment(interval)
@@ -292,6 +301,8 @@ class _Search:
         """Return whether a modulo schedule exists, as CBC sees it on a coarse grid."""
         if self.problem.scale.mode != "normalized" or interval > COARSE_SLOTS:
             return "unknown"
+        if self._row_by_row(interval):
+            return "unknown"
         self.report(f"modulo schedule at I = {interval}")
         status, _ = modulo_schedule(
             self.problem, interval, timeout=self.deadline.remaining(CBC_SECONDS)
@@ -319,6 +330,8 @@ class _Search:
 
     def _with_prover(self, first: int, *, tried: bool) -> tuple[_Best, LowerBound]:
         """Look at the first interval for a moment, somewhat above it, and then with patience."""
+        if self._row_by_row(first):
+            return self._prove_ranges(first, None)
         best = None if tried else self._in_a_moment(first)
         known = None if best else self._somewhat_above(first)
         best = best or self._patiently(first, known)
@@ -337,7 +350,10 @@ class _Search:
             self._most_stages,
             self.report,
         )
-        low, found = ranges.least(first, (known.interval, known.assignment) if known else None)
+        if self._row_by_row(first):
+            low, found = ranges.climb(first)
+        else:
+            low, found = ranges.least(first, (known.interval, known.assignment) if known else None)
         if found is None:
             best = self._upper_bound(low)
         else:
@@ -531,6 +547,17 @@ class _Search:
             yield least, few[0], self.deadline.some(FEWEST_SECONDS)
         for used in few:
             yield most, used, self.deadline.some(QUICK_SECONDS)
+
+    def _row_by_row(self, interval: int) -> bool:
+        """Return whether the prover decides single intervals row by row."""
+        together = self.lower.configurations
+        return (
+            self.prover is not None
+            and self.problem.starts_at_issue
+            and together is not None
+            and together.most > 1
+            and interval <= FEW_ROWS
+        )
 
     def _has_many_operations(self) -> bool:
         return len(self.problem.operations) >= MANY_OPERATIONS

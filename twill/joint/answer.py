@@ -257,6 +257,8 @@ class Improvement:
 
 MANY_OPERATIONS = 60
 """From so many operations on questions take long, and every help is needed."""
+FEW_ROWS = 128
+"""Intervals up to which units are stated row by row, where they bound it only together."""
 WAYS = 4
 """Ways in which a prover can search: in an order forwards or backwards, and first what was in most
 conflicts or in the latest."""

@@ -245,6 +245,7 @@ def prove(
     if low > high:
         return Refutation("unsat", low)
     system = CpSatSystem(cp, problem, low, high, (0, most_stages), groups, families, under.limits)
+    system.break_symmetry()
     run = Run(cp, system, under.seed, under.way)
     system.take(under.hints)
     if least and low < high:

@@ -11,8 +11,11 @@ from typing import Any
 from twill.bounds import bounds
 from twill.configurations import ConfigurationBound, configuration_bound
 from twill.joint.cliques import Clique, cliques
+from twill.joint.cpsat_rows import Rows, Weighing
+from twill.joint.cpsat_sums import Sums
 from twill.joint.cpsat_time import Times
 from twill.joint.lifetimes import Moment, Occupant
+from twill.joint.twins import twins
 from twill.problem import Problem, ProblemOperation
 
 LEAST_PART = 1 / 2
@@ -30,13 +33,20 @@ class Implied:
 
     def __init__(self, problem: Problem) -> None:
         self._problem, self._cliques = problem, cliques(problem)
+        self._weighing: Weighing = self._occupants()
 
     def anchor(self) -> int | None:
-        """Return the longest operation of the clique with most work, if there is any."""
-        if not self._cliques:
-            return None
-        length = self._cliques[0].length
-        return max(length, key=lambda u: (length[u], -u))
+        """Return the longest operation of what bounds the interval, if there is any.
+
+        That is what weighs in the configuration bound, or the clique with most work.
+        """
+        length: dict[int, int] = {}
+        for occupant in self._weighing[1]:
+            mine = occupant.ends[0].offset - occupant.delay
+            length[occupant.start] = length.get(occupant.start, 0) + mine
+        if not length and self._cliques:
+            length = dict(self._cliques[0].length)
+        return max(length, key=lambda u: (length[u], -u), default=None)
 
     def cliques(self, times: Times) -> None:
         """State that the operations of every busy clique follow one another.
@@ -52,7 +62,33 @@ class Implied:
                 intervals = _turned(clique, times)
                 times.model.add_no_overlap(intervals)
 
-    def occupants(self) -> tuple[int, list[Occupant]]:
+    def weights(self, times: Times, sums: Sums) -> None:
+        """State that what is in progress fits all units at once, where it starts and in every row.
+
+        Parameters
+        ----------
+        times, sums : Times, Sums
+            Where it is stated.
+        """
+        sums.at_most(*self._weighing)
+        Rows(times).fit(self._problem, self._weighing)
+
+    def twins(self, times: Times) -> None:
+        """State that the anchor is no farther behind the operation that it may be exchanged with.
+
+        Not beside anything else that tells the two apart.
+
+        Parameters
+        ----------
+        times : Times
+            Where it is stated.
+        """
+        exchange, first = twins(self._problem), times.anchor
+        if exchange is None or exchange[first] == first:
+            return
+        times.model.add(2 * times.rows[exchange[first]] <= times.interval)
+
+    def _occupants(self) -> Weighing:
         """Return what weighs in the configuration bound, and the most that fits all units at once.
 
         Nothing where units one by one bound the interval as well, or where pairs say it all.

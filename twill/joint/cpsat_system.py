@@ -61,7 +61,8 @@ class CpSatSystem:
         self._dependences = self._arcs() if "dependence" in families else []
         window = self._window(length)
         names = [o.name for o in problem.operations]
-        implied = Implied(problem) if helped and "capacity" in families else None
+        self._implied = Implied(problem) if helped and "capacity" in families else None
+        implied = self._implied
         anchor = _anchor(problem, implied)
         self.times = Times(cp, names, low, high, [*self._dependences, *window], anchor)
         if "capacity" in families:
@@ -84,7 +85,7 @@ class CpSatSystem:
                 for state in states:
                     state()
         if implied is not None:
-            sums.at_most(*implied.occupants())
+            implied.weights(self.times, sums)
         if limits.groups is not None:
             self.times.model.add(sum(self.places.used) <= limits.groups)
         if limits.transfers is not None:
@@ -204,6 +205,14 @@ class CpSatSystem:
         """
         if "memory" in self.families:
             self.sums.take(hints)
+
+    def break_symmetry(self) -> None:
+        """Look at one of two schedules where twins have changed places.
+
+        Not beside a schedule or warp groups that are known: these may be those of the other.
+        """
+        if self._implied is not None:
+            self._implied.twins(self.times)
 
     # -- what to look for --------------------------------------------------------------------------
 
