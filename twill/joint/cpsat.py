@@ -159,6 +159,8 @@ class CpSatProver:
         system.minimize(system.times.interval)
         if kept:
             system.places.keep(found.assignment.group)
+        else:
+            system.break_symmetry()
         run = _near(system, found.assignment, found.interval, under)
         proved = run.minimize(under.timeout)
         interval, assignment = run.best or (found.interval, found.assignment)
@@ -188,6 +190,7 @@ class CpSatProver:
             FAMILIES,
             under.limits,
         )
+        system.break_symmetry()
         if objective == "length":
             system.minimize(system.length(length))
         else:

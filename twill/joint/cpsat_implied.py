@@ -15,7 +15,7 @@ from twill.joint.cpsat_rows import Rows, Weighing
 from twill.joint.cpsat_sums import Sums
 from twill.joint.cpsat_time import Times
 from twill.joint.lifetimes import Moment, Occupant
-from twill.joint.twins import twins
+from twill.joint.twins import Exchange, twins
 from twill.problem import Problem, ProblemOperation
 
 LEAST_PART = 1 / 2
@@ -73,7 +73,7 @@ class Implied:
         sums.at_most(*self._weighing)
         Rows(times).fit(self._problem, self._weighing)
 
-    def twins(self, times: Times) -> None:
+    def twins(self, times: Times) -> Exchange | None:
         """State that the anchor is no farther behind the operation that it may be exchanged with.
 
         Not beside anything else that tells the two apart.
@@ -82,11 +82,17 @@ class Implied:
         ----------
         times : Times
             Where it is stated.
+
+        Returns
+        -------
+        tuple of int or None
+            The exchange; None if there is none, and nothing was stated.
         """
         exchange, first = twins(self._problem), times.anchor
         if exchange is None or exchange[first] == first:
-            return
+            return None
         times.model.add(2 * times.rows[exchange[first]] <= times.interval)
+        return exchange
 
     def _occupants(self) -> Weighing:
         """Return what weighs in the configuration bound, and the most that fits all units at once.

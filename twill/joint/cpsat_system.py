@@ -15,6 +15,7 @@ from twill.joint.cpsat_sums import Sums
 from twill.joint.cpsat_time import Arc, Literal, Times, negated
 from twill.joint.groups import WarpGroup, groups_within
 from twill.joint.lifetimes import register_ends, unit_occupants
+from twill.joint.twins import Exchange
 from twill.problem import Problem
 
 
@@ -58,6 +59,7 @@ class CpSatSystem:
     ) -> None:
         self.problem, self.families = problem, tuple(families)
         self.objective: Any = None
+        self._exchange: Exchange | None = None
         self._dependences = self._arcs() if "dependence" in families else []
         window = self._window(length)
         names = [o.name for o in problem.operations]
@@ -209,10 +211,10 @@ class CpSatSystem:
     def break_symmetry(self) -> None:
         """Look at one of two schedules where twins have changed places.
 
-        Not beside a schedule or warp groups that are known: these may be those of the other.
+        Not beside warp groups that are known: they may be those of the other.
         """
         if self._implied is not None:
-            self._implied.twins(self.times)
+            self._exchange = self._implied.twins(self.times)
 
     # -- what to look for --------------------------------------------------------------------------
 
@@ -280,8 +282,12 @@ class CpSatSystem:
         interval : int
             Its I.
         """
-        times = self.times
-        turned = [t - found.start[times.anchor] for t in (*found.start, 0)]
+        times, start = self.times, found.start
+        if self._exchange is not None:
+            other = self._exchange[times.anchor]
+            if 2 * ((start[other] - start[times.anchor]) % interval) > interval:
+                start = tuple(start[v] for v in self._exchange)
+        turned = [t - start[times.anchor] for t in (*start, 0)]
         base = turned[-1] // interval
         for t, row, stage in zip(turned, times.rows, times.stages, strict=True):
             times.model.add_hint(row, t % interval)
