@@ -16,6 +16,7 @@ from twill.problem import Problem
 Exchange = tuple[int, ...]
 """Of every operation the one whose place it takes."""
 Labels = list[Hashable]
+PAIR = 2
 
 
 def twins(problem: Problem) -> Exchange | None:
@@ -41,7 +42,7 @@ def twins(problem: Problem) -> Exchange | None:
     alike: dict[int, list[int]] = {}
     for v, label in enumerate(_refined(problem)):
         alike.setdefault(label, []).append(v)
-    if max(map(len, alike.values())) != len((0, 1)):
+    if max(map(len, alike.values())) != PAIR:
         return None
     exchange = list(range(len(problem.operations)))
     for members in alike.values():
