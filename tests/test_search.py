@@ -243,7 +243,10 @@ class Scripted:
     def __init__(self, least: int, stuck: set[int]) -> None:
         self.least, self.stuck, self.late, self.asked = least, stuck, False, list[int]()
 
-    def ask_one(self, interval: int, _stages: int, _limits: Limits) -> Refutation:
+    def ask_one(
+        self, interval: int, _stages: int, _limits: Limits, *, row_by_row: bool
+    ) -> Refutation:
+        self.row_by_row = row_by_row
         self.asked.append(interval)
         if interval in self.stuck:
             return Refutation("unknown", interval)
@@ -275,3 +278,32 @@ def test_what_a_range_leaves_open_is_bisected(stuck: set[int], expected: tuple[i
     assert (found.bound, found.interval) == expected
     assert len(prover.asked) <= 12
     assert len(prover.asked) == len(set(prover.asked))
+
+
+@pytest.mark.parametrize(
+    ("least", "stuck", "expected", "first"),
+    [
+        (60, set(), (60, 60), [60]),
+        (61, set(), (61, 61), [60, 61]),
+        (72, set(), (72, 72), [60, 61, 63, 67, 75, 71, 73, 72]),
+        (72, {71}, (71, 72), [60, 61, 63, 67, 75, 71]),
+        (72, {75}, (72, 72), [60, 61, 63, 67, 75, 91]),
+        (60, {60}, (60, 61), [60, 61]),
+        (300, set(), (188, None), [60, 61, 63, 67, 75, 91, 123, 187]),
+    ],
+)
+def test_row_by_row_single_intervals_are_asked_about_from_the_bound_upwards(
+    least: int,
+    stuck: set[int],
+    expected: tuple[int, int | None],
+    first: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("twill.ranges.hopeless_interval", lambda _: 200)
+    prover, problem = Scripted(least, stuck), build_problem(*random_loop(0))
+    questions = cast("Questions", prover)
+    ranges = Ranges(problem, questions, Limits(), 2, lambda _: 3, silent, row_by_row=True)
+    low, found = ranges.least(60)
+    assert (low, found and found[0]) == expected
+    assert prover.asked[: len(first)] == first
+    assert prover.row_by_row

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from twill.bounds import least_stages
 from twill.joint.answer import (
-    FEW_ROWS,
     WAYS,
     Answer,
     Assignment,
@@ -36,9 +35,9 @@ RANGE_SECONDS = 30.0
 """Seconds for the least interval of a range, before single intervals are asked about."""
 ONE_SECONDS = 300.0
 """Seconds for a single interval that bounds of others do not decide."""
-TRIAL_SECONDS, FEW_ROWS_SECONDS = 8.0, 32.0
+TRIAL_SECONDS, ROW_BY_ROW_SECONDS = 8.0, 32.0
 """Seconds after which a question about a single interval is asked in another way; the latter where
-it has few rows, and luck decides less."""
+units are stated row by row, and luck decides less."""
 LAST_WORDS = 1.0
 """Seconds in which an engine that is out of time still tells what it has learnt."""
 NEARBY = 10.0
@@ -302,7 +301,9 @@ class Questions:
         self._hints.update(dict.fromkeys(answer.hints))
         return answer
 
-    def ask_one(self, interval: int, most_stages: int, limits: Limits) -> Refutation:
+    def ask_one(
+        self, interval: int, most_stages: int, limits: Limits, *, row_by_row: bool = False
+    ) -> Refutation:
         """Ask the prover about one interval, in one way after the other with growing patience.
 
         Most ways take seconds or minutes for the same question, and which does is a matter of luck.
@@ -315,13 +316,14 @@ class Questions:
             How many intervals an iteration may take.
         limits : Limits
             What the schedule may have.
+        row_by_row : bool
+            Whether units are stated row by row, so that the first way is worth more patience.
         """
         prover = self._engines.prover
         assert prover is not None
         ends = Deadline(self._deadline.some(ONE_SECONDS))
-        few = interval <= FEW_ROWS
-        first = FEW_ROWS_SECONDS if few else TRIAL_SECONDS
-        for trial in itertools.count(0 if few else 1):
+        first = ROW_BY_ROW_SECONDS if row_by_row else TRIAL_SECONDS
+        for trial in itertools.count(0 if row_by_row else 1):
             seconds = ends.remaining(first * 2 ** (trial // WAYS))
             under = replace(self._under(limits, seconds), way=trial % WAYS, seed=self._seed + trial)
             answer = prover(self._problem, interval, interval, most_stages, self._groups, under)

@@ -41,6 +41,9 @@ class Ranges:
         Bound on the stages at an interval.
     report : Report
         Told what is being tried.
+    row_by_row : bool
+        Whether the prover decides single intervals row by row, which it cannot do with ranges, and
+        feasibility is monotone.
     """
 
     def __init__(
@@ -51,10 +54,12 @@ class Ranges:
         few_groups: int,
         most_stages: Callable[[int], int],
         report: Report,
+        *,
+        row_by_row: bool = False,
     ) -> None:
         self._problem, self._questions, self._limits = problem, questions, limits
         self._few_groups, self._most_stages = few_groups, most_stages
-        self._report = report
+        self._report, self._row_by_row = report, row_by_row
 
     def least(self, first: int, known: Schedule | None = None) -> tuple[int, Schedule | None]:
         """Return the least interval that is not refuted, and the best schedule found.
@@ -68,6 +73,8 @@ class Ranges:
         known : tuple of (int, Assignment), optional
             An interval and its schedule; without it some schedule is looked for first.
         """
+        if self._row_by_row:
+            return self._climb(first)
         low, found = first, Refutation("sat", first, *known) if known else None
         if known is None:
             low, found = self._any(first)
@@ -83,20 +90,10 @@ class Ranges:
         assert found.assignment is not None
         return max(low, found.bound), (found.interval, found.assignment)
 
-    def climb(self, first: int) -> tuple[int, Schedule | None]:
-        """Return what `least` does, by single intervals in growing steps from the bounds on.
-
-        For loops with few rows where feasibility is monotone: a single interval is decided row by
-        row, a range is not.
-
-        Parameters
-        ----------
-        first : int
-            Least interval of interest.
-        """
-        low, seek, step = first, first, 1
+    def _climb(self, first: int) -> tuple[int, Schedule | None]:
+        """Return what `least` does, by single intervals in growing steps from the bounds on."""
+        low, seek, step, stages = first, first, 1, self._most_stages(first)
         while not self._questions.late and seek <= hopeless_interval(self._problem):
-            stages = self._most_stages(seek)
             answer = self._ask_one(seek, stages)
             if answer.interval is not None and answer.assignment is not None:
                 found = self.narrow(low, stages, answer)
@@ -152,7 +149,9 @@ class Ranges:
 
     def _ask_one(self, interval: int, stages: int) -> Refutation:
         self._report(f"I = {interval}, up to {stages} stages, any warp groups")
-        answer = self._questions.ask_one(interval, stages, self._limits)
+        answer = self._questions.ask_one(
+            interval, stages, self._limits, row_by_row=self._row_by_row
+        )
         if answer.status == "sat":
             self._report(FOUND.format(interval=interval))
         return answer

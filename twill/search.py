@@ -349,11 +349,9 @@ class _Search:
             self._few_groups,
             self._most_stages,
             self.report,
+            row_by_row=self._row_by_row(first),
         )
-        if self._row_by_row(first):
-            low, found = ranges.climb(first)
-        else:
-            low, found = ranges.least(first, (known.interval, known.assignment) if known else None)
+        low, found = ranges.least(first, (known.interval, known.assignment) if known else None)
         if found is None:
             best = self._upper_bound(low)
         else:
@@ -549,7 +547,7 @@ class _Search:
             yield most, used, self.deadline.some(QUICK_SECONDS)
 
     def _row_by_row(self, interval: int) -> bool:
-        """Return whether the prover decides single intervals row by row."""
+        """Return whether single intervals are decided row by row, and refute all below."""
         together = self.lower.configurations
         return (
             self.prover is not None
