@@ -37,7 +37,9 @@ from twill.questions import QUICK_SECONDS, Deadline, Engines, Questions
 from twill.ranges import FOUND, Ranges
 
 LEAST_STAGES_BOUND = 6
-MORE_STAGES = 1
+MORE_STAGES, MORE_BY_ROWS = 1, 3
+"""Stages beyond the fewest: where schedules are looked for at once, and where rows come first,
+which leave operations less choice of when."""
 MOMENT = 20.0
 """Seconds for a first look at the bounds; large loops get `MANY_SECONDS`."""
 FEWEST_SECONDS = 8.0
@@ -47,6 +49,11 @@ CBC_SECONDS = 5.0
 """Seconds for CBC, whose refutations only spare other questions."""
 MANY_SECONDS, MANY_PART = 120.0, 0.4
 """Seconds for a question about a loop of many operations, and of the time left at most a part."""
+ABOVE_PART = 0.5
+"""The same somewhat above the bounds, while there is no schedule yet."""
+TIGHT_PART = 0.1
+"""How far above the bounds, as a part of them, units that bound the interval together leave so
+little room that rows come first. Farther off schedules are sooner found all at once."""
 PROBE = (8.0, 0.25)
 """The same for a schedule somewhat above the bounds of other loops."""
 LAST_SECONDS = 5.0
@@ -373,7 +380,7 @@ class _Search:
         best, step = None, max(1, first // 16)
         seconds, part = PROBE
         if self._has_many_operations():
-            step, seconds, part = 2 * step, MANY_SECONDS, MANY_PART
+            step, seconds, part = 4 * step, MANY_SECONDS, ABOVE_PART
         while best is None and step <= first and not self.deadline.late:
             stages, used = self._some_stages(first + step), self._few_groups
             best = self._ask(first + step, stages, used, self.deadline.some(seconds, part))
@@ -508,18 +515,35 @@ class _Search:
         return None
 
     def _ask(self, interval: int, stages: int, used: int, seconds: float) -> _Best | None:
-        """Ask one question of a search for schedules, unless the answer is known."""
+        """Ask one question of a search for schedules, unless the answer is known.
+
+        Where units are hard to pack, rows come first, and the rest if that leaves any time.
+        """
         if (interval, stages, used) in self._refuted:
             return None
+        most = None if self.prover is None else seconds
+        if self._is_hard_to_pack(interval):
+            ends = Deadline(seconds)
+            best = self._rows_first(interval, seconds)
+            if best is not None or ends.late:
+                return best
+            most = ends.remaining()
         self.report(f"I = {interval}, {stages} stages, {used} warp groups")
         limits = replace(self.limits, groups=used)
-        most = None if self.prover is None else seconds
         answer = self.questions.ask(interval, stages, limits, most)
         if answer.status == "unsat":
             self._refuted.add((interval, stages, used))
         if answer.assignment is None:
             return None
         return _Best(interval, answer.assignment, stages, used)
+
+    def _rows_first(self, interval: int, seconds: float) -> _Best | None:
+        """Look for a schedule whose rows are found from units alone."""
+        stages = least_stages(self.problem, interval) + MORE_BY_ROWS
+        stages = min(stages, self._most_stages(interval))
+        self.report(f"I = {interval}, up to {stages} stages, rows first")
+        found = self.questions.decomposed(interval, stages, self.limits, seconds).assignment
+        return None if found is None else _Best(interval, found, stages, found.used())
 
     @property
     def _few_groups(self) -> int:
@@ -556,6 +580,12 @@ class _Search:
             and together.most > 1
             and interval <= FEW_ROWS
         )
+
+    def _is_hard_to_pack(self, interval: int) -> bool:
+        """Return whether units leave many operations hardly any choice of rows."""
+        tight = interval - self.lower.interval <= TIGHT_PART * self.lower.interval
+        together = self.lower.configurations
+        return self.prover is not None and self._has_many_operations() and tight and bool(together)
 
     def _has_many_operations(self) -> bool:
         return len(self.problem.operations) >= MANY_OPERATIONS

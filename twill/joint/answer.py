@@ -385,6 +385,35 @@ class RangeProver(Protocol):
             The best schedule known; its bound is that of `found`.
         """
 
+    def decomposed(
+        self,
+        problem: Problem,
+        interval: int,
+        most_stages: int,
+        groups: Sequence[WarpGroup],
+        under: Conditions = FREELY,
+    ) -> Refutation:
+        """Look for a schedule at one interval, first for rows that units have room for.
+
+        Parameters
+        ----------
+        problem : Problem
+            The problem.
+        interval : int
+            I.
+        most_stages : int
+            The length of an iteration is at most so many intervals.
+        groups : sequence of WarpGroup
+            Groups that may be used.
+        under : Conditions, optional
+            Limits, seed, time, hints.
+
+        Returns
+        -------
+        Refutation
+            ``sat`` with a schedule, or ``unknown``.
+        """
+
     def best(
         self,
         problem: Problem,

@@ -35,8 +35,8 @@ class Implied:
         self._problem, self._cliques = problem, cliques(problem)
         self._weighing: Weighing = self._occupants()
 
-    def anchor(self) -> int | None:
-        """Return the longest operation of what bounds the interval, if there is any.
+    def bounding(self) -> dict[int, int]:
+        """Return the operations of what bounds the interval with the time each takes of it.
 
         That is what weighs in the configuration bound, or the clique with most work.
         """
@@ -46,6 +46,11 @@ class Implied:
             length[occupant.start] = length.get(occupant.start, 0) + mine
         if not length and self._cliques:
             length = dict(self._cliques[0].length)
+        return length
+
+    def anchor(self) -> int | None:
+        """Return the longest operation of what bounds the interval, if there is any."""
+        length = self.bounding()
         return max(length, key=lambda u: (length[u], -u), default=None)
 
     def cliques(self, times: Times) -> None:

@@ -16,6 +16,9 @@ from twill.joint.sums import peaks
 DECIDES = ((False, False), (True, True), (True, False), (False, True))
 """Of each of `WAYS`: whether what was in the latest conflicts comes first, whether backwards."""
 
+LATEST_FIRST = 2
+"""The way in which what was in the latest conflicts comes first, forwards."""
+
 HALVING_CONFLICTS = 100
 """Conflicts for which the best value is looked for by halves of what is left; where schedules are
 many, each only a cycle better than the last, they would be found one after the other."""
@@ -37,6 +40,8 @@ class Run:
         The solver's random seed.
     way : int
         In which of `WAYS` ways to search.
+    presolve : bool
+        Whether the model is simplified first, which takes seconds for large loops.
 
     Attributes
     ----------
@@ -48,23 +53,18 @@ class Run:
         Counts for people.
     """
 
-    def __init__(self, cp: Any, system: CpSatSystem, seed: int, way: int = 0) -> None:
+    def __init__(
+        self, cp: Any, system: CpSatSystem, seed: int, way: int = 0, *, presolve: bool = True
+    ) -> None:
         self._cp, self.system = cp, system
         self._solver = cp.CpSolver()
         parameters = self._solver.parameters
-        parameters.num_workers = 1
-        parameters.catch_sigint_signal = False
-        parameters.random_seed = seed
+        one_core(parameters, seed)
+        parameters.cp_model_presolve = presolve
         latest_first, backwards = DECIDES[way]
         parameters.use_erwa_heuristic = latest_first
         if backwards:
             parameters.preferred_variable_order = parameters.IN_REVERSE_ORDER
-        # Answers take hundreds to thousands of conflicts, which probing, vivification and linear
-        # relaxations make no fewer; each of them would take longer than the search.
-        parameters.cp_model_probing_level = 0
-        parameters.use_sat_inprocessing = False
-        parameters.max_presolve_iterations = 1
-        parameters.linearization_level = 0
         self.statistics: dict[str, int] = {}
         self.best: Found | None = None
         self.least = -UNLIMITED
@@ -233,6 +233,28 @@ def _callback(cp: Any, watch: _Watch) -> Any:
                 self.stop_search()
 
     return Callback()
+
+
+def one_core(parameters: Any, seed: int) -> None:
+    """Set what every search of ours needs: one core, and nothing that takes longer than it spares.
+
+    Answers take hundreds to thousands of conflicts, which probing, vivification and linear
+    relaxations make no fewer; each of them would take longer than the search.
+
+    Parameters
+    ----------
+    parameters : SatParameters
+        Of a solver.
+    seed : int
+        The solver's random seed.
+    """
+    parameters.num_workers = 1
+    parameters.catch_sigint_signal = False
+    parameters.random_seed = seed
+    parameters.cp_model_probing_level = 0
+    parameters.use_sat_inprocessing = False
+    parameters.max_presolve_iterations = 1
+    parameters.linearization_level = 0
 
 
 def import_ortools() -> Any:

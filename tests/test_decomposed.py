@@ -1,0 +1,132 @@
+"""Rows first: packings against brute force, schedules against the verifier and a proof."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.judged import violations
+from tests.small import random_loop
+from tests.test_configurations import SLOTS, Taken, placed, random_reservations, reserving
+from twill.artifacts.machine import Machine
+from twill.bounds import every_bound, least_stages
+from twill.joint.answer import Conditions, Refutation
+from twill.joint.cpsat import CpSatProver, prove
+from twill.joint.cpsat_decomposed import TRIES, Packing, Rows, Try
+from twill.joint.cpsat_run import import_ortools
+from twill.joint.groups import available_groups
+from twill.problem import Problem, build_problem
+from twill.scheduler import engine_factory, helpers
+from twill.search import Options, least_interval
+from twill.studies.synthetic import SyntheticMachine, synthetic_loop
+
+ANYWHERE = Try(1, 1.0)
+
+
+def pack(problem: Problem, interval: int, way: Try = ANYWHERE) -> list[Rows] | None:
+    return Packing(problem, interval).solve(import_ortools(), way, 0, 10)
+
+
+def fits(problem: Problem, interval: int, found: list[Rows]) -> bool:
+    """Whether every operation has a row, and no unit is exceeded in any."""
+    rows = {v: row for mine in found for v, row in zip(mine.operations, mine.rows, strict=True)}
+    used: dict[tuple[str, int], int] = {}
+    for operation in problem.operations:
+        for r in operation.reservations:
+            for cycle in range(r.start, r.start + r.length):
+                key = r.unit, (rows[operation.index] + cycle) % interval
+                used[key] = used.get(key, 0) + r.count
+    assert all(0 <= row < interval for row in rows.values())
+    return all(n <= problem.capacities[unit] for (unit, _), n in used.items())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rows_are_found_where_trying_all_of_them_finds_some(seed: int) -> None:
+    operations, capacities = random_reservations(seed)
+    operations = operations[:4]
+    problem = reserving(operations, capacities)
+    for interval in range(1, 8):
+        found = pack(problem, interval)
+        assert (found is not None) == placed(operations, capacities, interval)
+        assert found is None or fits(problem, interval, found)
+
+
+@pytest.mark.parametrize("way", TRIES)
+def test_every_way_finds_rows_that_fit(way: Try) -> None:
+    """Two units that share issue slots: 8 x 16 of one beside 4 x 32 of the other, nothing left."""
+    long: Taken = (("mufu", 0, 32, 1), ("issue", 0, 32, 1))
+    short: Taken = (("fma", 0, 16, 1), ("issue", 0, 16, 7))
+    problem = reserving([short, long, short] * 4, SLOTS)
+    found = pack(problem, 128, way)
+    assert found is not None
+    assert fits(problem, 128, found)
+    assert pack(problem, 127, way) is None
+
+
+def test_operations_of_one_shape_are_spread() -> None:
+    problem = reserving([(("fma", 0, 1, 1),)] * 8, SLOTS)
+    for spread in (0.0, 0.05):
+        found = pack(problem, 80, Try(1, spread))
+        assert found is not None
+        (rows,) = (mine.rows for mine in found)
+        for position, row in enumerate(sorted(rows)):
+            assert 10 * position - 80 * spread <= row <= 10 * position + 80 * spread + 10
+
+
+def test_operations_of_one_shape_follow_one_another_in_blocks() -> None:
+    problem = reserving([(("fma", 0, 3, 1),)] * 5, SLOTS)
+    found = pack(problem, 40, Try(2, 1.0))
+    assert found is not None
+    rows = found[0].rows
+    assert (rows[1] - rows[0]) % 40 == (rows[3] - rows[2]) % 40 == 3
+
+
+def ask(problem: Problem, interval: int, stages: int) -> Refutation:
+    groups = available_groups(problem)
+    return CpSatProver().decomposed(problem, interval, stages, groups, Conditions(timeout=5.0))
+
+
+def test_a_schedule_that_leaves_units_no_row() -> None:
+    long: Taken = (("mufu", 0, 32, 1), ("issue", 0, 32, 1))
+    short: Taken = (("fma", 0, 16, 1), ("issue", 0, 16, 7))
+    problem = reserving([short, long, short] * 4, SLOTS)
+    found = ask(problem, 128, 2)
+    assert found.assignment is not None
+    rows = [start % 128 for start in found.assignment.start]
+    assert fits(problem, 128, [Rows(tuple(range(12)), tuple(rows))])
+    assert ask(problem, 127, 2).status == "unknown"
+
+
+def test_schedules_are_valid_and_found_only_where_there_are_any() -> None:
+    there, found = 0, 0
+    for seed in range(30):
+        problem = build_problem(*random_loop(seed))
+        groups, first = available_groups(problem), every_bound(problem).interval
+        for interval in range(max(1, first - 1), first + 3):
+            stages = least_stages(problem, interval) + 3
+            exists = prove(problem, interval, interval, stages, groups).status == "sat"
+            answer = ask(problem, interval, stages)
+            there += exists
+            if answer.assignment is None:
+                assert answer.status == "unknown"
+                continue
+            found += 1
+            assert exists
+            assert violations(problem, interval, answer.assignment) == []
+    assert there > 40
+    assert found > 0.8 * there, (found, there)
+
+
+@pytest.mark.parametrize(
+    ("machine", "seed", "least"), [("blackwell_b200", 0, 1185), ("blackwell_b200", 3, 1914)]
+)
+@pytest.mark.slow
+def test_loops_of_a_hundred_operations_reach_the_configuration_bound(
+    machine: SyntheticMachine, seed: int, least: int
+) -> None:
+    """Their units have hardly a row to spare; all at once, no schedule is found in minutes."""
+    problem = build_problem(synthetic_loop(100, seed, machine), Machine.named(machine))
+    rival, prover = helpers()
+    found = least_interval(
+        problem, engine_factory("difference"), Options(timeout=120.0), lambda _: None, rival, prover
+    )
+    assert found == (least, True)
