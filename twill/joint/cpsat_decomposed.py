@@ -25,7 +25,9 @@ from twill.joint.groups import WarpGroup
 from twill.problem import Problem
 
 PACKING_SECONDS, PLACING_SECONDS = 10.0, 8.0
-"""Seconds for each of the two steps of one try; schedules are found soon or not at all."""
+"""Seconds for each of the two steps of one try; schedules are found soon or not at all. The latter
+are for loops of up to `USUAL_OPERATIONS`, and rise with the square of operations, as pairs do."""
+USUAL_OPERATIONS = 100
 PACKING_PART = 0.4
 """Of the time that is left, the most that rows of shapes may take."""
 FEW_ALIKE = 4
@@ -113,6 +115,7 @@ def decomposed(
     """
     ends = None if under.timeout is None else time.monotonic() + under.timeout
     packing = Packing(problem, interval)
+    placing = PLACING_SECONDS * max(1.0, len(problem.operations) / USUAL_OPERATIONS) ** 2
     for way in TRIES:
         left = None if ends is None else ends - time.monotonic()
         if left is not None and left <= 0:
@@ -127,8 +130,8 @@ def decomposed(
         _hold(system, cp, rows)
         system.take(under.hints)
         run = Run(cp, system, under.seed, LATEST_FIRST, presolve=False)
-        left = PLACING_SECONDS if ends is None else ends - time.monotonic()
-        if run.solve(max(0.0, min(PLACING_SECONDS, left))) == "sat":
+        left = placing if ends is None else ends - time.monotonic()
+        if run.solve(max(0.0, min(placing, left))) == "sat":
             assignment, learnt = run.assignment(), system.sums.hints
             return Refutation("sat", interval, interval, assignment, run.statistics, learnt)
     return Refutation("unknown", interval)
