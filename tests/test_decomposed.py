@@ -11,7 +11,7 @@ from twill.artifacts.machine import Machine
 from twill.bounds import every_bound, least_stages
 from twill.joint.answer import Conditions, Refutation
 from twill.joint.cpsat import CpSatProver, prove
-from twill.joint.cpsat_decomposed import TRIES, Packing, Rows, Try
+from twill.joint.cpsat_decomposed import TRIES, Packing, ShapeRows, Try
 from twill.joint.cpsat_run import import_ortools
 from twill.joint.groups import available_groups
 from twill.problem import Problem, build_problem
@@ -22,11 +22,11 @@ from twill.studies.synthetic import SyntheticMachine, synthetic_loop
 ANYWHERE = Try(1, 1.0)
 
 
-def pack(problem: Problem, interval: int, way: Try = ANYWHERE) -> list[Rows] | None:
+def pack(problem: Problem, interval: int, way: Try = ANYWHERE) -> list[ShapeRows] | None:
     return Packing(problem, interval).solve(import_ortools(), way, 0, 10)
 
 
-def fits(problem: Problem, interval: int, found: list[Rows]) -> bool:
+def fits(problem: Problem, interval: int, found: list[ShapeRows]) -> bool:
     """Whether every operation has a row, and no unit is exceeded in any."""
     rows = {v: row for mine in found for v, row in zip(mine.operations, mine.rows, strict=True)}
     used: dict[tuple[str, int], int] = {}
@@ -92,7 +92,7 @@ def test_a_schedule_that_leaves_units_no_row() -> None:
     found = ask(problem, 128, 2)
     assert found.assignment is not None
     rows = [start % 128 for start in found.assignment.start]
-    assert fits(problem, 128, [Rows(tuple(range(12)), tuple(rows))])
+    assert fits(problem, 128, [ShapeRows(tuple(range(12)), tuple(rows))])
     assert ask(problem, 127, 2).status == "unknown"
 
 

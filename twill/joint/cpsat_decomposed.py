@@ -62,7 +62,7 @@ TRIES = (Try(2, 0.2), Try(4, 0.2), Try(2, 0.1), Try(3, 0.2), Try(1, 0.2), Try(2,
 
 
 @dataclass(frozen=True)
-class Rows:
+class ShapeRows:
     """Rows for the operations of one shape, which of them takes which being open.
 
     Attributes
@@ -137,7 +137,7 @@ def decomposed(
     return Refutation("unknown", interval)
 
 
-def _hold(system: CpSatSystem, cp: Any, found: Sequence[Rows]) -> None:
+def _hold(system: CpSatSystem, cp: Any, found: Sequence[ShapeRows]) -> None:
     """Let operations be issued in rows of their shapes only, turned so that the anchor's is 0."""
     times = system.times
     anchored = next(mine.rows[0] for mine in found if times.anchor in mine.operations)
@@ -182,13 +182,12 @@ class Packing:
         for operation in problem.operations:
             shape = tuple((r.unit, r.start, r.length, r.count) for r in operation.reservations)
             self._alike.setdefault(shape, []).append(operation.index)
-        names = {operation.index: operation.name for operation in problem.operations}
         self._spans = {
-            shape: (*shape, *_weights(self._together, names[members[0]]))
+            shape: (*shape, *_weights(self._together, problem.operations[members[0]].name))
             for shape, members in self._alike.items()
         }
 
-    def solve(self, cp: Any, way: Try, seed: int, timeout: float) -> list[Rows] | None:
+    def solve(self, cp: Any, way: Try, seed: int, timeout: float) -> list[ShapeRows] | None:
         """Return rows for the operations of every shape, or None if none were found in time.
 
         Parameters
@@ -224,7 +223,7 @@ class Packing:
         if status not in (cp.OPTIMAL, cp.FEASIBLE):
             return None
         return [
-            Rows(
+            ShapeRows(
                 tuple(self._alike[shape]),
                 tuple(
                     (solver.value(row) + position * _length(shape)) % interval
