@@ -11,9 +11,10 @@ from twill.artifacts.machine import Machine
 from twill.bounds import every_bound, least_stages
 from twill.joint.answer import Conditions, Refutation
 from twill.joint.cpsat import CpSatProver, prove
-from twill.joint.cpsat_decomposed import TRIES, Packing, ShapeRows, Try
+from twill.joint.cpsat_decomposed import PATIENTLY, SOON, Packing, Try
 from twill.joint.cpsat_run import import_ortools
 from twill.joint.groups import available_groups
+from twill.joint.shapes import Puzzle, ShapeRows
 from twill.problem import Problem, build_problem
 from twill.scheduler import engine_factory, helpers
 from twill.search import Options, least_interval
@@ -23,17 +24,21 @@ ANYWHERE = Try(1, 1.0)
 
 
 def pack(problem: Problem, interval: int, way: Try = ANYWHERE) -> list[ShapeRows] | None:
-    return Packing(problem, interval).solve(import_ortools(), way, 0, 10)
+    return Packing(Puzzle(problem), interval).solve(import_ortools(), way, 0, 10)
 
 
-def fits(problem: Problem, interval: int, found: list[ShapeRows]) -> bool:
+def fits(
+    problem: Problem, interval: int, found: list[ShapeRows], *, all_of_them: bool = True
+) -> bool:
     """Whether every operation has a row, and no unit is exceeded in any."""
     rows = {v: row for mine in found for v, row in zip(mine.operations, mine.rows, strict=True)}
+    if all_of_them:
+        assert len(rows) == len(problem.operations)
     used: dict[tuple[str, int], int] = {}
-    for operation in problem.operations:
-        for r in operation.reservations:
+    for v, row in rows.items():
+        for r in problem.operations[v].reservations:
             for cycle in range(r.start, r.start + r.length):
-                key = r.unit, (rows[operation.index] + cycle) % interval
+                key = r.unit, (row + cycle) % interval
                 used[key] = used.get(key, 0) + r.count
     assert all(0 <= row < interval for row in rows.values())
     return all(n <= problem.capacities[unit] for (unit, _), n in used.items())
@@ -50,7 +55,7 @@ def test_rows_are_found_where_trying_all_of_them_finds_some(seed: int) -> None:
         assert found is None or fits(problem, interval, found)
 
 
-@pytest.mark.parametrize("way", TRIES)
+@pytest.mark.parametrize("way", [*SOON, *PATIENTLY])
 def test_every_way_finds_rows_that_fit(way: Try) -> None:
     """Two units that share issue slots: 8 x 16 of one beside 4 x 32 of the other, nothing left."""
     long: Taken = (("mufu", 0, 32, 1), ("issue", 0, 32, 1))
@@ -93,7 +98,8 @@ def test_a_schedule_that_leaves_units_no_row() -> None:
     assert found.assignment is not None
     rows = [start % 128 for start in found.assignment.start]
     assert fits(problem, 128, [ShapeRows(tuple(range(12)), tuple(rows))])
-    assert ask(problem, 127, 2).status == "unknown"
+    below = ask(problem, 127, 2)
+    assert below.assignment is None or below.interval == 128
 
 
 def test_schedules_are_valid_and_found_only_where_there_are_any() -> None:
@@ -106,12 +112,14 @@ def test_schedules_are_valid_and_found_only_where_there_are_any() -> None:
             exists = prove(problem, interval, interval, stages, groups).status == "sat"
             answer = ask(problem, interval, stages)
             there += exists
-            if answer.assignment is None:
+            if answer.assignment is None or answer.interval is None:
                 assert answer.status == "unknown"
                 continue
-            found += 1
-            assert exists
-            assert violations(problem, interval, answer.assignment) == []
+            assert answer.interval >= interval
+            assert violations(problem, answer.interval, answer.assignment) == []
+            if answer.interval == interval:
+                found += 1
+                assert exists
     assert there > 40
     assert found > 0.8 * there, (found, there)
 

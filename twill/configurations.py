@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from twill.costing import Reservation
 from twill.problem import Problem, ProblemOperation
 from twill.scip import new_model, optimize, total
 
@@ -74,7 +75,9 @@ class ConfigurationBound:
         return -(-self.work // self.most)
 
 
-def configuration_bound(problem: Problem, known: int = 0) -> ConfigurationBound | None:
+def configuration_bound(
+    problem: Problem, known: int = 0, *, turns: bool = True
+) -> ConfigurationBound | None:
     """Return the configuration bound where it is more than what is known.
 
     Parameters
@@ -83,21 +86,57 @@ def configuration_bound(problem: Problem, known: int = 0) -> ConfigurationBound 
         The problem.
     known : int
         A lower bound of the interval, such as ResMII.
+    turns : bool, optional
+        Whether to count turns too, which follow from the rules of turns and concurrency.
 
     Returns
     -------
     ConfigurationBound or None
         None too if there are too many configurations to look at.
     """
-    pieces = [piece for o in problem.operations for piece in _pieces(o)]
+    capacities = dict(problem.capacities)
+    plain = _best([p for o in problem.operations for p in _pieces(o, {})], capacities, known)
+    held = turns_taken(problem) if turns else {}
+    if not held:
+        return plain
+    capacities |= {turn: 1 for mine in held.values() for turn in mine}
+    pieces = [p for o in problem.operations for p in _pieces(o, held.get(o.index, {}))]
+    return _best(pieces, capacities, max(known, plain.value if plain else 0)) or plain
+
+
+def turns_taken(problem: Problem) -> dict[int, dict[str, int]]:
+    """Return what operations that are issued in turn hold of what only one can have.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+
+    Returns
+    -------
+    dict
+        Of each such operation the name of the turn and for how long it has it from its issue on,
+        in time units.
+    """
+    return {
+        v: {f"issue to {unit}": problem.operations[v].blocked_span}
+        for v, unit in problem.in_turn.items()
+        if problem.operations[v].blocked_span
+    }
+
+
+def _best(
+    pieces: Sequence[Piece], capacities: Mapping[str, int], known: int
+) -> ConfigurationBound | None:
+    """Return the best bound of some pieces, where it is more than what is known."""
     time: dict[Uses, int] = {}
     for piece in pieces:
         time[piece.uses] = time.get(piece.uses, 0) + piece.length
-    if _greedily(time, problem.capacities) <= known:
+    if _greedily(time, capacities) <= known:
         return None
     kinds = sorted(time, key=lambda uses: (-time[uses], uses))
     try:
-        found = list(_largest(kinds, problem.capacities))
+        found = list(_largest(kinds, capacities))
     except _TooManyError:
         return None
     prices = _prices([time[uses] for uses in kinds], found)
@@ -112,9 +151,9 @@ def configuration_bound(problem: Problem, known: int = 0) -> ConfigurationBound 
     return best
 
 
-def _pieces(operation: ProblemOperation) -> Iterator[Piece]:
-    """Cut an operation's reservations where any of them begins or ends."""
-    mine = operation.reservations
+def _pieces(operation: ProblemOperation, turns: Mapping[str, int]) -> Iterator[Piece]:
+    """Cut an operation's reservations, and turns, where any of them begins or ends."""
+    mine = [*operation.reservations, *(Reservation(name, 0, n, 1) for name, n in turns.items())]
     cuts = sorted({r.start for r in mine} | {r.start + r.length for r in mine})
     for start, end in itertools.pairwise(cuts):
         uses: dict[str, int] = {}

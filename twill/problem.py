@@ -230,6 +230,19 @@ class Problem:
         shared = first.in_order_unit is not None and first.in_order_unit == second.in_order_unit
         return first.issue + self.hop if shared and self.rules == "issue" else 0
 
+    @property
+    def in_turn(self) -> dict[int, str]:
+        """Operations that are issued one after another, with the in-order unit they are issued to.
+
+        They always wait for something. On one group nothing else is being issued then, and groups
+        take turns on the unit: no two are being issued at the same time, modulo I.
+        """
+        if self.rules != "issue":
+            return {}
+        waiting = {edge.consumer for edge in self.edges if edge.blocking}
+        units = {v: self.operations[v].in_order_unit for v in sorted(waiting)}
+        return {v: unit for v, unit in units.items() if unit is not None}
+
     def separated(self, u: int, v: int) -> bool:
         """Return whether the capacity of their unit alone makes two operations take turns.
 

@@ -340,7 +340,7 @@ class Questions:
         Parameters
         ----------
         interval : int
-            I.
+            The least I of interest.
         most_stages : int
             How many intervals an iteration may take.
         limits : Limits

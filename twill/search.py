@@ -49,8 +49,8 @@ CBC_SECONDS = 5.0
 """Seconds for CBC, whose refutations only spare other questions."""
 MANY_SECONDS, MANY_PART = 120.0, 0.4
 """Seconds for a question about a loop of many operations, and of the time left at most a part."""
-ABOVE_PART = 0.5
-"""The same somewhat above the bounds, while there is no schedule yet."""
+ROWS_PART, ABOVE_PART = 0.8, 0.5
+"""The same where rows come first, and somewhat above the bounds while there is no schedule yet."""
 TIGHT_PART = 0.1
 """How far above the bounds, as a part of them, units that bound the interval together leave so
 little room that rows come first. Farther off schedules are sooner found all at once."""
@@ -339,7 +339,13 @@ class _Search:
         """Look at the first interval for a moment, somewhat above it, and then with patience."""
         if self._row_by_row(first):
             return self._prove_ranges(first, None)
-        best = None if tried else self._in_a_moment(first)
+        if self._is_hard_to_pack(first):
+            best = self._rows_first(first, self.deadline.some(MANY_SECONDS, ROWS_PART))
+            if best is not None and best.interval > first:
+                self._tell(best)
+                return self._prove_ranges(first, best)
+        else:
+            best = None if tried else self._in_a_moment(first)
         known = None if best else self._somewhat_above(first)
         best = best or self._patiently(first, known)
         if best is None:
@@ -515,19 +521,10 @@ class _Search:
         return None
 
     def _ask(self, interval: int, stages: int, used: int, seconds: float) -> _Best | None:
-        """Ask one question of a search for schedules, unless the answer is known.
-
-        Where units are hard to pack, rows come first, and the rest if that leaves any time.
-        """
+        """Ask one question of a search for schedules, unless the answer is known."""
         if (interval, stages, used) in self._refuted:
             return None
         most = None if self.prover is None else seconds
-        if self._is_hard_to_pack(interval):
-            ends = Deadline(seconds)
-            best = self._rows_first(interval, seconds)
-            if best is not None or ends.late:
-                return best
-            most = ends.remaining()
         self.report(f"I = {interval}, {stages} stages, {used} warp groups")
         limits = replace(self.limits, groups=used)
         answer = self.questions.ask(interval, stages, limits, most)
@@ -538,12 +535,17 @@ class _Search:
         return _Best(interval, answer.assignment, stages, used)
 
     def _rows_first(self, interval: int, seconds: float) -> _Best | None:
-        """Look for a schedule whose rows are found from units alone."""
+        """Look for a schedule at an interval or close above it, rows from units alone first."""
         stages = least_stages(self.problem, interval) + MORE_BY_ROWS
         stages = min(stages, self._most_stages(interval))
-        self.report(f"I = {interval}, up to {stages} stages, rows first")
-        found = self.questions.decomposed(interval, stages, self.limits, seconds).assignment
-        return None if found is None else _Best(interval, found, stages, found.used())
+        self.report(f"I = {interval} or close above, up to {stages} stages, rows first")
+        answer = self.questions.decomposed(interval, stages, self.limits, seconds)
+        found = answer.assignment
+        return (
+            None
+            if found is None
+            else _Best(answer.interval or interval, found, stages, found.used())
+        )
 
     @property
     def _few_groups(self) -> int:

@@ -5,7 +5,7 @@ Shares no code with what computes such bounds: it fills the units' room by addin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -17,6 +17,8 @@ MOST_ROOMS = 100_000
 
 Taken = tuple[int, ...]
 """What is taken of every unit."""
+Room = Mapping[tuple[str, bool], int]
+"""How much there is of every unit, and of being issued to it where that is in turn (True)."""
 
 
 def check_configurations(problem: Problem, bound: LowerBound) -> Iterator[str]:
@@ -29,6 +31,7 @@ def check_configurations(problem: Problem, bound: LowerBound) -> Iterator[str]:
     bound : LowerBound
         The recorded bound.
     """
+    room = _room(problem)
     kinds: set[tuple[Taken, int]] = set()
     ended: dict[str, int] = {}
     work, most = 0, bound.most or 1
@@ -36,13 +39,13 @@ def check_configurations(problem: Problem, bound: LowerBound) -> Iterator[str]:
         if part.start < ended.get(part.operation, 0):
             yield f"the proof counts {part.operation} twice at {part.start}"
         ended[part.operation] = part.start + part.length
-        taken = _taken(problem, part.operation, part.start, part.length)
+        taken = _taken(problem, room, part.operation, part.start, part.length)
         if not any(taken):
             yield f"the proof counts {part.operation} at {part.start}, where it takes no unit"
             return
         kinds.add((taken, part.weight))
         work += part.weight * part.length
-    heaviest = _heaviest(tuple(problem.capacities.values()), sorted(kinds))
+    heaviest = _heaviest(tuple(room.values()), sorted(kinds))
     if heaviest is None:
         yield "the proof has more combinations of operations than can be checked"
     elif heaviest > most:
@@ -51,12 +54,30 @@ def check_configurations(problem: Problem, bound: LowerBound) -> Iterator[str]:
         yield f"the proof says at least {bound.value}, its weights say {work} / {most}"
 
 
-def _taken(problem: Problem, name: str, start: int, length: int) -> Taken:
-    """Return what an operation takes of every unit at least, all through a part of it."""
-    mine = [r for o in problem.operations if o.name == name for r in o.reservations]
-    use = np.zeros((len(problem.capacities), length), dtype=np.int64)
-    for row, unit in enumerate(problem.capacities):
-        for r in mine:
+def _room(problem: Problem) -> Room:
+    """Return the capacities, and one turn at every in-order unit whose operations keep turns."""
+    units = {(unit, False): capacity for unit, capacity in problem.capacities.items()}
+    if problem.rules != "issue":
+        return units
+    return units | {(o.in_order_unit, True): 1 for o in problem.operations if o.in_order_unit}
+
+
+def _taken(problem: Problem, room: Room, name: str, start: int, length: int) -> Taken:
+    """Return what an operation takes of every unit at least, all through a part of it.
+
+    One that waits in every iteration for what another has produced is not issued while a second
+    one of its kind is: not on the same group, whose warps issue nothing else when a wait ends, nor
+    on two, which hand the unit over after an operation has been issued.
+    """
+    operation = next(o for o in problem.operations if o.name == name)
+    use = np.zeros((len(room), length), dtype=np.int64)
+    for row, (unit, turn) in enumerate(room):
+        if turn:
+            waits = any(e.blocking for e in problem.edges if e.consumer == operation.index)
+            if waits and operation.in_order_unit == unit:
+                use[row, : max(0, operation.blocked_span - start)] = 1
+            continue
+        for r in operation.reservations:
             if r.unit == unit:
                 use[row, max(0, r.start - start) : max(0, r.start + r.length - start)] += r.count
     return tuple(int(x) for x in use.min(axis=1))

@@ -393,14 +393,14 @@ class RangeProver(Protocol):
         groups: Sequence[WarpGroup],
         under: Conditions = FREELY,
     ) -> Refutation:
-        """Look for a schedule at one interval, first for rows that units have room for.
+        """Look for a schedule close to an interval, first for rows that units have room for.
 
         Parameters
         ----------
         problem : Problem
             The problem.
         interval : int
-            I.
+            The least I of interest.
         most_stages : int
             The length of an iteration is at most so many intervals.
         groups : sequence of WarpGroup
@@ -411,7 +411,7 @@ class RangeProver(Protocol):
         Returns
         -------
         Refutation
-            ``sat`` with a schedule, or ``unknown``.
+            ``sat`` with a schedule and its interval, or ``unknown``.
         """
 
     def best(

@@ -15,29 +15,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from twill.bounds import bounds
-from twill.configurations import ConfigurationBound, configuration_bound
 from twill.console import interruptible
 from twill.joint.answer import FAMILIES, Conditions, Refutation
 from twill.joint.cpsat_run import LATEST_FIRST, Run, one_core
 from twill.joint.cpsat_system import CpSatSystem
 from twill.joint.groups import WarpGroup
+from twill.joint.segments import Segments, rows_of
+from twill.joint.shapes import TOGETHER, Puzzle, Shape, ShapeRows, Span
 from twill.problem import Problem
 
-PACKING_SECONDS, PLACING_SECONDS = 10.0, 8.0
-"""Seconds for each of the two steps of one try; schedules are found soon or not at all. The latter
-are for loops of up to `USUAL_OPERATIONS`, and rise with the square of operations, as pairs do."""
+SOON_SECONDS, PATIENT_SECONDS = 2.0, 10.0
+"""Seconds to look for rows of all shapes at once; they are found soon or not at all."""
+SEGMENT_SECONDS, SEGMENT_PART = 20.0, 0.6
+"""Seconds to look for segments, and the most of the time left; for `USUAL_OPERATIONS`."""
+OVER = (0.0, 0.0, 0.03, 0.1, 0.0, 0.01, 0.0)
+"""Rows to leave over between segments, as parts of theirs, each time in another order."""
+PLACING_SECONDS = 6.0
+"""Seconds to look for a schedule in given rows, for up to `USUAL_OPERATIONS`; they rise with the
+square of operations, as pairs do."""
 USUAL_OPERATIONS = 100
-PACKING_PART = 0.4
-"""Of the time that is left, the most that rows of shapes may take."""
 FEW_ALIKE = 4
 """So many operations of one shape, or more, are spread over the interval."""
-
-Shape = tuple[tuple[str, int, int, int], ...]
-"""Reservations: unit, start and length in time units, count."""
-Span = tuple[str, int, int, int]
-"""What a block takes of a unit: unit, start, length, count. The unit `TOGETHER` is all at once."""
-TOGETHER = ""
 
 
 @dataclass(frozen=True)
@@ -58,21 +56,8 @@ class Try:
     spread: float
 
 
-TRIES = (Try(2, 0.2), Try(4, 0.2), Try(2, 0.1), Try(3, 0.2), Try(1, 0.2), Try(2, 0.05), Try(1, 1.0))
-
-
-@dataclass(frozen=True)
-class ShapeRows:
-    """Rows for the operations of one shape, which of them takes which being open.
-
-    Attributes
-    ----------
-    operations, rows : tuple of int
-        As many of either; rows in [0, I).
-    """
-
-    operations: tuple[int, ...]
-    rows: tuple[int, ...]
+SOON = (Try(4, 0.2), Try(2, 0.1), Try(3, 0.2), Try(2, 0.2))
+PATIENTLY = (Try(2, 0.2), Try(1, 0.2), Try(1, 1.0))
 
 
 @dataclass(frozen=True)
@@ -91,7 +76,7 @@ def decomposed(
     groups: Sequence[WarpGroup],
     under: Conditions,
 ) -> Refutation:
-    """Look for a schedule at one interval, rows first, in one way after the other.
+    """Look for a schedule at an interval or close above it, rows first, in one way after another.
 
     Parameters
     ----------
@@ -100,7 +85,7 @@ def decomposed(
     problem : Problem
         The problem.
     interval : int
-        I.
+        The least I of interest.
     most_stages : int
         The length of an iteration is at most so many intervals.
     groups : sequence of WarpGroup
@@ -111,30 +96,91 @@ def decomposed(
     Returns
     -------
     Refutation
-        ``sat`` with a schedule, or ``unknown``.
+        ``sat`` with a schedule and its interval, or ``unknown``.
     """
-    ends = None if under.timeout is None else time.monotonic() + under.timeout
-    packing = Packing(problem, interval)
-    placing = PLACING_SECONDS * max(1.0, len(problem.operations) / USUAL_OPERATIONS) ** 2
-    for way in TRIES:
-        left = None if ends is None else ends - time.monotonic()
-        if left is not None and left <= 0:
+    puzzle = Puzzle(problem)
+    packing = Packing(puzzle, interval)
+    place = _Placing(cp, problem, (0, most_stages), groups, under)
+    known = Refutation("unknown", interval)
+    for way in SOON:
+        rows = packing.solve(cp, way, under.seed, place.left(SOON_SECONDS))
+        if rows is not None:
+            known = place.schedule(interval, rows)
+        if known.assignment is not None or place.late:
+            return known
+    if TOGETHER in puzzle.capacity:
+        known = _from_segments(place, Segments(puzzle, interval, under.seed), interval)
+    for way in PATIENTLY:
+        if place.late or (known.assignment is not None and known.interval == interval):
             break
-        most = PACKING_SECONDS if left is None else min(PACKING_SECONDS, PACKING_PART * left)
-        rows = packing.solve(cp, way, under.seed, most)
-        if rows is None:
+        rows = packing.solve(cp, way, under.seed, place.left(PATIENT_SECONDS))
+        found = place.schedule(interval, rows) if rows is not None else known
+        known = found if found.assignment is not None else known
+    return known
+
+
+def _from_segments(place: _Placing, segments: Segments, interval: int) -> Refutation:
+    """Look for a schedule of few rows, segments in one order after another."""
+    chosen = segments.fewest(place.left(SEGMENT_SECONDS * place.size, SEGMENT_PART))
+    known = Refutation("unknown", interval)
+    for attempt, over in enumerate(OVER if chosen else ()):
+        wider = max(interval, round(rows_of(chosen) * (1 + over)))
+        if known.interval is not None and known.interval <= wider:
             continue
+        if place.late:
+            break
+        order = segments.evenly(chosen, place.under.seed + attempt)
+        found = place.schedule(wider, segments.rows(order, wider))
+        known = found if found.assignment is not None else known
+    return known
+
+
+class _Placing:
+    """Looks for schedules whose rows are known but for which operation of a shape takes which."""
+
+    def __init__(
+        self,
+        cp: Any,
+        problem: Problem,
+        stages: tuple[int, int],
+        groups: Sequence[WarpGroup],
+        under: Conditions,
+    ) -> None:
+        self._cp, self._problem, self._groups, self.under = cp, problem, groups, under
+        self._stages = stages
+        self._ends = None if under.timeout is None else time.monotonic() + under.timeout
+        self.size = max(1.0, len(problem.operations) / USUAL_OPERATIONS)
+
+    @property
+    def late(self) -> bool:
+        """Whether time is up."""
+        return self._ends is not None and time.monotonic() >= self._ends
+
+    def left(self, most: float, part: float = 1.0) -> float:
+        """Return so many seconds at most, and that part of what is left at most."""
+        if self._ends is None:
+            return most
+        return max(0.0, min(most, part * (self._ends - time.monotonic())))
+
+    def schedule(self, interval: int, rows: Sequence[ShapeRows]) -> Refutation:
+        """Return a schedule in those rows, or ``unknown``."""
         system = CpSatSystem(
-            cp, problem, interval, interval, (0, most_stages), groups, FAMILIES, under.limits
+            self._cp,
+            self._problem,
+            interval,
+            interval,
+            self._stages,
+            self._groups,
+            FAMILIES,
+            self.under.limits,
         )
-        _hold(system, cp, rows)
-        system.take(under.hints)
-        run = Run(cp, system, under.seed, LATEST_FIRST, presolve=False)
-        left = placing if ends is None else ends - time.monotonic()
-        if run.solve(max(0.0, min(placing, left))) == "sat":
-            assignment, learnt = run.assignment(), system.sums.hints
-            return Refutation("sat", interval, interval, assignment, run.statistics, learnt)
-    return Refutation("unknown", interval)
+        _hold(system, self._cp, rows)
+        system.take(self.under.hints)
+        run = Run(self._cp, system, self.under.seed, LATEST_FIRST, presolve=False)
+        if run.solve(self.left(PLACING_SECONDS * self.size**2)) != "sat":
+            return Refutation("unknown", interval)
+        assignment, learnt = run.assignment(), system.sums.hints
+        return Refutation("sat", interval, interval, assignment, run.statistics, learnt)
 
 
 def _hold(system: CpSatSystem, cp: Any, found: Sequence[ShapeRows]) -> None:
@@ -153,39 +199,28 @@ def _hold(system: CpSatSystem, cp: Any, found: Sequence[ShapeRows]) -> None:
 
 
 def _in_any_order(system: CpSatSystem) -> set[int]:
-    """Return the operations of what bounds the interval, but for those that take turns.
+    """Return the operations of what bounds the interval that any packing can have in any order.
 
-    How long a turn takes depends on groups, of which rows know nothing.
+    How long groups keep an in-order unit depends on groups, of which rows know nothing unless
+    operations are issued in turn anyway.
     """
-    operations = system.problem.operations
-    return {v for v in system.bounding if operations[v].in_order_unit is None}
+    operations, in_turn = system.problem.operations, system.problem.in_turn
+    return {v for v in system.bounding if operations[v].in_order_unit is None or v in in_turn}
 
 
 class Packing:
-    """The puzzle of units alone: every operation in some row, nothing beyond capacity.
+    """The puzzle as a whole: every operation in some row, nothing beyond capacity.
 
     Parameters
     ----------
-    problem : Problem
-        The problem.
+    puzzle : Puzzle
+        Shapes of operations and what a row has for them.
     interval : int
         I.
     """
 
-    def __init__(self, problem: Problem, interval: int) -> None:
-        self._interval = interval
-        self._together = configuration_bound(problem, bounds(problem).resource)
-        self._capacity = dict(problem.capacities)
-        if self._together is not None:
-            self._capacity[TOGETHER] = self._together.most
-        self._alike: dict[Shape, list[int]] = {}
-        for operation in problem.operations:
-            shape = tuple((r.unit, r.start, r.length, r.count) for r in operation.reservations)
-            self._alike.setdefault(shape, []).append(operation.index)
-        self._spans = {
-            shape: (*shape, *_weights(self._together, problem.operations[members[0]].name))
-            for shape, members in self._alike.items()
-        }
+    def __init__(self, puzzle: Puzzle, interval: int) -> None:
+        self._puzzle, self._interval = puzzle, interval
 
     def solve(self, cp: Any, way: Try, seed: int, timeout: float) -> list[ShapeRows] | None:
         """Return rows for the operations of every shape, or None if none were found in time.
@@ -203,19 +238,21 @@ class Packing:
         """
         model, interval = cp.CpModel(), self._interval
         taken: dict[str, list[tuple[Any, int, int, int]]] = {}
-        rows: dict[Shape, list[tuple[_Block, Any]]] = {}
-        for shape in sorted(self._alike, key=lambda shape: -_length(shape)):
-            rows[shape] = [
+        rows: list[list[tuple[_Block, Any]]] = []
+        for shape in self._puzzle.shapes:
+            mine = [
                 (block, model.new_int_var(0, interval - 1, ""))
-                for block in self._blocks(shape, way.block)
+                for block in _blocks(shape, way.block)
             ]
-            for block, row in rows[shape]:
+            rows.append(mine)
+            self._in_order(model, shape, mine, way.spread)
+            for block, row in mine:
                 for unit, start, length, count in block.spans:
                     taken.setdefault(unit, []).append((row, start, length, count))
+        # Packings can be rotated.
+        model.add(rows[0][0][1] == 0)
         for unit, spans in taken.items():
-            _fit(model, interval, self._capacity[unit], spans)
-        for shape, mine in rows.items():
-            self._in_order(model, shape, mine, way.spread)
+            _fit(model, interval, self._puzzle.capacity[unit], spans)
         solver = cp.CpSolver()
         one_core(solver.parameters, seed)
         solver.parameters.max_time_in_seconds = timeout
@@ -224,38 +261,21 @@ class Packing:
             return None
         return [
             ShapeRows(
-                tuple(self._alike[shape]),
+                shape.operations,
                 tuple(
-                    (solver.value(row) + position * _length(shape)) % interval
+                    (solver.value(row) + position * shape.length) % interval
                     for block, row in mine
                     for position in range(block.size)
                 ),
             )
-            for shape, mine in rows.items()
+            for shape, mine in zip(self._puzzle.shapes, rows, strict=True)
         ]
-
-    def _blocks(self, shape: Shape, most: int) -> Iterator[_Block]:
-        """Yield the operations of a shape in blocks, where one can follow another at once."""
-        spans, left = self._spans[shape], len(self._alike[shape])
-        if len({(start, length) for _, start, length, _ in spans}) != 1:
-            most = 1
-        while left > 0:
-            size = min(most, left)
-            stretched = [(u, start, size * length, n) for u, start, length, n in spans]
-            yield _Block(size, tuple(stretched) if size > 1 else spans)
-            left -= size
 
     def _in_order(
         self, model: Any, shape: Shape, mine: Sequence[tuple[_Block, Any]], spread: float
     ) -> None:
-        """Tell operations of one shape apart by their rows, and keep them where an even spread is.
-
-        The first shape begins at row 0: packings can be rotated.
-        """
-        interval, count = self._interval, len(self._alike[shape])
-        if shape == max(self._alike, key=_length):
-            model.add(mine[0][1] == 0)
-        before = 0
+        """Tell operations of one shape apart by their rows, and keep them evenly spread."""
+        interval, count, before = self._interval, len(shape.operations), 0
         for (block, row), (_, following) in zip(mine, [*mine[1:], mine[-1]], strict=True):
             if following is not row:
                 model.add(row <= following)
@@ -264,6 +284,18 @@ class Packing:
                 model.add(row >= int(even - spread * interval))
                 model.add(row <= int(even + spread * interval + interval / count))
             before += block.size
+
+
+def _blocks(shape: Shape, most: int) -> Iterator[_Block]:
+    """Yield the operations of a shape in blocks, where one can follow another at once."""
+    left = len(shape.operations)
+    if len({(start, length) for _, start, length, _ in shape.spans}) != 1:
+        most = 1
+    while left > 0:
+        size = min(most, left)
+        stretched = [(u, start, size * length, n) for u, start, length, n in shape.spans]
+        yield _Block(size, tuple(stretched) if size > 1 else shape.spans)
+        left -= size
 
 
 def _fit(
@@ -284,14 +316,3 @@ def _fit(
         model.add_no_overlap(intervals)
     else:
         model.add_cumulative(intervals, counts, capacity)
-
-
-def _weights(together: ConfigurationBound | None, name: str) -> Iterator[Span]:
-    """Yield what an operation weighs in the configuration bound."""
-    for piece, weight in together.weights if together else ():
-        if piece.operation == name:
-            yield TOGETHER, piece.start, piece.length, weight
-
-
-def _length(shape: Shape) -> int:
-    return max((start + length for _, start, length, _ in shape), default=0)

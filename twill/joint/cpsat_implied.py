@@ -29,10 +29,12 @@ class Implied:
     ----------
     problem : Problem
         The problem.
+    turns : bool
+        Whether the rules of turns and concurrency hold, beside capacity.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self._problem, self._cliques = problem, cliques(problem)
+    def __init__(self, problem: Problem, *, turns: bool) -> None:
+        self._problem, self._turns, self._cliques = problem, turns, cliques(problem)
         self._weighing: Weighing = self._occupants()
 
     def bounding(self) -> dict[int, int]:
@@ -104,7 +106,8 @@ class Implied:
 
         Nothing where units one by one bound the interval as well, or where pairs say it all.
         """
-        found = configuration_bound(self._problem, bounds(self._problem).resource)
+        known = bounds(self._problem).resource
+        found = configuration_bound(self._problem, known, turns=self._turns)
         if found is None or found.most == 1:
             return 0, []
         return found.most, [

@@ -63,7 +63,9 @@ class CpSatSystem:
         self._dependences = self._arcs() if "dependence" in families else []
         window = self._window(length)
         names = [o.name for o in problem.operations]
-        self._implied = Implied(problem) if helped and "capacity" in families else None
+        in_turn = "turns" in families and "concurrency" in families
+        known = helped and "capacity" in families
+        self._implied = Implied(problem, turns=in_turn) if known else None
         implied = self._implied
         anchor = _anchor(problem, implied)
         self.times = Times(cp, names, low, high, [*self._dependences, *window], anchor)

@@ -1,0 +1,124 @@
+"""Operations issued in turn: against an engine and the verifier, which know only the causes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.judged import violations
+from twill.artifacts.machine import Machine
+from twill.bounds import bounds, every_bound, least_stages
+from twill.configurations import configuration_bound, turns_taken
+from twill.joint.answer import Assignment
+from twill.joint.cpsat import prove
+from twill.joint.difference import DifferenceEngine
+from twill.joint.groups import available_groups
+from twill.problem import Problem, build_problem
+from twill.proofs import bound_reached
+from twill.studies.synthetic import SyntheticMachine, synthetic_loop
+from twill.verified_configurations import check_configurations
+
+MACHINES: tuple[SyntheticMachine, ...] = ("hopper_h100", "blackwell_b200")
+CASES = [(machine, seed) for machine in MACHINES for seed in range(4)]
+
+
+def synthetic(size: int, seed: int, machine: SyntheticMachine) -> Problem:
+    return build_problem(synthetic_loop(size, seed, machine), Machine.named(machine))
+
+
+def pairs(problem: Problem) -> Iterator[tuple[int, int]]:
+    for u, v in itertools.permutations(problem.in_turn, 2):
+        if problem.in_turn[u] == problem.in_turn[v]:
+            yield u, v
+
+
+def schedule(problem: Problem) -> tuple[int, Assignment]:
+    """Return a schedule by the finder, which is told nothing of what follows."""
+    interval = every_bound(problem).interval
+    while True:
+        length = (least_stages(problem, interval) + 2) * interval
+        engine = DifferenceEngine(problem, interval, length, available_groups(problem))
+        try:
+            found = engine.solve().assignment
+        finally:
+            engine.dispose()
+        if found is not None:
+            return interval, found
+        interval += max(1, interval // 8)
+
+
+@pytest.mark.parametrize(("machine", "seed"), CASES)
+def test_no_two_are_issued_at_the_same_time(machine: SyntheticMachine, seed: int) -> None:
+    problem = synthetic(16, seed, machine)
+    assert len(problem.in_turn) > 1
+    interval, found = schedule(problem)
+    for u, v in pairs(problem):
+        apart = (found.start[v] - found.start[u]) % interval
+        assert apart >= problem.operations[u].issue
+
+
+def test_the_verifier_refuses_it_on_one_group_and_on_two() -> None:
+    problem = synthetic(16, 0, "hopper_h100")
+    interval, found = schedule(problem)
+    u, v = next(iter(pairs(problem)))
+    for group in {found.group[u], *found.group}:
+        start, place = list(found.start), list(found.group)
+        start[v] += (start[u] - start[v]) % interval + problem.operations[u].issue - 1
+        place[v] = group
+        moved = replace(found, start=tuple(start), group=tuple(place))
+        assert violations(problem, interval, moved) != []
+
+
+def test_they_wait_and_are_on_an_in_order_unit() -> None:
+    problem = synthetic(16, 0, "hopper_h100")
+    waiting = {e.consumer for e in problem.edges if e.blocking}
+    in_order = {o.index for o in problem.operations if o.in_order_unit}
+    assert set(problem.in_turn) == waiting & in_order != set()
+    printed = build_problem(
+        synthetic_loop(16, 0, "hopper_h100"), Machine.named("hopper_h100"), rules="paper"
+    )
+    assert printed.in_turn == {}
+    assert turns_taken(printed) == {}
+
+
+@pytest.mark.parametrize(("seed", "units", "turns"), [(2, 906, 908), (3, 751, 758)])
+def test_turns_raise_the_bound(seed: int, units: int, turns: int) -> None:
+    problem = synthetic(100, seed, "hopper_h100")
+    resource = bounds(problem).resource
+    without = configuration_bound(problem, resource, turns=False)
+    found = configuration_bound(problem, resource)
+    assert without is not None
+    assert found is not None
+    assert (without.value, found.value, every_bound(problem).interval) == (units, turns, turns)
+
+
+def test_the_judge_agrees_and_sees_who_does_not_wait() -> None:
+    problem = synthetic(100, 3, "hopper_h100")
+    bound = bound_reached(every_bound(problem), 6)
+    assert bound.reason == "configurations"
+    assert list(check_configurations(problem, bound)) == []
+    heavier = "the proof says at most 4 fits all units at once, 8 does"
+    edges = tuple(replace(edge, blocking=False) for edge in problem.edges)
+    assert list(check_configurations(replace(problem, edges=edges), bound)) == [heavier]
+    loose = tuple(replace(o, in_order_unit=None) for o in problem.operations)
+    assert list(check_configurations(replace(problem, operations=loose), bound)) == [heavier]
+
+
+def test_below_the_bound_the_prover_finds_nothing() -> None:
+    """Loops whose bound turns raise: without turns and concurrency there is room below it."""
+    raised = 0
+    for machine, seed in itertools.product(MACHINES, range(40)):
+        problem = synthetic(12, seed, machine)
+        resource = bounds(problem).resource
+        plain = configuration_bound(problem, resource, turns=False)
+        found = configuration_bound(problem, resource)
+        if found is None or found.value == (plain.value if plain else resource):
+            continue
+        raised += 1
+        below, groups = found.value - 1, available_groups(problem)
+        stages = least_stages(problem, below) + 2
+        assert prove(problem, below, below, stages, groups).status == "unsat"
+    assert raised >= 3, raised
