@@ -64,7 +64,7 @@ def test_rows_of_random_puzzles_fit() -> None:
         interval = rows_of(chosen)
         assert interval >= every_bound(problem).interval
         assert fits(problem, interval, segments.rows(chosen, interval), all_of_them=False)
-    assert checked >= 10
+    assert checked >= 5
 
 
 def laid(operations: list[Taken], capacities: Mapping[str, int], rows: int) -> bool:
