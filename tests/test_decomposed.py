@@ -9,6 +9,7 @@ from tests.small import random_loop
 from tests.test_configurations import SLOTS, Taken, placed, random_reservations, reserving
 from twill.artifacts.machine import Machine
 from twill.bounds import every_bound, least_stages
+from twill.joint import cpsat_decomposed
 from twill.joint.answer import Conditions, Refutation
 from twill.joint.cpsat import CpSatProver, prove
 from twill.joint.cpsat_decomposed import PATIENTLY, SOON, Packing, Try
@@ -102,6 +103,26 @@ def test_a_schedule_that_leaves_units_no_row() -> None:
     assert below.assignment is None or below.interval == 128
 
 
+@pytest.mark.parametrize(("least", "reached"), [(120, 128), (128, 128), (134, 134)])
+def test_segments_alone_lead_to_a_schedule_close_above(
+    monkeypatch: pytest.MonkeyPatch, least: int, reached: int
+) -> None:
+    """Any two of three units can be busy, and always are in 128 rows."""
+    monkeypatch.setattr(cpsat_decomposed, "SOON", ())
+    monkeypatch.setattr(cpsat_decomposed, "PATIENTLY", ())
+    work = {"mufu": (3, 32, 1), "fma": (4, 16, 4), "alu": (6, 16, 4)}
+    operations: list[Taken] = [
+        ((unit, 0, length, 1), ("issue", 0, length, slots))
+        for unit, (count, length, slots) in work.items()
+        for _ in range(count)
+    ]
+    problem = reserving(operations, SLOTS)
+    found = ask(problem, least, 3)
+    assert found.interval == reached
+    assert found.assignment is not None
+    assert violations(problem, reached, found.assignment) == []
+
+
 def test_schedules_are_valid_and_found_only_where_there_are_any() -> None:
     there, found = 0, 0
     for seed in range(30):
@@ -138,3 +159,14 @@ def test_loops_of_a_hundred_operations_reach_the_configuration_bound(
         problem, engine_factory("difference"), Options(timeout=120.0), lambda _: None, rival, prover
     )
     assert found == (least, True)
+
+
+@pytest.mark.slow
+def test_a_loop_whose_issue_slots_are_full_comes_within_a_hundredth() -> None:
+    """Its bound is 758; without segments 843 was the best in a minute."""
+    problem = build_problem(synthetic_loop(100, 3, "hopper_h100"), Machine.named("hopper_h100"))
+    rival, prover = helpers()
+    interval, _ = least_interval(
+        problem, engine_factory("difference"), Options(timeout=120.0), lambda _: None, rival, prover
+    )
+    assert 758 <= interval <= 765

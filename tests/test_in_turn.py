@@ -5,9 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import twill
+from tests.commands import in_process
 from tests.judged import violations
 from twill.artifacts.machine import Machine
 from twill.bounds import bounds, every_bound, least_stages
@@ -122,3 +125,15 @@ def test_below_the_bound_the_prover_finds_nothing() -> None:
         stages = least_stages(problem, below) + 2
         assert prove(problem, below, below, stages, groups).status == "unsat"
     assert raised >= 3, raised
+
+
+def test_a_loop_that_turns_bound_is_proved_judged_and_explained(tmp_path: Path) -> None:
+    machine = Machine.named("hopper_h100")
+    found = twill.schedule(synthetic_loop(12, 19, "hopper_h100"), machine)
+    assert found.proof is not None
+    assert (found.initiation_interval, found.proof.bound.reason) == (174, "configurations")
+    assert twill.verify(found).violations == ()
+    found.save(tmp_path / "schedule.json")
+    told = in_process("twill", "explain", "schedule.json", "--no-levers", folder=tmp_path).stdout
+    assert "issue to tc: operations that wait are issued there one after another" in told
+    assert "347 / 2 makes 174 cycles" in " ".join(told.split())

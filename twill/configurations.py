@@ -23,6 +23,9 @@ MOST_NODES = 100_000
 MOST_PARTS = 12
 """Largest denominator of weights: measured loops need 1, 2 and 4."""
 
+TURN = "issue to "
+"""Before the name of an in-order unit, the name of being issued to it in turn."""
+
 Uses = tuple[tuple[str, int], ...]
 """Units with the count of each that is taken."""
 Configuration = tuple[int, ...]
@@ -119,10 +122,21 @@ def turns_taken(problem: Problem) -> dict[int, dict[str, int]]:
         in time units.
     """
     return {
-        v: {f"issue to {unit}": problem.operations[v].blocked_span}
+        v: {f"{TURN}{unit}": problem.operations[v].blocked_span}
         for v, unit in problem.in_turn.items()
         if problem.operations[v].blocked_span
     }
+
+
+def is_turn(unit: str) -> bool:
+    """Return whether what is taken is a turn instead of a functional unit.
+
+    Parameters
+    ----------
+    unit : str
+        A name in `Piece.uses`.
+    """
+    return unit.startswith(TURN)
 
 
 def _best(

@@ -540,12 +540,9 @@ class _Search:
         stages = min(stages, self._most_stages(interval))
         self.report(f"I = {interval} or close above, up to {stages} stages, rows first")
         answer = self.questions.decomposed(interval, stages, self.limits, seconds)
-        found = answer.assignment
-        return (
-            None
-            if found is None
-            else _Best(answer.interval or interval, found, stages, found.used())
-        )
+        if answer.assignment is None or answer.interval is None:
+            return None
+        return _Best(answer.interval, answer.assignment, stages, answer.assignment.used())
 
     @property
     def _few_groups(self) -> int:

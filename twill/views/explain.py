@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from twill.bounds import ResourceArgument
-from twill.configurations import ConfigurationBound
+from twill.configurations import ConfigurationBound, is_turn
 from twill.console import paragraph, say, table
 from twill.explain import MEANING, Explanation, Role
 from twill.levers import Lever
@@ -114,6 +114,9 @@ def _print_configurations(argument: ConfigurationBound, unit: str) -> None:
         ],
         right={f"time ({unit})", "weight"},
     )
+    turns = sorted({u for piece, _ in argument.weights for u, _ in piece.uses if is_turn(u)})
+    if turns:
+        paragraph(f"{', '.join(turns)}: operations that wait are issued there one after another")
     if argument.most == 1:
         paragraph(f"no two of these fit all units at once: together {argument.value} {unit}")
         return
