@@ -57,7 +57,8 @@ class Try:
 
 
 SOON = (Try(4, 0.2), Try(2, 0.1), Try(3, 0.2), Try(2, 0.2))
-PATIENTLY = (Try(2, 0.2), Try(1, 0.2), Try(1, 1.0))
+PATIENTLY = (Try(2, 0.2), Try(2, 0.2), Try(1, 1.0))
+"""Ways to try for a moment, and with patience, each of these with another seed."""
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,10 @@ def decomposed(
             return known
     if TOGETHER in puzzle.capacity:
         known = _from_segments(place, Segments(puzzle, interval, under.seed), interval)
-    for way in PATIENTLY:
+    for attempt, way in enumerate(PATIENTLY):
         if place.late or (known.assignment is not None and known.interval == interval):
             break
-        rows = packing.solve(cp, way, under.seed, place.left(PATIENT_SECONDS))
+        rows = packing.solve(cp, way, under.seed + attempt, place.left(PATIENT_SECONDS))
         found = place.schedule(interval, rows) if rows is not None else known
         known = found if found.assignment is not None else known
     return known

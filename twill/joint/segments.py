@@ -10,6 +10,7 @@ Research 9, 1961); its prices say of which operations segments are still wanting
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from collections.abc import Iterable, Sequence
@@ -28,8 +29,8 @@ LONG = 0.4
 """How long a segment is at most, as a part of the interval, if two operations are not longer."""
 KEENNESS = (0, 0, 2, 5)
 """Powers of its price with which a shape is drawn."""
-FLUSH = 10
-"""How much rather an operation is drawn that ends together with another."""
+FLUSH = 30
+"""How much rather an operation is drawn if what it takes changes when another ends."""
 WASTE = (0, 0, 1, 2)
 """What the rows of a segment may fall short of the heaviest configuration, added up."""
 COVER_SECONDS = 6.0
@@ -257,6 +258,10 @@ class _Sweep:
             {unit for unit, start, _, n in mine if not start and n == puzzle.capacity[unit]}
             for mine in self._units
         ]
+        self._changes = [
+            {n for _, start, length, _ in mine for n in (start, start + length) if n}
+            for mine in self._units
+        ]
         self._issued: list[tuple[int, int]] = []
         self._found: dict[Counts, Segment] = {}
         self.nodes = 0
@@ -297,18 +302,16 @@ class _Sweep:
     def _drawn(self, row: int, running: Running) -> Iterable[int]:
         """Return a few shapes of which an operation may be issued in a row."""
         busy = {unit for unit, start, end, _ in running if start <= row < end}
-        waiting = [
-            k
-            for k, left in enumerate(self._left)
-            if left and busy.isdisjoint(self._alone[k]) and self._fits(k, row, running)
-        ]
         ends = {end for _, _, end, _ in running}
-        chances = {
-            k: self._chances[k] * (FLUSH if row + self._shapes[k].length in ends else 1)
-            for k in waiting
-        }
-        waiting.sort(key=lambda k: -(self._random.random() ** (1 / chances[k])))
-        return waiting[:BRANCHES]
+        drawn = []
+        for k, left in enumerate(self._left):
+            if left and busy.isdisjoint(self._alone[k]):
+                even = any(row + n in ends for n in self._changes[k])
+                chance = self._chances[k] * (FLUSH if even else 1)
+                drawn.append((-(self._random.random() ** (1 / chance)), k))
+        drawn.sort()
+        fitting = (k for _, k in drawn if self._fits(k, row, running))
+        return itertools.islice(fitting, BRANCHES)
 
     def _advance(self, row: int, running: Running, waste: int) -> None:
         """Issue nothing more before something ends that another operation may follow."""
