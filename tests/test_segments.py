@@ -109,7 +109,7 @@ def gaps(segments: Segments, order: list[Segment]) -> int:
 def test_an_even_order_has_every_segment_and_is_evener_than_others() -> None:
     problem = full()
     segments, chosen = find(problem)
-    order = segments.evenly(chosen, 0)
+    order = segments.evenly(chosen, 0, 300)
     assert Counter(order) == Counter(chosen)
     even = gaps(segments, order)
     others = [random.Random(seed).sample(chosen, len(chosen)) for seed in range(50)]

@@ -28,8 +28,11 @@ SOON_SECONDS, PATIENT_SECONDS = 2.0, 10.0
 """Seconds to look for rows of all shapes at once; they are found soon or not at all."""
 SEGMENT_SECONDS, SEGMENT_PART = 20.0, 0.6
 """Seconds to look for segments, and the most of the time left; for `USUAL_OPERATIONS`."""
-OVER = (0.0, 0.0, 0.03, 0.1, 0.0, 0.01, 0.0)
-"""Rows to leave over between segments, as parts of theirs, each time in another order."""
+SWAPS = 300
+"""Swaps of segments after which an order is even."""
+ORDERS = ((0.0, SWAPS), (0.0, 0), (0.03, SWAPS), (0.1, SWAPS), (0.0, 0), (0.01, SWAPS), (0.0, 0))
+"""For each order of segments the rows to leave over between them, as a part of theirs, and swaps:
+even orders lead to a schedule more often, but some loops want another one."""
 PLACING_SECONDS = 6.0
 """Seconds to look for a schedule in given rows, for up to `USUAL_OPERATIONS`; they rise with the
 square of operations, as pairs do."""
@@ -124,13 +127,13 @@ def _from_segments(place: _Placing, segments: Segments, interval: int) -> Refuta
     """Look for a schedule of few rows, segments in one order after another."""
     chosen = segments.fewest(place.left(SEGMENT_SECONDS * place.size, SEGMENT_PART))
     known = Refutation("unknown", interval)
-    for attempt, over in enumerate(OVER if chosen else ()):
+    for attempt, (over, swaps) in enumerate(ORDERS if chosen else ()):
         wider = max(interval, round(rows_of(chosen) * (1 + over)))
         if known.interval is not None and known.interval <= wider:
             continue
         if place.late:
             break
-        order = segments.evenly(chosen, place.under.seed + attempt)
+        order = segments.evenly(chosen, place.under.seed + attempt, swaps)
         found = place.schedule(wider, segments.rows(order, wider))
         known = found if found.assignment is not None else known
     return known

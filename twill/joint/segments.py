@@ -35,10 +35,10 @@ WASTE = (0, 0, 1, 2)
 """What the rows of a segment may fall short of the heaviest configuration, added up."""
 COVER_SECONDS = 6.0
 """Seconds for an integer program; the best that is known by then will do."""
-SWAPS = 300
-"""Pairs of segments to swap in search of an even order."""
 PATIENCE = 3
 """Integer programs in a row without fewer rows before the best is taken."""
+CLOSE = 0.002
+"""How far above the bound, as a part of it, one such program is enough."""
 
 Running = tuple[Span, ...]
 """Unit, start and end in rows of the segment, count."""
@@ -104,7 +104,9 @@ class Segments:
                 found = self._cover()
                 better = bool(found) and (not best or rows_of(found) < rows_of(best))
                 best, idle = (found, 0) if better else (best, idle + 1)
-            if time.monotonic() > ends or idle >= PATIENCE or rows_of(best) == self._least:
+            close = rows_of(best) - self._least <= CLOSE * self._least
+            enough = idle >= (1 if close else PATIENCE) or rows_of(best) == self._least
+            if time.monotonic() > ends or enough:
                 break
         return best
 
@@ -129,7 +131,7 @@ class Segments:
             for shape, mine in zip(self._shapes, rows, strict=True)
         ]
 
-    def evenly(self, chosen: Sequence[Segment], seed: int) -> list[Segment]:
+    def evenly(self, chosen: Sequence[Segment], seed: int, swaps: int) -> list[Segment]:
         """Return segments in an order in which operations of one shape are well apart.
 
         Values live shorter where every shape has its turn all the time.
@@ -140,11 +142,13 @@ class Segments:
             Together they have every operation.
         seed : int
             Of the order to begin with.
+        swaps : int
+            How many pairs of segments are exchanged, where that does not make it less even.
         """
         generator = random.Random(seed)  # noqa: S311 - no secret
         best = generator.sample(chosen, len(chosen))
         least = self._uneven(best)
-        for _ in range(SWAPS if len(chosen) > 1 else 0):
+        for _ in range(swaps if len(chosen) > 1 else 0):
             order = list(best)
             i, j = generator.sample(range(len(order)), 2)
             order[i], order[j] = order[j], order[i]
