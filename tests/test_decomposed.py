@@ -12,7 +12,7 @@ from twill.bounds import every_bound, least_stages
 from twill.joint import cpsat_decomposed
 from twill.joint.answer import Conditions, Refutation
 from twill.joint.cpsat import CpSatProver, prove
-from twill.joint.cpsat_decomposed import PATIENTLY, SOON, Packing, Try
+from twill.joint.cpsat_decomposed import TRIES, Packing, Try
 from twill.joint.cpsat_run import import_ortools
 from twill.joint.groups import available_groups
 from twill.joint.shapes import Puzzle, ShapeRows
@@ -56,7 +56,7 @@ def test_rows_are_found_where_trying_all_of_them_finds_some(seed: int) -> None:
         assert found is None or fits(problem, interval, found)
 
 
-@pytest.mark.parametrize("way", [*SOON, *PATIENTLY])
+@pytest.mark.parametrize("way", [ANYWHERE, *(way for way, _ in TRIES)])
 def test_every_way_finds_rows_that_fit(way: Try) -> None:
     """Two units that share issue slots: 8 x 16 of one beside 4 x 32 of the other, nothing left."""
     long: Taken = (("mufu", 0, 32, 1), ("issue", 0, 32, 1))
@@ -108,8 +108,7 @@ def test_segments_alone_lead_to_a_schedule_close_above(
     monkeypatch: pytest.MonkeyPatch, least: int, reached: int
 ) -> None:
     """Any two of three units can be busy, and always are in 128 rows."""
-    monkeypatch.setattr(cpsat_decomposed, "SOON", ())
-    monkeypatch.setattr(cpsat_decomposed, "PATIENTLY", ())
+    monkeypatch.setattr(cpsat_decomposed, "TRIES", ())
     work = {"mufu": (3, 32, 1), "fma": (4, 16, 4), "alu": (6, 16, 4)}
     operations: list[Taken] = [
         ((unit, 0, length, 1), ("issue", 0, length, slots))

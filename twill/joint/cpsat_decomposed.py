@@ -24,16 +24,14 @@ from twill.joint.segments import Segments, rows_of
 from twill.joint.shapes import TOGETHER, Puzzle, Shape, ShapeRows, Span
 from twill.problem import Problem
 
-SOON_SECONDS, PATIENT_SECONDS = 2.0, 10.0
-"""Seconds to look for rows of all shapes at once; they are found soon or not at all."""
-SEGMENT_SECONDS, SEGMENT_PART = 20.0, 0.6
+SEGMENT_SECONDS, SEGMENT_PART = 16.0, 0.6
 """Seconds to look for segments, and the most of the time left; for `USUAL_OPERATIONS`."""
 SWAPS = 300
 """Swaps of segments after which an order is even."""
 ORDERS = ((0.0, SWAPS), (0.0, 0), (0.03, SWAPS), (0.1, SWAPS), (0.0, 0), (0.01, SWAPS), (0.0, 0))
 """For each order of segments the rows to leave over between them, as a part of theirs, and swaps:
 even orders lead to a schedule more often, but some loops want another one."""
-PLACING_SECONDS = 6.0
+PLACING_SECONDS = 8.0
 """Seconds to look for a schedule in given rows, for up to `USUAL_OPERATIONS`; they rise with the
 square of operations, as pairs do."""
 USUAL_OPERATIONS = 100
@@ -59,9 +57,10 @@ class Try:
     spread: float
 
 
-SOON = (Try(4, 0.2), Try(2, 0.1), Try(3, 0.2), Try(2, 0.2))
-PATIENTLY = (Try(2, 0.2), Try(2, 0.2), Try(1, 1.0))
-"""Ways to try for a moment, and with patience, each of these with another seed."""
+TRIES = ((Try(4, 0.2), 2.0), (Try(2, 0.1), 2.0), (Try(3, 0.2), 2.0), (Try(2, 0.2), 8.0))
+"""Ways to look for rows of all shapes at once, and seconds; they are found soon or not at all."""
+SEEDS = 3
+"""Packings of one way in which to look for a schedule, other ways in between."""
 
 
 @dataclass(frozen=True)
@@ -103,24 +102,29 @@ def decomposed(
         ``sat`` with a schedule and its interval, or ``unknown``.
     """
     puzzle = Puzzle(problem)
-    packing = Packing(puzzle, interval)
     place = _Placing(cp, problem, (0, most_stages), groups, under)
-    known = Refutation("unknown", interval)
-    for way in SOON:
-        rows = packing.solve(cp, way, under.seed, place.left(SOON_SECONDS))
-        if rows is not None:
-            known = place.schedule(interval, rows)
-        if known.assignment is not None or place.late:
-            return known
-    if TOGETHER in puzzle.capacity:
+    known = _all_at_once(cp, place, Packing(puzzle, interval), interval)
+    if known.assignment is None and TOGETHER in puzzle.capacity:
         known = _from_segments(place, Segments(puzzle, interval, under.seed), interval)
-    for attempt, way in enumerate(PATIENTLY):
-        if place.late or (known.assignment is not None and known.interval == interval):
-            break
-        rows = packing.solve(cp, way, under.seed + attempt, place.left(PATIENT_SECONDS))
-        found = place.schedule(interval, rows) if rows is not None else known
-        known = found if found.assignment is not None else known
     return known
+
+
+def _all_at_once(cp: Any, place: _Placing, packing: Packing, interval: int) -> Refutation:
+    """Look for a schedule at the interval, rows of all shapes at once.
+
+    Where there are rows but no schedule in them, other rows are found as well.
+    """
+    promising = list(TRIES)
+    for seed in range(place.under.seed, place.under.seed + SEEDS):
+        for way, seconds in list(promising):
+            rows = packing.solve(cp, way, seed, place.left(seconds))
+            if rows is None:
+                promising.remove((way, seconds))
+                continue
+            found = place.schedule(interval, rows)
+            if found.assignment is not None:
+                return found
+    return Refutation("unknown", interval)
 
 
 def _from_segments(place: _Placing, segments: Segments, interval: int) -> Refutation:
