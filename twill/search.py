@@ -49,7 +49,7 @@ CBC_SECONDS = 5.0
 """Seconds for CBC, whose refutations only spare other questions."""
 MANY_SECONDS, MANY_PART = 120.0, 0.4
 """Seconds for a question about a loop of many operations, and of the time left at most a part."""
-ROWS_PART, ABOVE_PART = 0.8, 0.5
+ROWS_PART, ABOVE_PART = 0.6, 0.7
 """The same where rows come first, and somewhat above the bounds while there is no schedule yet."""
 TIGHT_PART = 0.1
 """How far above the bounds, as a part of them, units that bound the interval together leave so

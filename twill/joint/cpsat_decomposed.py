@@ -24,7 +24,9 @@ from twill.joint.segments import Segments, rows_of
 from twill.joint.shapes import TOGETHER, Puzzle, Shape, ShapeRows, Span
 from twill.problem import Problem
 
-SEGMENT_SECONDS, SEGMENT_PART = 16.0, 0.6
+PACKING_SECONDS = 9.0
+"""Seconds to look for rows of all shapes at once, in all ways together."""
+SEGMENT_SECONDS, SEGMENT_PART = 14.0, 0.6
 """Seconds to look for segments, and the most of the time left; for `USUAL_OPERATIONS`."""
 SWAPS = 300
 """Swaps of segments after which an order is even."""
@@ -114,10 +116,12 @@ def _all_at_once(cp: Any, place: _Placing, packing: Packing, interval: int) -> R
 
     Where there are rows but no schedule in them, other rows are found as well.
     """
-    promising = list(TRIES)
+    promising, spare = list(TRIES), PACKING_SECONDS
     for seed in range(place.under.seed, place.under.seed + SEEDS):
         for way, seconds in list(promising):
-            rows = packing.solve(cp, way, seed, place.left(seconds))
+            began = time.monotonic()
+            rows = packing.solve(cp, way, seed, place.left(min(seconds, spare)))
+            spare = max(0.0, spare - (time.monotonic() - began))
             if rows is None:
                 promising.remove((way, seconds))
                 continue
