@@ -25,7 +25,7 @@ from twill.joint.shapes import TOGETHER, Puzzle, Shape, ShapeRows, Span
 from twill.problem import Problem
 
 PACKING_SECONDS = 9.0
-"""Seconds to look for rows of all shapes at once, in all ways together."""
+"""Seconds to look for rows of all shapes at once in vain, in all ways together."""
 SEGMENT_SECONDS, SEGMENT_PART = 14.0, 0.6
 """Seconds to look for segments, and the most of the time left; for `USUAL_OPERATIONS`."""
 SWAPS = 300
@@ -121,8 +121,8 @@ def _all_at_once(cp: Any, place: _Placing, packing: Packing, interval: int) -> R
         for way, seconds in list(promising):
             began = time.monotonic()
             rows = packing.solve(cp, way, seed, place.left(min(seconds, spare)))
-            spare = max(0.0, spare - (time.monotonic() - began))
             if rows is None:
+                spare = max(0.0, spare - (time.monotonic() - began))
                 promising.remove((way, seconds))
                 continue
             found = place.schedule(interval, rows)
