@@ -188,6 +188,7 @@ def test_a_schedule_proved_by_its_configurations(norm: twill.Schedule) -> None:
         ({"length": 27}, "the proof says at least 966, its weights say 965 / 1"),
         ({"start": 1}, "the proof says at most 1 fits all units at once, 2 does"),
         ({"start": 2000}, "the proof counts x.load at 2000, where it takes no unit"),
+        ({"operation": "nobody"}, "the proof counts nobody at 0, where it takes no unit"),
     ],
 )
 def test_the_verifier_checks_every_weight(

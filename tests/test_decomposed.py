@@ -122,6 +122,20 @@ def test_segments_alone_lead_to_a_schedule_close_above(
     assert violations(problem, reached, found.assignment) == []
 
 
+def test_segments_of_random_puzzles_lead_to_valid_schedules_or_to_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cpsat_decomposed, "TRIES", ())
+    there = 0
+    for seed in range(240):
+        problem = reserving(*random_reservations(seed))
+        found = ask(problem, every_bound(problem).interval, 3)
+        if found.assignment is not None and found.interval is not None:
+            there += 1
+            assert violations(problem, found.interval, found.assignment) == []
+    assert there >= 4
+
+
 def test_schedules_are_valid_and_found_only_where_there_are_any() -> None:
     there, found = 0, 0
     for seed in range(30):

@@ -524,9 +524,9 @@ class _Search:
         """Ask one question of a search for schedules, unless the answer is known."""
         if (interval, stages, used) in self._refuted:
             return None
-        most = None if self.prover is None else seconds
         self.report(f"I = {interval}, {stages} stages, {used} warp groups")
         limits = replace(self.limits, groups=used)
+        most = None if self.prover is None else seconds
         answer = self.questions.ask(interval, stages, limits, most)
         if answer.status == "unsat":
             self._refuted.add((interval, stages, used))

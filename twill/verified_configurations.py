@@ -69,7 +69,9 @@ def _taken(problem: Problem, room: Room, name: str, start: int, length: int) -> 
     one of its kind is: not on the same group, whose warps issue nothing else when a wait ends, nor
     on two, which hand the unit over after an operation has been issued.
     """
-    operation = next(o for o in problem.operations if o.name == name)
+    operation = next((o for o in problem.operations if o.name == name), None)
+    if operation is None:
+        return (0,) * len(room)
     use = np.zeros((len(room), length), dtype=np.int64)
     for row, (unit, turn) in enumerate(room):
         if turn:

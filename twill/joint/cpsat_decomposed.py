@@ -5,7 +5,7 @@ dependences, registers and groups make every try at it dear. To a unit operation
 the same, so that rows are looked for by shape alone; then each operation takes one of the rows of
 its shape, together with its stage and its group. The two steps are those of Wang, Eisenbeis,
 Jourdan and Su (Decomposed Software Pipelining, International Journal of Parallel Programming 22,
-1994), each an exact search here. They find schedules; that they find none proves nothing.
+1994), each a search for an optimum here. They find schedules; that they find none proves nothing.
 """
 
 from __future__ import annotations
@@ -186,6 +186,9 @@ class _Placing:
             FAMILIES,
             self.under.limits,
         )
+        if not any(system.times.anchor in mine.operations for mine in rows):
+            # Rows count from the anchor's, which segments leave out where it weighs nothing.
+            return Refutation("unknown", interval)
         _hold(system, self._cp, rows)
         system.take(self.under.hints)
         run = Run(self._cp, system, self.under.seed, LATEST_FIRST, presolve=False)

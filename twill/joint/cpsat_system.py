@@ -64,8 +64,8 @@ class CpSatSystem:
         window = self._window(length)
         names = [o.name for o in problem.operations]
         in_turn = "turns" in families and "concurrency" in families
-        known = helped and "capacity" in families
-        self._implied = Implied(problem, turns=in_turn) if known else None
+        implies = helped and "capacity" in families
+        self._implied = Implied(problem, turns=in_turn) if implies else None
         implied = self._implied
         anchor = _anchor(problem, implied)
         self.times = Times(cp, names, low, high, [*self._dependences, *window], anchor)

@@ -16,14 +16,14 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from twill.joint.shapes import TOGETHER, Puzzle, Shape, ShapeRows, Span
+from twill.joint.shapes import TOGETHER, Puzzle, Shape, ShapeRows
 from twill.scip import improve, new_model, optimize, total
 
 ROUNDS, ROUND_NODES = 8, 80_000
 """Rounds between prices, and partial segments to look at in each."""
 STALE = 300
 """Searches in a row without a new segment before a round ends."""
-SWEEP_NODES, BRANCHES = 100, 2
+SEARCH_NODES, BRANCHES = 100, 2
 """Partial segments of one search, and how many ways to go on are tried of each."""
 LONG = 0.4
 """How long a segment is at most, as a part of the interval, if two operations are not longer."""
@@ -40,7 +40,7 @@ PATIENCE = 3
 CLOSE = 0.002
 """How far above the bound, as a part of it, one such program is enough."""
 
-Running = tuple[Span, ...]
+Running = tuple[tuple[str, int, int, int], ...]
 """Unit, start and end in rows of the segment, count."""
 Counts = tuple[int, ...]
 """Operations of each shape."""
@@ -187,13 +187,13 @@ class Segments:
             ]
             waste = self._random.choice((*WASTE, spare + self._most))
             limit = round(self._random.uniform(longest, max(LONG * self._least, 2 * longest)))
-            sweep = _Sweep(self._shapes, self._puzzle, chances, self._random)
+            search = _Search(self._shapes, self._puzzle, chances, self._random)
             stale += 1
-            for counts, segment in sweep.run(waste, limit):
+            for counts, segment in search.run(waste, limit):
                 known = self._known.get(counts)
                 if known is None or segment.length < known.length:
                     self._known[counts], stale = segment, 0
-            nodes += max(1, sweep.nodes)
+            nodes += max(1, search.nodes)
 
     def _prices(self) -> list[float]:
         """Return what operations of each shape cost: most, if no segment costs more than it has."""
@@ -239,7 +239,7 @@ def rows_of(segments: Iterable[Segment]) -> int:
     return sum(segment.length for segment in segments)
 
 
-class _Sweep:
+class _Search:
     """One search for segments, row by row from one in which nothing is in progress."""
 
     def __init__(
@@ -287,7 +287,7 @@ class _Sweep:
     def _from(self, row: int, running: Running, waste: int) -> None:
         """Go on from a row at which some operations are in progress."""
         self.nodes += 1
-        if self.nodes > SWEEP_NODES:
+        if self.nodes > SEARCH_NODES:
             return
         if row and not running:
             alike = zip(self._shapes, self._left, strict=True)
