@@ -67,10 +67,13 @@ class StateDiagram:
         self.shapes = tuple(shape for shape in puzzle.shapes if shape.weight)
         self.counts = tuple(len(shape.operations) for shape in self.shapes)
         self._capacity, self._most = puzzle.capacity, puzzle.capacity[TOGETHER]
-        self._interval = interval
+        self.interval = interval
         work = sum(n * s.weight for n, s in zip(self.counts, self.shapes, strict=True))
         self.spare = interval * self._most - work
         self._spans = [_merged(shape) for shape in self.shapes]
+        # What fits all units never weighs too much.
+        self._needs = [tuple(s for s in mine if s[0] != TOGETHER) for mine in self._spans]
+        self._at_once = [{unit for unit, start, _, _ in mine if not start} for mine in self._needs]
 
     def around_idle(self, most: int) -> list[Step] | None:
         """Return the steps between states that follow one in which nothing is in progress.
@@ -103,7 +106,7 @@ class StateDiagram:
             None if there are more states, or if shapes are longer than the interval or weigh
             nothing when they are issued, so that they could be issued in more rows.
         """
-        if not all(s.length <= self._interval and _weighs_at_once(s) for s in self.shapes):
+        if not all(s.length <= self.interval and _weighs_at_once(s) for s in self.shapes):
             return None
         first = max(
             range(len(self.shapes)),
@@ -155,10 +158,19 @@ class StateDiagram:
     def _issuing(self, state: State, least: int) -> Iterator[tuple[tuple[int, ...], State]]:
         """Yield what can be issued in a row, shapes in their order, and what is in progress."""
         yield (), state
+        full = self._full(state)
         for k in range(least, len(self.shapes)):
-            if self._fits(self._spans[k], state):
+            if full.isdisjoint(self._at_once[k]) and self._fits(self._needs[k], state):
                 for more, running in self._issuing(tuple(sorted(state + self._spans[k])), k):
                     yield (k, *more), running
+
+    def _full(self, state: State) -> set[str]:
+        """Return the units of which the first row has nothing left."""
+        busy: dict[str, int] = {}
+        for unit, start, _, count in state:
+            if not start:
+                busy[unit] = busy.get(unit, 0) + count
+        return {unit for unit, count in busy.items() if count >= self._capacity[unit]}
 
     def _beside(self, first: int) -> Iterator[State]:
         """Yield what can be in progress in a row in which an operation of a shape is issued."""
@@ -184,9 +196,10 @@ class StateDiagram:
     def _fits(self, new: State, running: State) -> bool:
         """Return whether something can be in progress beside something else."""
         for unit, start, end, count in new:
-            # What fits all units never weighs too much.
-            room = self._capacity[unit] - count if unit != TOGETHER else self._most
             beside = [x for x in running if x[0] == unit and x[1] < end and x[2] > start]
+            if not beside:
+                continue
+            room = self._capacity[unit] - count
             for point in (start, *(x[1] for x in beside if x[1] > start)):
                 if sum(x[3] for x in beside if x[1] <= point < x[2]) > room:
                     return False
@@ -220,6 +233,4 @@ def _next_change(running: State) -> int:
 
 def _later(running: State, rows: int) -> State:
     """Return what is still to come some rows later."""
-    return tuple(
-        sorted((u, max(0, a - rows), b - rows, n) for u, a, b, n in running if b > rows)
-    )
+    return tuple(sorted((u, max(0, a - rows), b - rows, n) for u, a, b, n in running if b > rows))
