@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 
 Vector = tuple[int, ...]
 
@@ -67,3 +68,33 @@ class Lattice:
             if times:
                 left = tuple(a - times * b for a, b in zip(left, known, strict=True))
         return left
+
+    def witness(self, vector: Vector) -> tuple[Fraction, ...] | None:
+        """Return weights with which all of the lattice comes to whole numbers, a vector does not.
+
+        Parameters
+        ----------
+        vector : tuple of int
+            The vector.
+
+        Returns
+        -------
+        tuple of Fraction or None
+            None if no weights tell the vector by one of the basis alone: it is of the lattice, or
+            no multiple of it is.
+        """
+        for first in sorted(self._basis, reverse=True):
+            weights = self._dual(first, len(vector))
+            found = sum((a * b for a, b in zip(weights, vector, strict=True)), Fraction(0))
+            if found.denominator != 1:
+                return tuple(weights)
+        return None
+
+    def _dual(self, chosen: int, size: int) -> list[Fraction]:
+        """Return weights with which one vector of the basis comes to 1, and all others to 0."""
+        weights = [Fraction(0)] * size
+        for first in sorted(self._basis, reverse=True):
+            known = self._basis[first]
+            behind = sum((known[k] * weights[k] for k in range(first + 1, size)), Fraction(0))
+            weights[first] = (int(first == chosen) - behind) / known[first]
+        return weights

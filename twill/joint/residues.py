@@ -10,10 +10,13 @@ visits. If that is what there is to issue for no sequence of such steps, there i
 from __future__ import annotations
 
 import heapq
+import itertools
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from twill.joint.lattice import Lattice, Vector
+from twill.joint.potentials import Edge, Potentials
 from twill.joint.states import StateDiagram, Step
 
 MOST_LABELS = 400_000
@@ -21,22 +24,44 @@ MOST_LABELS = 400_000
 
 
 @dataclass(frozen=True)
-class _Waste:
+class Waste:
     """A step that misses something, or all that are alike.
 
     Attributes
     ----------
-    after : int
-        Component in which it ends.
+    before, after : int
+        Components in which it begins and ends.
     missing : int
         What its rows weigh less than the heaviest configuration.
-    label : Vector
-        What it issues, from the component before to the one after.
+    label : tuple of int
+        What it issues of each shape, and its rows, from the first state of the component before to
+        that of the one after.
     """
 
+    before: int
     after: int
     missing: int
     label: Vector
+
+
+@dataclass(frozen=True)
+class Route:
+    """What is left of a diagram once it is said which wasting steps a walk takes.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+        Of which the walk can be made.
+    taken : tuple of (frozenset of int, int)
+        Positions of wasting steps that are alike, and how often one of them is taken.
+    """
+
+    steps: tuple[Step, ...]
+    taken: tuple[tuple[frozenset[int], int], ...]
+
+
+_Reached = tuple[int, int, frozenset[int], Vector]
+"""Component, what is missing so far, components with cycles so far, what is issued and rows."""
 
 
 class Residues:
@@ -52,15 +77,18 @@ class Residues:
 
     def __init__(self, diagram: StateDiagram, steps: Sequence[Step]) -> None:
         self._diagram, self._steps = diagram, within(steps)
-        self._components = _Components(self._steps, len(diagram.shapes))
-        lattices = self._components.lattices
+        edges = (self._edge(step) for step in self._steps if not step.missing)
+        states = {step.before for step in self._steps}
+        self._potentials = Potentials(edges, len(diagram.shapes) + 1, sorted(states))
+        self._lattices = lattices = self._potentials.lattices
         self._visited: dict[frozenset[int], Lattice] = {frozenset(): Lattice()}
         self._rich = [c for c, lattice in enumerate(lattices) if lattice]
-        self._onward = self._wastes()
-        self._back: list[dict[tuple[int, int], None]] = [{} for _ in lattices]
-        for c, wastes in enumerate(self._onward):
-            for waste in wastes:
-                self._back[waste.after][c, waste.missing] = None
+        self._wastes = {step: self._waste(step) for step in self._steps if step.missing}
+        self._onward: list[list[Waste]] = [[] for _ in lattices]
+        self._back: list[list[Waste]] = [[] for _ in lattices]
+        for waste in dict.fromkeys(self._wastes.values()):
+            self._onward[waste.before].append(waste)
+            self._back[waste.after].append(waste)
 
     def exclude(self) -> bool:
         """Return whether there is no closed walk that has all operations.
@@ -72,57 +100,98 @@ class Residues:
         left, banned = MOST_LABELS, set[int]()
         for component in self._rich:
             labels = 0
-            for labels, reached in enumerate(self._returns(component, banned), 1):
-                if reached or labels >= left:
+            for labels, closed in enumerate(self._returns(component, banned), 1):
+                if closed is not None or labels >= left:
                     return False
             left -= labels
             banned.add(component)
         return True
 
-    def _wastes(self) -> list[list[_Waste]]:
-        """Return for every component the steps that lead from it and miss something."""
-        place, lattices = self._components.place, self._components.lattices
-        onward: list[dict[_Waste, None]] = [{} for _ in lattices]
-        for step in self._steps:
+    def routes(self, state: int, most: int) -> list[Route]:
+        """Return ways for closed walks that visit a state, those of the fewest wasting steps first.
+
+        Parameters
+        ----------
+        state : int
+            The state.
+        most : int
+            So many at most, of all that residues do not exclude.
+        """
+        first = self._potentials.place.get(state)
+        if first is None:
+            return []
+        returns = itertools.islice(self._returns(first, set()), MOST_LABELS)
+        closed = (wastes for wastes in returns if wastes is not None)
+        return [self._route(first, wastes) for wastes in itertools.islice(closed, most)]
+
+    def _edge(self, step: Step) -> Edge:
+        """Return what a step issues, and last its rows."""
+        label = [0] * len(self._diagram.shapes)
+        for shape in step.issued:
+            label[shape] += 1
+        return Edge(step.before, step.after, (*label, step.rows))
+
+    def _route(self, first: int, wastes: Sequence[Waste]) -> Route:
+        """Return what is left where some wasting steps are taken, and no others."""
+        place, taken = self._potentials.place, Counter(wastes)
+        visited = {first, *(waste.after for waste in wastes)}
+        steps = [
+            step
+            for step in self._steps
+            if (self._wastes[step] in taken if step.missing else place[step.before] in visited)
+        ]
+        alike: dict[Waste, list[int]] = {}
+        for position, step in enumerate(steps):
             if step.missing:
-                before, after = place[step.before], place[step.after]
-                label = self._components.label(step)
-                label = self._modulo(self._among(before, after)).remainder(label)
-                onward[before][_Waste(after, step.missing, label)] = None
-        return [list(wastes) for wastes in onward]
+                alike.setdefault(self._wastes[step], []).append(position)
+        return Route(
+            tuple(steps), tuple((frozenset(alike[waste]), n) for waste, n in taken.items())
+        )
+
+    def _waste(self, step: Step) -> Waste:
+        """Return what a step is like that misses something."""
+        before, after = self._potentials.place[step.before], self._potentials.place[step.after]
+        lattice = self._modulo(self._among(before, after))
+        label = lattice.remainder(self._potentials.across(self._edge(step)))
+        return Waste(before, after, step.missing, label)
 
     def _among(self, *components: int) -> frozenset[int]:
         """Return those of some components that have cycles."""
-        return frozenset(c for c in components if self._components.lattices[c])
+        return frozenset(c for c in components if self._lattices[c])
 
     def _modulo(self, visited: frozenset[int]) -> Lattice:
         """Return the lattice of all components that a walk visits."""
         if visited not in self._visited:
-            bases = (self._components.lattices[c].basis for c in visited)
+            bases = (self._lattices[c].basis for c in visited)
             self._visited[visited] = Lattice(vector for basis in bases for vector in basis)
         return self._visited[visited]
 
-    def _returns(self, first: int, banned: set[int]) -> Iterator[bool]:
-        """Yield for every residue with which a component is reached whether it closes a walk."""
+    def _returns(self, first: int, banned: set[int]) -> Iterator[list[Waste] | None]:
+        """Yield for every residue with which a component is reached the steps that close a walk.
+
+        None for those that do not.
+        """
         back = self._least_missing(first, banned)
-        spare, counts = self._diagram.spare, self._diagram.counts
-        start = (first, 0, self._among(first), (0,) * len(counts))
-        known, left = {start}, [start]
+        spare, all_of_it = self._diagram.spare, (*self._diagram.counts, self._diagram.interval)
+        start = (first, 0, self._among(first), (0,) * len(all_of_it))
+        known: dict[_Reached, tuple[_Reached, Waste] | None] = {start: None}
+        left = deque([start])
         while left:
-            component, missing, visited, label = left.pop()
-            lattice = self._modulo(visited)
+            state = left.popleft()
+            component, missing, visited, label = state
             closes = component == first and missing == spare
-            yield closes and lattice.remainder(counts) == label
+            closes = closes and self._modulo(visited).remainder(all_of_it) == label
+            yield list(_way(known, state)) if closes else None
             for waste in self._onward[component]:
                 more = missing + waste.missing
                 if waste.after not in back or more + back[waste.after] > spare:
                     continue
                 seen = visited | self._among(waste.after)
                 sums = tuple(a + b for a, b in zip(label, waste.label, strict=True))
-                state = (waste.after, more, seen, self._modulo(seen).remainder(sums))
-                if state not in known:
-                    known.add(state)
-                    left.append(state)
+                after = (waste.after, more, seen, self._modulo(seen).remainder(sums))
+                if after not in known:
+                    known[after] = state, waste
+                    left.append(after)
 
     def _least_missing(self, first: int, banned: set[int]) -> dict[int, int]:
         """Return what is missing at least on the way from each component to one."""
@@ -133,9 +202,10 @@ class Residues:
             if component in least:
                 continue
             least[component] = missing
-            for before, more in self._back[component]:
-                if before not in banned and missing + more <= self._diagram.spare:
-                    heapq.heappush(left, (missing + more, before))
+            for waste in self._back[component]:
+                more = missing + waste.missing
+                if waste.before not in banned and more <= self._diagram.spare:
+                    heapq.heappush(left, (more, waste.before))
         return least
 
     def _long_without_cycles(self) -> bool:
@@ -144,83 +214,21 @@ class Residues:
         Within one every way between two states has equally many rows, and what is missing is at
         least one for every row elsewhere and for every change of component.
         """
-        rows, spare = self._components.rows, self._diagram.spare
         extent: dict[int, tuple[int, int]] = {}
-        for state, component in self._components.place.items():
-            if not self._components.lattices[component]:
-                low, high = extent.get(component, (rows[state], rows[state]))
-                extent[component] = min(low, rows[state]), max(high, rows[state])
+        for state, component in self._potentials.place.items():
+            if not self._lattices[component]:
+                row = self._potentials.of[state][-1]
+                low, high = extent.get(component, (row, row))
+                extent[component] = min(low, row), max(high, row)
         longest = max((high - low for low, high in extent.values()), default=0)
-        return spare * (longest + 1) >= self._diagram.interval
+        return self._diagram.spare * (longest + 1) >= self._diagram.interval
 
 
-class _Components:
-    """What steps that miss nothing hold together.
-
-    Attributes
-    ----------
-    place : dict
-        The component of each state.
-    rows : dict
-        Rows from the first state of its component to each state.
-    lattices : list of Lattice
-        For each component what its cycles issue.
-    """
-
-    def __init__(self, steps: Sequence[Step], shapes: int) -> None:
-        self.place: dict[int, int] = {}
-        self.rows: dict[int, int] = {}
-        self.lattices: list[Lattice] = []
-        self._issued: dict[int, Vector] = {}
-        beside: dict[int, list[Step]] = {}
-        for step in steps:
-            mine = beside.setdefault(step.before, [])
-            others = beside.setdefault(step.after, [])
-            if not step.missing:
-                mine.append(step)
-                others.append(step)
-        for state in beside:
-            if state not in self.place:
-                self._gather(state, beside, shapes)
-
-    def label(self, step: Step) -> Vector:
-        """Return what a step issues, from the first state of a component to that of the next.
-
-        Parameters
-        ----------
-        step : Step
-            The step.
-        """
-        found = [
-            a - b for a, b in zip(self._issued[step.before], self._issued[step.after], strict=True)
-        ]
-        for shape in step.issued:
-            found[shape] += 1
-        return tuple(found)
-
-    def _gather(self, first: int, beside: dict[int, list[Step]], shapes: int) -> None:
-        """Find a component from one of its states on."""
-        component = len(self.lattices)
-        self.place[first], self.rows[first], self._issued[first] = component, 0, (0,) * shapes
-        left, cycles = [first], set[Vector]()
-        while left:
-            state = left.pop()
-            for step in beside[state]:
-                forward = step.before == state
-                other = step.after if forward else step.before
-                if other in self.place:
-                    if forward:
-                        cycles.add(self.label(step))
-                    continue
-                sign = 1 if forward else -1
-                issued = list(self._issued[state])
-                for shape in step.issued:
-                    issued[shape] += sign
-                self.place[other] = component
-                self.rows[other] = self.rows[state] + sign * step.rows
-                self._issued[other] = tuple(issued)
-                left.append(other)
-        self.lattices.append(Lattice(sorted(cycles)))
+def _way(known: dict[_Reached, tuple[_Reached, Waste] | None], state: _Reached) -> Iterator[Waste]:
+    """Yield the wasting steps that led somewhere, the last one first."""
+    while (before := known[state]) is not None:
+        state, waste = before
+        yield waste
 
 
 def within(steps: Sequence[Step]) -> list[Step]:
