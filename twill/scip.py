@@ -54,23 +54,3 @@ def optimize(model: Any) -> None:
     interruptible(model.optimizeNogil, model.interruptSolve)
     if model.getStatus() != "optimal":
         raise SolverError(f"SCIP ended {model.getProbName()} with status {model.getStatus()}")
-
-
-def improve(model: Any, seconds: float) -> bool:
-    """Look for a good solution of a model for some time.
-
-    Parameters
-    ----------
-    model : pyscipopt.Model
-        The model.
-    seconds : float
-        After which the best that is known will do.
-
-    Returns
-    -------
-    bool
-        Whether there is one.
-    """
-    model.setParam("limits/time", seconds)
-    interruptible(model.optimizeNogil, model.interruptSolve)
-    return bool(model.getNSols())

@@ -29,6 +29,9 @@ from twill.joint.answer import (
 from twill.joint.groups import available_groups, likely_groups
 from twill.joint.relaxation import FAMILIES as RELAXED
 from twill.joint.relaxation import lacks_registers
+from twill.joint.residues import FAMILIES as BY_ROWS
+from twill.joint.residues import without_room
+from twill.joint.shapes import Puzzle
 from twill.levels import LEVELS, Levels
 from twill.modulo import modulo_schedule
 from twill.problem import Problem
@@ -224,6 +227,7 @@ class _Search:
         self.options, self.report = options, report
         self.any_will_do = False
         self._refuted = set[tuple[int, int, int]]()
+        self.without_room = 0
         self.groups = available_groups(problem)
         self.lower: Bounds = every_bound(problem)
         self.limits = Limits(
@@ -343,7 +347,7 @@ class _Search:
             best = self._rows_first(first, self.deadline.some(MANY_SECONDS, ROWS_PART))
             if best is not None and best.interval > first:
                 self._tell(best)
-                return self._prove_ranges(first, best)
+                return self._prove_above(first, best)
         else:
             best = None if tried else self._in_a_moment(first)
         known = None if best else self._somewhat_above(first)
@@ -352,6 +356,20 @@ class _Search:
             return self._prove_ranges(first, known)
         self._tell(best)
         return best, self._bound_before(first)
+
+    def _prove_above(self, first: int, best: _Best) -> tuple[_Best, LowerBound]:
+        """Refute intervals from the first on by units alone, then with everything else."""
+        puzzle = Puzzle(self.problem)
+        while self.without_room < best.interval and not self.deadline.late:
+            interval = max(first, self.without_room)
+            self.report(f"refuting I = {interval}, residues of rows")
+            if not without_room(puzzle, interval):
+                break
+            self.without_room = interval + 1
+        first = max(first, self.without_room)
+        if first == best.interval:
+            return best, self._bound_before(first)
+        return self._prove_ranges(first, best)
 
     def _prove_ranges(self, first: int, known: _Best | None) -> tuple[_Best, LowerBound]:
         """Let the prover refute ranges of intervals, all below that of a known schedule."""
@@ -634,6 +652,9 @@ class _Search:
 
     def _bound_before(self, first: int) -> LowerBound:
         """Say why nothing below the first interval tried can be feasible."""
+        if first == self.without_room:
+            refutation = _Refutation(refuted=True, families=BY_ROWS, solver="residues")
+            return self._bound_below(first, refutation, first)
         most = self._most_stages(first)
         if first == self.lower.interval:
             return bound_reached(self.lower, most)

@@ -24,8 +24,8 @@ from twill.joint.states import StateDiagram
 
 FIRST_KEPT, KEPT, CHANGE = 0.8, 0.6, 0.05
 """Chance of a state to be in a part, the first time and beside the states of an earlier vertex, and
-what it changes by where that was too little or too much."""
-MANY_STEPS = 30_000
+what it changes by where that was too little or too much. Of few steps all are taken."""
+FEW_STEPS, MANY_STEPS = 5_000, 30_000
 """A part of more steps takes seconds."""
 TINY = 1e-7
 """What is less is nothing, of times that a step is taken."""
@@ -58,6 +58,8 @@ class Circulations:
         self.steps, self._taken = route.steps, route.taken
         self._diagram, self._random = diagram, generator
         self._near, self._kept = set[int](), FIRST_KEPT
+        if len(route.steps) <= FEW_STEPS:
+            self._kept = 1.0
         self._onward: dict[int, list[int]] = {}
         self._back: dict[int, list[int]] = {}
         for position, step in enumerate(route.steps):
@@ -114,7 +116,9 @@ class Circulations:
         found = self._cheapest(among, seconds)
         if found:
             states = {self.steps[position].before for position in found}
-            self._kept, self._near = min(self._kept, KEPT), states
+            self._near = states
+            if len(self.steps) > FEW_STEPS:
+                self._kept = min(self._kept, KEPT)
         if len(among) > MANY_STEPS:
             self._kept -= CHANGE
         elif not found:

@@ -11,8 +11,9 @@ Jourdan and Su (Decomposed Software Pipelining, International Journal of Paralle
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from twill.console import interruptible
@@ -20,19 +21,26 @@ from twill.joint.answer import FAMILIES, Conditions, Refutation
 from twill.joint.cpsat_run import LATEST_FIRST, Run, one_core
 from twill.joint.cpsat_system import CpSatSystem
 from twill.joint.groups import WarpGroup
-from twill.joint.segments import Segments, rows_of
+from twill.joint.residues import Residues, without_room
 from twill.joint.shapes import TOGETHER, Puzzle, Shape, ShapeRows, Span
+from twill.joint.states import StateDiagram, Step
+from twill.joint.walks import Walks, rows_along, tour
 from twill.problem import Problem
 
 PACKING_SECONDS = 9.0
 """Seconds to look for rows of all shapes at once in vain, in all ways together."""
-SEGMENT_SECONDS, SEGMENT_PART = 14.0, 0.6
-"""Seconds to look for segments, and the most of the time left; for `USUAL_OPERATIONS`."""
-SWAPS = 300
-"""Swaps of segments after which an order is even."""
-ORDERS = ((0.0, SWAPS), (0.0, 0), (0.03, SWAPS), (0.1, SWAPS), (0.0, 0), (0.01, SWAPS), (0.0, 0))
-"""For each order of segments the rows to leave over between them, as a part of theirs, and swaps:
-even orders lead to a schedule more often, but some loops want another one."""
+WALK_SECONDS = 25.0
+"""Seconds to look for a walk; for `USUAL_OPERATIONS`."""
+MOST_STATES, FEW_STATES = 150_000, 25_000
+"""States of a diagram around idleness, and of a whole one, which is seen within two seconds."""
+ROUTES = 3
+"""Ways for walks to go that are tried in turn."""
+TOURS = 4
+"""Tours of a walk in whose rows a schedule is looked for."""
+ABOVE = 8
+"""Intervals at which walks are looked for, from the least on."""
+EASY_STEPS = 5_000
+"""Rows for all shapes at once are sooner found than walks where a diagram has no more steps."""
 PLACING_SECONDS = 8.0
 """Seconds to look for a schedule in given rows, for up to `USUAL_OPERATIONS`; they rise with the
 square of operations, as pairs do."""
@@ -105,18 +113,48 @@ def decomposed(
     """
     puzzle = Puzzle(problem)
     place = _Placing(cp, problem, (0, most_stages), groups, under)
-    known = _all_at_once(cp, place, Packing(puzzle, interval), interval)
-    if known.assignment is None and TOGETHER in puzzle.capacity:
-        known = _from_segments(place, Segments(puzzle, interval, under.seed), interval)
-    return known
+    if TOGETHER not in puzzle.capacity:
+        return _all_at_once(cp, place, puzzle, interval)
+    for wider in range(interval, interval + ABOVE):
+        diagram = StateDiagram(puzzle, wider)
+        steps = diagram.around_idle(MOST_STATES)
+        ways: list[Callable[[], Refutation]] = [partial(_along_walks, cp, place, diagram, steps)]
+        if wider == interval:
+            easy = steps is not None and len(steps) <= EASY_STEPS
+            ways.insert(0 if easy else 1, partial(_all_at_once, cp, place, puzzle, interval))
+        for way in ways:
+            known = way()
+            if known.assignment is not None:
+                return known
+        if steps is None or place.late:
+            break
+    return Refutation("unknown", interval)
 
 
-def _all_at_once(cp: Any, place: _Placing, packing: Packing, interval: int) -> Refutation:
+def _along_walks(
+    cp: Any, place: _Placing, diagram: StateDiagram, steps: Sequence[Step] | None
+) -> Refutation:
+    """Look for a schedule at an interval, rows along walks through the state diagram."""
+    routes = Residues(diagram, steps).routes(0, ROUTES) if steps else []
+    ends = time.monotonic() + place.left(WALK_SECONDS * place.size)
+    walks = Walks(cp, diagram, routes, place.under.seed)
+    walk = walks.find(lambda: ends - time.monotonic()) or []
+    for attempt in range(TOURS if walk else 0):
+        rows = rows_along(diagram, tour(walk, place.under.seed + attempt))
+        found = place.schedule(diagram.interval, rows)
+        if found.assignment is not None:
+            return found
+    return Refutation("unknown", diagram.interval)
+
+
+def _all_at_once(cp: Any, place: _Placing, puzzle: Puzzle, interval: int) -> Refutation:
     """Look for a schedule at the interval, rows of all shapes at once.
 
     Where there are rows but no schedule in them, other rows are found as well.
     """
-    promising, spare = list(TRIES), PACKING_SECONDS
+    if without_room(puzzle, interval, FEW_STATES):
+        return Refutation("unknown", interval)
+    packing, promising, spare = Packing(puzzle, interval), list(TRIES), PACKING_SECONDS
     for seed in range(place.under.seed, place.under.seed + SEEDS):
         for way, seconds in list(promising):
             began = time.monotonic()
@@ -129,22 +167,6 @@ def _all_at_once(cp: Any, place: _Placing, packing: Packing, interval: int) -> R
             if found.assignment is not None:
                 return found
     return Refutation("unknown", interval)
-
-
-def _from_segments(place: _Placing, segments: Segments, interval: int) -> Refutation:
-    """Look for a schedule of few rows, segments in one order after another."""
-    chosen = segments.fewest(place.left(SEGMENT_SECONDS * place.size, SEGMENT_PART))
-    known = Refutation("unknown", interval)
-    for attempt, (over, swaps) in enumerate(ORDERS if chosen else ()):
-        wider = max(interval, round(rows_of(chosen) * (1 + over)))
-        if known.interval is not None and known.interval <= wider:
-            continue
-        if place.late:
-            break
-        order = segments.evenly(chosen, place.under.seed + attempt, swaps)
-        found = place.schedule(wider, segments.rows(order, wider))
-        known = found if found.assignment is not None else known
-    return known
 
 
 class _Placing:
@@ -187,7 +209,7 @@ class _Placing:
             self.under.limits,
         )
         if not any(system.times.anchor in mine.operations for mine in rows):
-            # Rows count from the anchor's, which segments leave out where it weighs nothing.
+            # Rows count from the anchor's, which walks leave out where it weighs nothing.
             return Refutation("unknown", interval)
         _hold(system, self._cp, rows)
         system.take(self.under.hints)

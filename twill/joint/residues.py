@@ -17,8 +17,13 @@ from dataclasses import dataclass
 
 from twill.joint.lattice import Lattice, Vector
 from twill.joint.potentials import Edge, Potentials
+from twill.joint.shapes import TOGETHER, Puzzle
 from twill.joint.states import StateDiagram, Step
 
+FAMILIES = ("capacity", "turns", "concurrency")
+"""The constraint families of rows, whatever else an interval has room for."""
+MOST_STATES = 100_000
+"""States of a diagram that is looked at, which takes up to ten seconds."""
 MOST_LABELS = 400_000
 """Combinations of a component and residues to look at before giving up."""
 
@@ -246,3 +251,22 @@ def within(steps: Sequence[Step]) -> list[Step]:
         if len(fewer) == len(kept):
             return kept
         kept = fewer
+
+
+def without_room(puzzle: Puzzle, interval: int, most: int = MOST_STATES) -> bool:
+    """Return whether units have no room for all operations in an interval, as residues show.
+
+    Parameters
+    ----------
+    puzzle : Puzzle
+        Shapes of operations and what a row has for them.
+    interval : int
+        I, not below the configuration bound.
+    most : int, optional
+        States of the diagram; nothing is shown if there are more.
+    """
+    if TOGETHER not in puzzle.capacity:
+        return False
+    diagram = StateDiagram(puzzle, interval)
+    steps = diagram.whole(most)
+    return steps is not None and Residues(diagram, steps).exclude()

@@ -38,7 +38,7 @@ class Walks:
     diagram : StateDiagram
         The diagram; state 0 is that in which nothing is in progress.
     routes : sequence of Route
-        Ways to go, tried in turn; at least one.
+        Ways to go, tried in turn.
     seed : int
         Of what is drawn.
     """
@@ -59,7 +59,7 @@ class Walks:
         Returns
         -------
         list of Step or None
-            None if time is up.
+            None if time is up, or if there is no way.
         """
         for circulations in itertools.cycle(self._routes):
             union, vertices = set[int](), 0
