@@ -35,9 +35,13 @@ def random_slots(seed: int) -> list[Taken]:
     return [shape for shape in shapes for _ in range(generator.randint(1, 3))][:7]
 
 
-def small_puzzles(count: int) -> list[tuple[list[Taken], Mapping[str, int], Puzzle, int]]:
-    """Return operations, capacities, their puzzle and bound, where all of them weigh something."""
-    found = []
+Small = tuple[list[Taken], Mapping[str, int], Puzzle, int]
+"""Operations, capacities, their puzzle and its bound."""
+
+
+def small_puzzles(count: int) -> list[Small]:
+    """Return puzzles in which all operations weigh something."""
+    found: list[Small] = []
     for seed in range(count):
         random_one = random_reservations(seed)
         for operations, capacities in (random_one, (random_slots(seed), SLOTS)):
