@@ -15,6 +15,7 @@ from tests.test_decomposed import fits, full
 from tests.test_states import MOST, random_slots, walked
 from twill.artifacts.machine import Machine
 from twill.bounds import every_bound
+from twill.joint import walks
 from twill.joint.circulations import Circulations
 from twill.joint.cpsat_run import import_ortools
 from twill.joint.lattice import Lattice
@@ -44,6 +45,14 @@ def find(problem: Problem, interval: int, seed: int = 0) -> tuple[StateDiagram, 
     return diagram, Walks(import_ortools(), diagram, routes, seed).find(seconds(20))
 
 
+@pytest.fixture(params=["by vertices", "at once"])
+def any_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for whole numbers among the steps of vertices, or among all steps if these are few."""
+    if request.param == "by vertices":
+        monkeypatch.setattr(walks, "FEW_STEPS", 0)
+
+
+@pytest.mark.usefixtures("any_way")
 @pytest.mark.parametrize("interval", [128, 129, 131])
 def test_a_puzzle_that_leaves_hardly_anything_over_is_solved(interval: int) -> None:
     problem = full()
@@ -53,6 +62,7 @@ def test_a_puzzle_that_leaves_hardly_anything_over_is_solved(interval: int) -> N
     assert fits(problem, interval, rows_along(diagram, tour(walk, 0)))
 
 
+@pytest.mark.usefixtures("any_way")
 def test_walks_of_random_puzzles_fit_and_are_found_where_there_are_any() -> None:
     there = 0
     for seed in range(100):

@@ -29,8 +29,7 @@ from twill.joint.answer import (
 from twill.joint.groups import available_groups, likely_groups
 from twill.joint.relaxation import FAMILIES as RELAXED
 from twill.joint.relaxation import lacks_registers
-from twill.joint.residues import FAMILIES as BY_ROWS
-from twill.joint.residues import without_room
+from twill.joint.residues import residue_argument
 from twill.joint.shapes import Puzzle
 from twill.levels import LEVELS, Levels
 from twill.modulo import modulo_schedule
@@ -343,7 +342,8 @@ class _Search:
         """Look at the first interval for a moment, somewhat above it, and then with patience."""
         if self._row_by_row(first):
             return self._prove_ranges(first, None)
-        if self._is_hard_to_pack(first):
+        hard = self._is_hard_to_pack(first)
+        if hard:
             best = self._rows_first(first, self.deadline.some(MANY_SECONDS, ROWS_PART))
             if best is not None and best.interval > first:
                 self._tell(best)
@@ -353,6 +353,8 @@ class _Search:
         known = None if best else self._somewhat_above(first)
         best = best or self._patiently(first, known)
         if best is None:
+            if hard and known is not None:
+                return self._prove_above(first, known)
             return self._prove_ranges(first, known)
         self._tell(best)
         return best, self._bound_before(first)
@@ -363,7 +365,7 @@ class _Search:
         while self.without_room < best.interval and not self.deadline.late:
             interval = max(first, self.without_room)
             self.report(f"refuting I = {interval}, residues of rows")
-            if not without_room(puzzle, interval):
+            if residue_argument(puzzle, interval) is None:
                 break
             self.without_room = interval + 1
         first = max(first, self.without_room)
@@ -652,10 +654,9 @@ class _Search:
 
     def _bound_before(self, first: int) -> LowerBound:
         """Say why nothing below the first interval tried can be feasible."""
-        if first == self.without_room:
-            refutation = _Refutation(refuted=True, families=BY_ROWS, solver="residues")
-            return self._bound_below(first, refutation, first)
         most = self._most_stages(first)
+        if first == self.without_room:
+            return LowerBound(value=first, reason="residues", most_stages=most)
         if first == self.lower.interval:
             return bound_reached(self.lower, most)
         if lacks_registers(self.problem, first - 1, self.groups):

@@ -134,17 +134,21 @@ def why(bound: LowerBound) -> str:
     bound : LowerBound
         The recorded bound.
     """
-    within = f"with at most {bound.most_stages} stages"
-    if bound.reason in ("ResMII", "configurations"):
-        who = f"unit {bound.unit} needs all" if bound.unit else "all units together need"
-        return f"{who} {bound.value} for one iteration's work"
-    if bound.reason == "issue":
-        return f"issuing {bound.cycle[0]} takes its warps {bound.value} of an interval"
-    if bound.reason == "RecMII":
-        return f"the recurrence {' -> '.join((*bound.cycle, bound.cycle[0]))} takes {bound.value}"
-    if bound.reason == "no modulo schedule":
-        return f"there is no modulo schedule at {bound.value - 1} ({bound.solver})"
+    below = bound.value - 1
     if bound.reason == "no joint schedule":
+        within = f"with at most {bound.most_stages} stages"
         because = f", because of {', '.join(bound.families)}" if bound.families else ""
-        return f"there is no joint schedule at {bound.value - 1} {within}{because} ({bound.solver})"
-    return f"the least interval is {bound.value} or more"
+        return f"there is no joint schedule at {below} {within}{because} ({bound.solver})"
+    who = f"unit {bound.unit} needs all" if bound.unit else "all units together need"
+    needed = f"{who} {bound.value} for one iteration's work"
+    around = " -> ".join((*bound.cycle, *bound.cycle[:1]))
+    reasons = {
+        "ResMII": needed,
+        "configurations": needed,
+        "issue": f"issuing {''.join(bound.cycle[:1])} takes its warps {bound.value} of an interval",
+        "RecMII": f"the recurrence {around} takes {bound.value}",
+        "residues": f"units have no room for one iteration's work in {below}, by residues",
+        "no modulo schedule": f"there is no modulo schedule at {below} ({bound.solver})",
+        "not proved": f"the least interval is {bound.value} or more",
+    }
+    return reasons[bound.reason]

@@ -21,7 +21,7 @@ from twill.joint.answer import FAMILIES, Conditions, Refutation
 from twill.joint.cpsat_run import LATEST_FIRST, Run, one_core
 from twill.joint.cpsat_system import CpSatSystem
 from twill.joint.groups import WarpGroup
-from twill.joint.residues import Residues, without_room
+from twill.joint.residues import Residues, residue_argument
 from twill.joint.shapes import TOGETHER, Puzzle, Shape, ShapeRows, Span
 from twill.joint.states import StateDiagram, Step
 from twill.joint.walks import Walks, rows_along, tour
@@ -152,7 +152,7 @@ def _all_at_once(cp: Any, place: _Placing, puzzle: Puzzle, interval: int) -> Ref
 
     Where there are rows but no schedule in them, other rows are found as well.
     """
-    if without_room(puzzle, interval, FEW_STATES):
+    if residue_argument(puzzle, interval, FEW_STATES) is not None:
         return Refutation("unknown", interval)
     packing, promising, spare = Packing(puzzle, interval), list(TRIES), PACKING_SECONDS
     for seed in range(place.under.seed, place.under.seed + SEEDS):

@@ -20,8 +20,6 @@ from twill.joint.potentials import Edge, Potentials
 from twill.joint.shapes import TOGETHER, Puzzle
 from twill.joint.states import StateDiagram, Step
 
-FAMILIES = ("capacity", "turns", "concurrency")
-"""The constraint families of rows, whatever else an interval has room for."""
 MOST_STATES = 100_000
 """States of a diagram that is looked at, which takes up to ten seconds."""
 MOST_LABELS = 400_000
@@ -69,6 +67,37 @@ _Reached = tuple[int, int, frozenset[int], Vector]
 """Component, what is missing so far, components with cycles so far, what is issued and rows."""
 
 
+@dataclass(frozen=True)
+class ResidueArgument:
+    """Why units have no room for an iteration in an interval.
+
+    Attributes
+    ----------
+    interval : int
+        I, in rows.
+    most : int
+        What the heaviest configuration weighs.
+    work : int
+        What one iteration weighs.
+    states, steps : int
+        Of the state diagram, those of rows that miss no more than the interval leaves over.
+    components : int
+        Of states that steps hold together which miss nothing.
+    """
+
+    interval: int
+    most: int
+    work: int
+    states: int
+    steps: int
+    components: int
+
+    @property
+    def spare(self) -> int:
+        """What the interval leaves over."""
+        return self.interval * self.most - self.work
+
+
 class Residues:
     """What closed walks through a state diagram can issue, as far as residues tell.
 
@@ -94,6 +123,21 @@ class Residues:
         for waste in dict.fromkeys(self._wastes.values()):
             self._onward[waste.before].append(waste)
             self._back[waste.after].append(waste)
+
+    @property
+    def states(self) -> int:
+        """How many states are on ways from others to others."""
+        return len(self._potentials.place)
+
+    @property
+    def steps(self) -> int:
+        """How many steps there are between them."""
+        return len(self._steps)
+
+    @property
+    def components(self) -> int:
+        """How many components steps make that miss nothing."""
+        return len(self._lattices)
 
     def exclude(self) -> bool:
         """Return whether there is no closed walk that has all operations.
@@ -253,8 +297,10 @@ def within(steps: Sequence[Step]) -> list[Step]:
         kept = fewer
 
 
-def without_room(puzzle: Puzzle, interval: int, most: int = MOST_STATES) -> bool:
-    """Return whether units have no room for all operations in an interval, as residues show.
+def residue_argument(
+    puzzle: Puzzle, interval: int, most: int = MOST_STATES
+) -> ResidueArgument | None:
+    """Return why units have no room for all operations in an interval, if residues show that.
 
     Parameters
     ----------
@@ -266,7 +312,12 @@ def without_room(puzzle: Puzzle, interval: int, most: int = MOST_STATES) -> bool
         States of the diagram; nothing is shown if there are more.
     """
     if TOGETHER not in puzzle.capacity:
-        return False
+        return None
     diagram = StateDiagram(puzzle, interval)
     steps = diagram.whole(most)
-    return steps is not None and Residues(diagram, steps).exclude()
+    seen = None if steps is None else Residues(diagram, steps)
+    if seen is None or not seen.exclude():
+        return None
+    heaviest = puzzle.capacity[TOGETHER]
+    work = interval * heaviest - diagram.spare
+    return ResidueArgument(interval, heaviest, work, seen.states, seen.steps, seen.components)

@@ -24,6 +24,8 @@ LEAST_VERTICES, MOST_VERTICES = 3, 6
 """Vertices between which whole numbers are asked for, before others are begun with."""
 WHOLE_SECONDS = 1.5
 """Seconds for whole numbers, which are found soon or not at all."""
+FEW_STEPS, FEW_SECONDS = 400, 4.0
+"""Of so few steps there are whole numbers within seconds, or none."""
 VERTEX_SECONDS = 10.0
 """Seconds for a vertex."""
 
@@ -61,7 +63,16 @@ class Walks:
         list of Step or None
             None if time is up, or if there is no way.
         """
-        for circulations in itertools.cycle(self._routes):
+        many = []
+        for circulations in self._routes:
+            if len(circulations.steps) > FEW_STEPS:
+                many.append(circulations)
+                continue
+            every = range(len(circulations.steps))
+            walk = self._whole(circulations, every, min(FEW_SECONDS, left()))
+            if walk is not None:
+                return walk
+        for circulations in itertools.cycle(many):
             union, vertices = set[int](), 0
             while vertices < MOST_VERTICES:
                 if left() <= 0:
