@@ -105,7 +105,7 @@ class Circulations:
         return conserved + list(zip(sums, self._all_of_it, strict=True))
 
     def vertex(self, seconds: float) -> list[int]:
-        """Return the steps of a vertex: none if the part that was drawn has no circulation.
+        """Return the steps of a vertex, none if the part drawn has no circulation or is too large.
 
         Parameters
         ----------
@@ -113,16 +113,16 @@ class Circulations:
             Seconds for the linear program.
         """
         among = self._part()
-        found = self._cheapest(among, seconds)
-        if found:
-            states = {self.steps[position].before for position in found}
-            self._near = states
-            if len(self.steps) > FEW_STEPS:
-                self._kept = min(self._kept, KEPT)
         if len(among) > MANY_STEPS:
             self._kept -= CHANGE
-        elif not found:
+            return []
+        found = self._cheapest(among, seconds)
+        if not found:
             self._kept = min(1.0, self._kept + CHANGE)
+            return []
+        self._near = {self.steps[position].before for position in found}
+        if len(self.steps) > FEW_STEPS:
+            self._kept = min(self._kept, KEPT)
         return found
 
     def mend(self, among: Iterable[int]) -> set[int]:

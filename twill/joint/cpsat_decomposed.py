@@ -11,9 +11,8 @@ Jourdan and Su (Decomposed Software Pipelining, International Journal of Paralle
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from twill.console import interruptible
@@ -21,15 +20,15 @@ from twill.joint.answer import FAMILIES, Conditions, Refutation
 from twill.joint.cpsat_run import LATEST_FIRST, Run, one_core
 from twill.joint.cpsat_system import CpSatSystem
 from twill.joint.groups import WarpGroup
-from twill.joint.residues import Residues, residue_argument
+from twill.joint.residues import Residues, Route, residue_argument
 from twill.joint.shapes import TOGETHER, Puzzle, Shape, ShapeRows, Span
-from twill.joint.states import StateDiagram, Step
+from twill.joint.states import StateDiagram
 from twill.joint.walks import Walks, rows_along, tour
 from twill.problem import Problem
 
 PACKING_SECONDS = 9.0
 """Seconds to look for rows of all shapes at once in vain, in all ways together."""
-WALK_SECONDS = 25.0
+WALK_SECONDS = 20.0
 """Seconds to look for a walk; for `USUAL_OPERATIONS`."""
 MOST_STATES, FEW_STATES = 150_000, 25_000
 """States of a diagram around idleness, and of a whole one, which is seen within two seconds."""
@@ -39,8 +38,6 @@ TOURS = 4
 """Tours of a walk in whose rows a schedule is looked for."""
 ABOVE = 8
 """Intervals at which walks are looked for, from the least on."""
-EASY_STEPS = 5_000
-"""Rows for all shapes at once are sooner found than walks where a diagram has no more steps."""
 PLACING_SECONDS = 8.0
 """Seconds to look for a schedule in given rows, for up to `USUAL_OPERATIONS`; they rise with the
 square of operations, as pairs do."""
@@ -116,26 +113,19 @@ def decomposed(
     if TOGETHER not in puzzle.capacity:
         return _all_at_once(cp, place, puzzle, interval)
     for wider in range(interval, interval + ABOVE):
-        diagram = StateDiagram(puzzle, wider)
-        steps = diagram.around_idle(MOST_STATES)
-        ways: list[Callable[[], Refutation]] = [partial(_along_walks, cp, place, diagram, steps)]
-        if wider == interval:
-            easy = steps is not None and len(steps) <= EASY_STEPS
-            ways.insert(0 if easy else 1, partial(_all_at_once, cp, place, puzzle, interval))
-        for way in ways:
-            known = way()
-            if known.assignment is not None:
-                return known
-        if steps is None or place.late:
+        known = _along_walks(cp, place, puzzle, wider)
+        if known.assignment is None and wider == interval:
+            known = _all_at_once(cp, place, puzzle, interval)
+        if known.assignment is not None:
+            return known
+        if place.late:
             break
     return Refutation("unknown", interval)
 
 
-def _along_walks(
-    cp: Any, place: _Placing, diagram: StateDiagram, steps: Sequence[Step] | None
-) -> Refutation:
-    """Look for a schedule at an interval, rows along walks through the state diagram."""
-    routes = Residues(diagram, steps).routes(0, ROUTES) if steps else []
+def _along_walks(cp: Any, place: _Placing, puzzle: Puzzle, interval: int) -> Refutation:
+    """Look for a schedule at an interval, rows along walks through a state diagram."""
+    diagram, routes = _routes(puzzle, interval)
     ends = time.monotonic() + place.left(WALK_SECONDS * place.size)
     walks = Walks(cp, diagram, routes, place.under.seed)
     walk = walks.find(lambda: ends - time.monotonic()) or []
@@ -145,6 +135,24 @@ def _along_walks(
         if found.assignment is not None:
             return found
     return Refutation("unknown", diagram.interval)
+
+
+def _routes(puzzle: Puzzle, interval: int) -> tuple[StateDiagram, list[Route]]:
+    """Return ways for walks to go, through the diagram of all that competes if it is not too large.
+
+    It has no more of them than that of what weighs something, which is smaller.
+    """
+    known, routes = StateDiagram(puzzle, interval), list[Route]()
+    for competing in (False, True):
+        diagram = StateDiagram(puzzle, interval, competing=competing)
+        if competing and diagram.shapes == known.shapes:
+            break
+        steps = diagram.around_idle(MOST_STATES)
+        found = Residues(diagram, steps).routes(0, ROUTES) if steps else []
+        if not found:
+            break
+        known, routes = diagram, found
+    return known, routes
 
 
 def _all_at_once(cp: Any, place: _Placing, puzzle: Puzzle, interval: int) -> Refutation:

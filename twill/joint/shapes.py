@@ -34,6 +34,11 @@ class Shape:
     spans: tuple[Span, ...]
 
     @property
+    def units(self) -> set[str]:
+        """What it takes something of."""
+        return {unit for unit, *_ in self.spans}
+
+    @property
     def length(self) -> int:
         """From the issue of an operation to the end of all that it takes, in time units."""
         return max((start + length for _, start, length, _ in self.spans), default=0)

@@ -48,14 +48,16 @@ class StateDiagram:
     ----------
     puzzle : Puzzle
         Shapes of operations and what a row has for them, the weight of a configuration included.
-        Shapes that weigh nothing are left out.
     interval : int
         I.
+    competing : bool
+        Whether shapes that weigh nothing are there too, if they take a unit that others take which
+        weigh something.
 
     Attributes
     ----------
     shapes : tuple of Shape
-        Those that weigh something.
+        Those of which operations are issued.
     counts : tuple of int
         How many operations of each there are.
     spare : int
@@ -63,8 +65,14 @@ class StateDiagram:
         and no less. Negative if the interval has too few rows.
     """
 
-    def __init__(self, puzzle: Puzzle, interval: int) -> None:
-        self.shapes = tuple(shape for shape in puzzle.shapes if shape.weight)
+    def __init__(self, puzzle: Puzzle, interval: int, *, competing: bool = False) -> None:
+        heavy = [shape for shape in puzzle.shapes if shape.weight]
+        contested = {unit for shape in heavy for unit in shape.units}
+        self.shapes = tuple(
+            shape
+            for shape in puzzle.shapes
+            if shape.weight or (competing and not contested.isdisjoint(shape.units))
+        )
         self.counts = tuple(len(shape.operations) for shape in self.shapes)
         self._capacity, self._most = puzzle.capacity, puzzle.capacity[TOGETHER]
         self.interval = interval
