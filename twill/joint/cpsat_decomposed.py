@@ -131,7 +131,7 @@ def _along_walks(cp: Any, place: _Placing, puzzle: Puzzle, interval: int) -> Ref
     walk = walks.find(lambda: ends - time.monotonic()) or []
     for attempt in range(TOURS if walk else 0):
         rows = rows_along(diagram, tour(walk, place.under.seed + attempt))
-        found = place.schedule(diagram.interval, rows)
+        found = place.schedule(diagram.interval, rows, whole=True)
         if found.assignment is not None:
             return found
     return Refutation("unknown", diagram.interval)
@@ -204,8 +204,13 @@ class _Placing:
             return most
         return max(0.0, min(most, part * (self._ends - time.monotonic())))
 
-    def schedule(self, interval: int, rows: Sequence[ShapeRows]) -> Refutation:
-        """Return a schedule in those rows, or ``unknown``."""
+    def schedule(
+        self, interval: int, rows: Sequence[ShapeRows], *, whole: bool = False
+    ) -> Refutation:
+        """Return a schedule in those rows, or ``unknown``.
+
+        Without `whole` the rows of what does not bound the interval are open.
+        """
         system = CpSatSystem(
             self._cp,
             self._problem,
@@ -219,7 +224,7 @@ class _Placing:
         if not any(system.times.anchor in mine.operations for mine in rows):
             # Rows count from the anchor's, which walks leave out where it weighs nothing.
             return Refutation("unknown", interval)
-        _hold(system, self._cp, rows)
+        _hold(system, self._cp, rows, whole=whole)
         system.take(self.under.hints)
         run = Run(self._cp, system, self.under.seed, LATEST_FIRST, presolve=False)
         if run.solve(self.left(PLACING_SECONDS * self.size**2)) != "sat":
@@ -228,11 +233,11 @@ class _Placing:
         return Refutation("sat", interval, interval, assignment, run.statistics, learnt)
 
 
-def _hold(system: CpSatSystem, cp: Any, found: Sequence[ShapeRows]) -> None:
+def _hold(system: CpSatSystem, cp: Any, found: Sequence[ShapeRows], *, whole: bool) -> None:
     """Let operations be issued in rows of their shapes only, turned so that the anchor's is 0."""
     times = system.times
     anchored = next(mine.rows[0] for mine in found if times.anchor in mine.operations)
-    bounding = _in_any_order(system)
+    bounding = _in_any_order(system, whole=whole)
     for mine in found:
         if not bounding.intersection(mine.operations):
             continue
@@ -243,14 +248,15 @@ def _hold(system: CpSatSystem, cp: Any, found: Sequence[ShapeRows]) -> None:
         times.model.add_all_different([times.rows[v] for v in mine.operations])
 
 
-def _in_any_order(system: CpSatSystem) -> set[int]:
-    """Return the operations of what bounds the interval that any packing can have in any order.
+def _in_any_order(system: CpSatSystem, *, whole: bool) -> set[int]:
+    """Return the operations that any packing can have in any order.
 
-    How long groups keep an in-order unit depends on groups, of which rows know nothing unless
-    operations are issued in turn anyway.
+    Those of what bounds the interval, or the whole of them. How long groups keep an in-order unit
+    depends on groups, of which rows know nothing unless operations are issued in turn anyway.
     """
     operations, in_turn = system.problem.operations, system.problem.in_turn
-    return {v for v in system.bounding if operations[v].in_order_unit is None or v in in_turn}
+    held = range(len(operations)) if whole else system.bounding
+    return {v for v in held if operations[v].in_order_unit is None or v in in_turn}
 
 
 class Packing:
