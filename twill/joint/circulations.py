@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 from twill.console import interruptible
+from twill.joint.cpsat_run import import_linear_solver
 from twill.joint.lattice import Lattice
 from twill.joint.potentials import Edge, Potentials
 from twill.joint.residues import Route
@@ -183,8 +184,7 @@ class Circulations:
 
     def _cheapest(self, among: Sequence[int], seconds: float) -> list[int]:
         """Return the steps of the cheapest circulation, at random costs."""
-        from ortools.linear_solver import pywraplp
-
+        pywraplp = import_linear_solver()
         solver = pywraplp.Solver.CreateSolver("GLOP")
         solver.SetTimeLimit(max(1, round(1000 * seconds)))
         flows = [solver.NumVar(0, solver.infinity(), "") for _ in among]

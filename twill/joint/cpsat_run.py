@@ -272,3 +272,10 @@ def import_ortools() -> Any:
             "OR-Tools is not installed; install it with: pip install ortools"
         ) from None
     return cp_model
+
+
+def import_linear_solver() -> Any:
+    """Return OR-Tools' linear solvers, of the same package."""
+    from ortools.linear_solver import pywraplp
+
+    return pywraplp
