@@ -154,11 +154,10 @@ class Circulations:
 
     def _edge(self, position: int) -> Edge:
         """Return what a step issues of each shape, and which step of the route it is."""
-        step, label = self.steps[position], [0] * len(self._diagram.shapes)
-        for shape in step.issued:
-            label[shape] += 1
+        step = self.steps[position]
+        counts = step.counts(len(self._diagram.shapes))
         taken = (int(position in alike) for alike, _ in self._taken)
-        return Edge(step.before, step.after, (*label, *taken))
+        return Edge(step.before, step.after, (*counts, *taken))
 
     def _part(self) -> list[int]:
         """Return steps between some states, those of the last vertex among them."""

@@ -175,10 +175,8 @@ class Residues:
 
     def _edge(self, step: Step) -> Edge:
         """Return what a step issues, and last its rows."""
-        label = [0] * len(self._diagram.shapes)
-        for shape in step.issued:
-            label[shape] += 1
-        return Edge(step.before, step.after, (*label, step.rows))
+        counts = step.counts(len(self._diagram.shapes))
+        return Edge(step.before, step.after, (*counts, step.rows))
 
     def _route(self, first: int, wastes: Sequence[Waste]) -> Route:
         """Return what is left where some wasting steps are taken, and no others."""

@@ -40,6 +40,19 @@ class Step(NamedTuple):
     rows: int
     missing: int
 
+    def counts(self, shapes: int) -> list[int]:
+        """Return how many operations of each shape are issued.
+
+        Parameters
+        ----------
+        shapes : int
+            How many shapes there are.
+        """
+        found = [0] * shapes
+        for shape in self.issued:
+            found[shape] += 1
+        return found
+
 
 class StateDiagram:
     """States of a puzzle at an interval.
