@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.judged import violations
@@ -97,6 +99,21 @@ def test_operations_of_one_shape_follow_one_another_in_blocks() -> None:
     assert (rows[1] - rows[0]) % 40 == (rows[3] - rows[2]) % 40 == 3
 
 
+def test_ways_take_turns_and_none_is_asked_before_its_turn() -> None:
+    asked: list[str] = []
+
+    def way(name: str, times: int) -> Iterator[list[ShapeRows]]:
+        for position in range(times):
+            asked.append(name)
+            yield [ShapeRows((position,), (position,))]
+
+    found = cpsat_decomposed.by_turns([way("a", 3), way("b", 1), way("c", 2)])
+    next(found)
+    assert asked == ["a"]
+    assert len([*found]) == 5
+    assert asked == ["a", "b", "c", "a", "c", "a"]
+
+
 def ask(problem: Problem, interval: int, stages: int) -> Refutation:
     groups = available_groups(problem)
     return CpSatProver().decomposed(problem, interval, stages, groups, Conditions(timeout=5.0))
@@ -112,6 +129,23 @@ def test_a_schedule_that_leaves_units_no_row() -> None:
     assert fits(problem, 128, [ShapeRows(tuple(range(12)), tuple(rows))])
     below = ask(problem, 127, 2)
     assert below.assignment is None or below.interval == 128
+
+
+@pytest.mark.parametrize(("short", "kept"), [(7, True), (5, False)])
+def test_rows_of_what_bounds_nothing_are_open_only_where_they_leave_no_schedule(
+    monkeypatch: pytest.MonkeyPatch, short: int, kept: bool
+) -> None:
+    """One `fma` is busy in rows 4 and 5; another one takes row 7 if told so, and not row 5."""
+    heavy: Taken = (("mufu", 0, 8, 1),)
+    problem = reserving([heavy, heavy, (("fma", 0, 2, 1),), (("fma", 0, 1, 1),)], SLOTS)
+    rows = [ShapeRows((0, 1), (0, 8)), ShapeRows((2,), (4,)), ShapeRows((3,), (short,))]
+    monkeypatch.setattr(Packing, "solve", lambda *_: rows)
+    found = ask(problem, 16, 2)
+    assert found.assignment is not None
+    first, _, longer, shorter = found.assignment.start
+    taken = [(start - first) % 16 for start in (longer, shorter)]
+    assert (taken in ([4, short], [12, (short + 8) % 16])) == kept
+    assert violations(problem, 16, found.assignment) == []
 
 
 @pytest.mark.parametrize(("least", "reached"), [(126, 128), (128, 128), (134, 134)])

@@ -10,8 +10,10 @@ Jourdan and Su (Decomposed Software Pipelining, International Journal of Paralle
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,9 +38,11 @@ ROUTES = 3
 """Ways for walks to go that are tried in turn."""
 TOURS = 4
 """Tours of a walk in whose rows a schedule is looked for."""
+EASY_STATES = 100
+"""Rows of all shapes at once are sooner found than walks where a diagram has no more states."""
 ABOVE = 8
 """Intervals at which walks are looked for, from the least on."""
-PLACING_SECONDS = 8.0
+PLACING_SECONDS = 10.0
 """Seconds to look for a schedule in given rows, for up to `USUAL_OPERATIONS`; they rise with the
 square of operations, as pairs do."""
 USUAL_OPERATIONS = 100
@@ -110,31 +114,56 @@ def decomposed(
     """
     puzzle = Puzzle(problem)
     place = _Placing(cp, problem, (0, most_stages), groups, under)
-    if TOGETHER not in puzzle.capacity:
-        return _all_at_once(cp, place, puzzle, interval)
-    for wider in range(interval, interval + ABOVE):
-        known = _along_walks(cp, place, puzzle, wider)
-        if known.assignment is None and wider == interval:
-            known = _all_at_once(cp, place, puzzle, interval)
-        if known.assignment is not None:
-            return known
-        if place.late:
-            break
+    widest = interval + (ABOVE if TOGETHER in puzzle.capacity else 1)
+    for wider in range(interval, widest):
+        for rows in _rows(cp, place, puzzle, wider, walks_only=wider > interval):
+            known = place.schedule(wider, rows)
+            if known.assignment is not None:
+                return known
+            if place.late:
+                return Refutation("unknown", interval)
     return Refutation("unknown", interval)
 
 
-def _along_walks(cp: Any, place: _Placing, puzzle: Puzzle, interval: int) -> Refutation:
-    """Look for a schedule at an interval, rows along walks through a state diagram."""
+def _rows(
+    cp: Any, place: _Placing, puzzle: Puzzle, interval: int, *, walks_only: bool
+) -> Iterator[list[ShapeRows]]:
+    """Yield rows for the shapes of a puzzle, found in one way and another by turns."""
+    if TOGETHER not in puzzle.capacity:
+        return _all_at_once(cp, place, puzzle, interval)
+    ways = [_along_walks(cp, place, puzzle, interval)]
+    if not walks_only:
+        easy = StateDiagram(puzzle, interval).around_idle(EASY_STATES) is not None
+        ways.insert(0 if easy else 1, _all_at_once(cp, place, puzzle, interval))
+    return by_turns(ways)
+
+
+def by_turns(ways: Iterable[Iterator[list[ShapeRows]]]) -> Iterator[list[ShapeRows]]:
+    """Yield what several ways find, one after another as long as they find something.
+
+    Parameters
+    ----------
+    ways : iterable of iterator of list of ShapeRows
+        The ways; each is asked only when its turn comes.
+    """
+    left = deque(ways)
+    while left:
+        way = left.popleft()
+        for rows in itertools.islice(way, 1):
+            yield rows
+            left.append(way)
+
+
+def _along_walks(
+    cp: Any, place: _Placing, puzzle: Puzzle, interval: int
+) -> Iterator[list[ShapeRows]]:
+    """Yield rows along walks through a state diagram."""
     diagram, routes = _routes(puzzle, interval)
     ends = time.monotonic() + place.left(WALK_SECONDS * place.size)
     walks = Walks(cp, diagram, routes, place.under.seed)
-    walk = walks.find(lambda: ends - time.monotonic()) or []
+    walk = walks.find(lambda: ends - time.monotonic())
     for attempt in range(TOURS if walk else 0):
-        rows = rows_along(diagram, tour(walk, place.under.seed + attempt))
-        found = place.schedule(diagram.interval, rows, whole=True)
-        if found.assignment is not None:
-            return found
-    return Refutation("unknown", diagram.interval)
+        yield rows_along(diagram, tour(walk or [], place.under.seed + attempt))
 
 
 def _routes(puzzle: Puzzle, interval: int) -> tuple[StateDiagram, list[Route]]:
@@ -155,13 +184,12 @@ def _routes(puzzle: Puzzle, interval: int) -> tuple[StateDiagram, list[Route]]:
     return known, routes
 
 
-def _all_at_once(cp: Any, place: _Placing, puzzle: Puzzle, interval: int) -> Refutation:
-    """Look for a schedule at the interval, rows of all shapes at once.
-
-    Where there are rows but no schedule in them, other rows are found as well.
-    """
+def _all_at_once(
+    cp: Any, place: _Placing, puzzle: Puzzle, interval: int
+) -> Iterator[list[ShapeRows]]:
+    """Yield rows of all shapes at once: those of one packing, then those of others."""
     if residue_argument(puzzle, interval, FEW_STATES) is not None:
-        return Refutation("unknown", interval)
+        return
     packing, promising, spare = Packing(puzzle, interval), list(TRIES), PACKING_SECONDS
     for seed in range(place.under.seed, place.under.seed + SEEDS):
         for way, seconds in list(promising):
@@ -170,11 +198,8 @@ def _all_at_once(cp: Any, place: _Placing, puzzle: Puzzle, interval: int) -> Ref
             if rows is None:
                 spare = max(0.0, spare - (time.monotonic() - began))
                 promising.remove((way, seconds))
-                continue
-            found = place.schedule(interval, rows)
-            if found.assignment is not None:
-                return found
-    return Refutation("unknown", interval)
+            else:
+                yield rows
 
 
 class _Placing:
@@ -204,13 +229,19 @@ class _Placing:
             return most
         return max(0.0, min(most, part * (self._ends - time.monotonic())))
 
-    def schedule(
-        self, interval: int, rows: Sequence[ShapeRows], *, whole: bool = False
-    ) -> Refutation:
+    def schedule(self, interval: int, rows: Sequence[ShapeRows]) -> Refutation:
         """Return a schedule in those rows, or ``unknown``.
 
-        Without `whole` the rows of what does not bound the interval are open.
+        Where the rows of everything leave no schedule, those of what does not bound the interval
+        are open.
         """
+        known = self._within(interval, rows, whole=True)
+        if known.status == "unsat":
+            known = self._within(interval, rows, whole=False)
+        return known if known.assignment is not None else Refutation("unknown", interval)
+
+    def _within(self, interval: int, rows: Sequence[ShapeRows], *, whole: bool) -> Refutation:
+        """Return a schedule, ``unsat`` if the rows that are held leave none, or ``unknown``."""
         system = CpSatSystem(
             self._cp,
             self._problem,
@@ -227,8 +258,9 @@ class _Placing:
         _hold(system, self._cp, rows, whole=whole)
         system.take(self.under.hints)
         run = Run(self._cp, system, self.under.seed, LATEST_FIRST, presolve=False)
-        if run.solve(self.left(PLACING_SECONDS * self.size**2)) != "sat":
-            return Refutation("unknown", interval)
+        status = run.solve(self.left(PLACING_SECONDS * self.size**2))
+        if status != "sat":
+            return Refutation(status, interval)
         assignment, learnt = run.assignment(), system.sums.hints
         return Refutation("sat", interval, interval, assignment, run.statistics, learnt)
 

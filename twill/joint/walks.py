@@ -24,8 +24,8 @@ LEAST_VERTICES, MOST_VERTICES = 3, 6
 """Vertices between which whole numbers are asked for, before others are begun with."""
 WHOLE_SECONDS = 1.0
 """Seconds for whole numbers, which are found soon or not at all."""
-FEW_STEPS, FEW_SECONDS = 400, 4.0
-"""Of so few steps there are whole numbers within seconds, or none."""
+FEW_STEPS, FEW_SECONDS = 1_000, 10.0
+"""Of so few steps there are whole numbers within so many seconds, or none."""
 VERTEX_SECONDS = 10.0
 """Seconds for a vertex."""
 
