@@ -28,12 +28,15 @@ class Clock:
         Events of the queue so far.
     after_event : callable
         Called after each of them.
+    horizon : callable
+        Returns the cycle of the next event, infinite if there is none.
     """
 
-    __slots__ = ("_environment", "after_event", "events", "now")
+    __slots__ = ("_environment", "after_event", "events", "horizon", "now")
 
     def __init__(self) -> None:
         self._environment = simpy.Environment()
+        self.horizon: Callable[[], float] = self._environment.peek
         self.now = 0.0
         self.events = 0
         self.after_event: Action = _nothing
@@ -49,20 +52,15 @@ class Clock:
             What happens.
         """
         when = max(when, self.now)
-        timeout = self._environment.timeout(max(0.0, when - self._environment.now))
+        delay = when - self._environment.now
+        timeout = simpy.Timeout(self._environment, delay if delay > 0 else 0.0, (when, action))
+        timeout.callbacks.append(self._fire)
 
-        def fire(_: Any) -> None:
-            self.now = when
-            self.events += 1
-            action()
-            self.after_event()
-
-        timeout.callbacks.append(fire)
-
-    @property
-    def horizon(self) -> float:
-        """The cycle of the next event, infinite if there is none."""
-        return float(self._environment.peek())
+    def _fire(self, event: Any) -> None:
+        self.now, action = event.value
+        self.events += 1
+        action()
+        self.after_event()
 
     def run(self) -> None:
         """Let everything happen until no event is left."""

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from twill.artifacts.machine import Machine, Synchronisation
 from twill.sim.switches import Mechanism
@@ -30,8 +31,7 @@ class Demand:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """What a port does for a command.
 
     Attributes
@@ -350,17 +350,17 @@ class Hardware:
             Start and end.
         """
         unit, factor = self.units[demand.unit], self._factor(demand.unit, now)
-        arrives = max((use.begin for use in fetched), default=now)
-        there = max((use.end for use in fetched), default=now)
-        start, end = unit.accept(max(now, arrives), demand.cycles * factor, demand.share * factor)
+        arrives = there = now
+        for _, begin, end in fetched:
+            arrives, there = max(arrives, begin), max(there, end)
+        start, end = unit.accept(arrives, demand.cycles * factor, demand.share * factor)
         return start, max(end, there)
 
     def _factor(self, unit: str, start: float) -> float:
         """Return by what a command takes longer because of what other units are doing."""
-        slowed = self._slowed.get(unit)
-        if slowed is None:
+        if unit not in self._slowed:
             return 1.0
-        return math.prod(factor for beside, factor in slowed if beside.free > start)
+        return math.prod(f for beside, f in self._slowed[unit] if beside.free > start)
 
 
 def _signals(costs: Synchronisation) -> Signals:

@@ -56,16 +56,19 @@ class Choice:
     noticed : float or None
         Cycle at which somebody outside the context could notice one of its warps, at the earliest;
         None until it is asked for.
+    holds : bool
+        Whether that is still so.
     """
 
-    warp: Warp | None
-    cycle: float
-    second: float
-    since: int
-    noticed: float | None = None
+    warp: Warp | None = None
+    cycle: float = math.inf
+    second: float = math.inf
+    since: int = 0
+    noticed: float | None = math.inf
+    holds: bool = False
 
 
-NOBODY = Choice(None, math.inf, math.inf, 0, math.inf)
+NOBODY = Choice()
 """The choice of a context in which no warp issues or sleeps."""
 
 
@@ -95,8 +98,9 @@ class IssueStage:
     def __init__(self, clock: Clock, scheduler: WarpScheduler) -> None:
         self._clock, self.watched = clock, False
         self._contexts: list[Context] = []
+        self._lonely: Context | None = None
         self._issuing: dict[Context, list[Warp]] = {}
-        self._choices: dict[Context, Choice | None] = {}
+        self._choices: dict[Context, Choice] = {}
         self._prefers = _round_robin if scheduler == "round-robin" else _oldest
         self.events = self._added = 0
         clock.after_event = self._advance
@@ -113,17 +117,26 @@ class IssueStage:
         self._prepare(warp)
         self._add(warp)
 
-    def sleep(self, warp: Warp) -> None:
-        """Resume a warp when it can issue again.
+    def sleep(self, warp: Warp) -> bool:
+        """Resume a warp when it can issue again, or let time pass if nobody acts till then.
 
         Parameters
         ----------
         warp : Warp
-            The warp.
+            The warp; it does nothing else until it is resumed.
+
+        Returns
+        -------
+        bool
+            Whether it is resumed; otherwise it can issue now.
         """
         self.events += 1
+        if warp.next < self._clock.horizon() and warp.next < self._next()[0].cycle:
+            self._clock.now = warp.next
+            return False
         warp.wanted, warp.pipe, warp.queue, warp.left = warp.next, None, None, 0
         self._add(warp)
+        return True
 
     def _add(self, warp: Warp) -> None:
         self._added += 1
@@ -131,8 +144,10 @@ class IssueStage:
         if warp.context not in self._issuing:
             self._issuing[warp.context] = []
             self._contexts.append(warp.context)
+            self._lonely = warp.context if len(self._contexts) == 1 else None
+            self._choices[warp.context] = Choice()
         self._issuing[warp.context].append(warp)
-        self._choices[warp.context] = None
+        self._choices[warp.context].holds = False
 
     def _prepare(self, warp: Warp) -> None:
         """Note from when on the next instruction of a warp can be issued, and what it needs."""
@@ -145,19 +160,26 @@ class IssueStage:
 
     def _advance(self) -> None:
         """Issue what can be issued before the next event."""
-        horizon = self._clock.horizon
+        horizon = self._clock.horizon()
         while True:
             choice, others = self._next()
             if choice.cycle >= horizon:
                 return
             if self._issue(choice, others, horizon):
-                horizon = self._clock.horizon
+                horizon = self._clock.horizon()
 
     def _next(self) -> tuple[Choice, float]:
         """Return which warp goes on next, and when one of another context could."""
+        if self._lonely is not None:
+            choice = self._choices[self._lonely]
+            if not choice.holds:
+                self._choose(self._lonely, choice)
+            return choice, math.inf
         best, cycle, others = NOBODY, math.inf, math.inf
         for context in self._contexts:
-            choice = self._choices[context] or self._choose(context)
+            choice = self._choices[context]
+            if not choice.holds:
+                self._choose(context, choice)
             if choice.cycle < cycle:
                 best, cycle, others = choice, choice.cycle, cycle
             elif choice.cycle == cycle:
@@ -168,8 +190,8 @@ class IssueStage:
                 others = choice.cycle
         return best, others
 
-    def _choose(self, context: Context) -> Choice:
-        """Return which warp of a context goes on next."""
+    def _choose(self, context: Context, choice: Choice) -> None:
+        """Note which warp of a context goes on next."""
         best, cycle, second, keep = None, math.inf, math.inf, True
         for warp in self._issuing[context]:
             earliest, pipe = warp.wanted, warp.pipe
@@ -187,9 +209,11 @@ class IssueStage:
                 best = warp if best is None or self._prefers(warp, best) else best
             elif earliest < second:
                 second = earliest
-        choice = NOBODY if best is None else Choice(best, cycle, second, best.since)
-        self._choices[context] = choice if keep else None
-        return choice
+        choice.warp, choice.cycle, choice.second, choice.holds = best, cycle, second, keep
+        if best is None:
+            choice.since, choice.noticed = 0, math.inf
+        else:
+            choice.since, choice.noticed = best.since, None
 
     def _limit(self, choice: Choice, horizon: float) -> float:
         """Return until when nobody can come between the instructions of a warp.
@@ -197,13 +221,18 @@ class IssueStage:
         Others of its context can at once, those of other contexts when somebody notices them.
         """
         limit = choice.second if choice.second < horizon else horizon
+        if self._lonely is not None:
+            return limit
         for context in self._contexts:
-            other = self._choices[context] or self._choose(context)
-            if other is not choice:
-                if other.noticed is None:
-                    other.noticed = min(_noticed(w, other.cycle) for w in self._issuing[context])
-                if other.noticed < limit:
-                    limit = other.noticed
+            other = self._choices[context]
+            if other is choice:
+                continue
+            if not other.holds:
+                self._choose(context, other)
+            if other.noticed is None:
+                other.noticed = min(_noticed(w, other.cycle) for w in self._issuing[context])
+            if other.noticed < limit:
+                limit = other.noticed
         return limit
 
     def _issue(self, choice: Choice, others: float, horizon: float) -> bool:
@@ -219,16 +248,16 @@ class IssueStage:
         elif pipe.shared:
             self._shared(warp, stretch, pipe, cycle)
         else:
-            limit = self._limit(choice, horizon) if warp.left > 1 else cycle
-            self._instructions(warp, stretch, pipe, cycle, limit)
-        if warp.left == 0 and not warp.next_stretch():
-            last = warp.paces[stretch.part].last
-            if last <= cycle or (last < others and last < choice.second):
-                return self._resume(warp, last)
-            warp.wanted, warp.pipe, warp.queue = last, None, None
-        elif warp.turn is None:
-            self._prepare(warp)
-        self._choices[warp.context] = None
+            self._instructions(choice, warp, stretch, pipe, horizon)
+        if warp.left == 0:
+            if warp.next_stretch():
+                self._prepare(warp)
+            else:
+                last = warp.paces[stretch.part].last
+                if last <= cycle or (last < others and last < choice.second):
+                    return self._resume(warp, last)
+                warp.wanted, warp.pipe, warp.queue = last, None, None
+        self._choices[warp.context].holds = False
         return pipe is None
 
     def _resume(self, warp: Warp, cycle: float) -> bool:
@@ -236,7 +265,7 @@ class IssueStage:
         if cycle > self._clock.now:
             self._clock.now = cycle
         self._issuing[warp.context].remove(warp)
-        self._choices[warp.context] = None
+        self._choices[warp.context].holds = False
         warp.resume()
         return True
 
@@ -246,30 +275,35 @@ class IssueStage:
         if cycle > warp.wanted:
             warp.lost("queue", stretch, warp.wanted, cycle)
         pace.last = cycle
-        pace.ready = max(pace.ready, cycle) + stretch.interval
+        pace.ready = (pace.ready if pace.ready > cycle else cycle) + stretch.interval
         index = stretch.index + stretch.count - warp.left
         warp.left -= 1
         warp.next = cycle
+        warp.wanted = max(int(pace.ready), cycle)
         self.events += 1
-        self._clock.now = max(self._clock.now, cycle)
+        if cycle > self._clock.now:
+            self._clock.now = cycle
         if self.watched:
             warp.issued(stretch, cycle, pace.ready)
         warp.command(stretch.part, index)
 
     def _instructions(
-        self, warp: Warp, stretch: Stretch, pipe: Unit, cycle: float, limit: float
+        self, choice: Choice, warp: Warp, stretch: Stretch, pipe: Unit, horizon: float
     ) -> None:
-        """Issue instructions to a pipe, as many as nobody can come between before `limit`."""
+        """Issue instructions to a pipe, as many as nobody can come between."""
+        cycle = choice.cycle
         if cycle > warp.wanted:
             self._lost(warp, stretch, warp.wanted, min(cycle, max(warp.wanted, pipe.opens)), cycle)
-        interval, number = stretch.interval, 1
-        last = cycle
-        alone = stretch.whole and warp.left > 1 and limit - cycle > interval
-        if alone and warp.paces[stretch.part].ready <= cycle:
-            number = math.ceil(min(warp.left, (limit - cycle) / interval))
-            last = cycle + (number - 1) * interval
-        busy = (pipe.free if pipe.free > cycle else cycle) + number * stretch.share
-        pipe.fill(max(busy, last + stretch.share))
+        interval, share, left = stretch.interval, stretch.share, warp.left
+        number, last = 1, cycle
+        if left > 1 and stretch.whole and warp.paces[stretch.part].ready <= cycle:
+            room = (self._limit(choice, horizon) - cycle) / interval
+            if room > 1:
+                number = left if left <= room else math.ceil(room)
+                last = cycle + (number - 1) * interval
+        busy = (pipe.free if pipe.free > cycle else cycle) + number * share
+        pipe.free = busy if busy > last + share else last + share
+        pipe.opens = int(pipe.free)
         self._issued(warp, stretch, cycle, last, number)
 
     def _shared(self, warp: Warp, stretch: Stretch, pipe: Unit, cycle: float) -> None:
@@ -297,6 +331,8 @@ class IssueStage:
         context.last = warp.age
         self.events += number
         warp.left -= number
+        ready = int(pace.ready)
+        warp.wanted = ready if ready > warp.next else warp.next
         if first > self._clock.now:
             self._clock.now = first
         if self.watched:

@@ -73,7 +73,8 @@ class Slots:
             If the old instance is still being read.
         """
         slot = iteration % self.count
-        self._refuse_while_read(slot, now, writer, f"{self.value} of iteration {iteration}")
+        if self.reading_until[slot] > now:
+            self._refuse_while_read(slot, now, writer, f"{self.value} of iteration {iteration}")
         self.holds[slot] = iteration
         self.readable[slot] = math.inf
 

@@ -14,7 +14,7 @@ from twill.sim.hardware import Hardware, Use
 from twill.sim.work import Work
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Command:
     """One command of an asynchronous operation.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import (
@@ -119,44 +119,45 @@ class Warp:
             if number == self._sm.watched_from:
                 self._sm.watch()
             for position, instruction in enumerate(self._program.body):
-                yield from self._execute(position, instruction, number)
-        yield from self._reach_next()
+                steps = self._execute(position, instruction, number)
+                if steps is not None:
+                    yield from steps
+        if self._waits():
+            yield
         stalled = sum(cycles for cause, cycles in self.spent.items() if cause != ISSUE)
         self.spent[ISSUE] = max(0.0, self._clock.now - stalled)
         self.finished = True
 
-    def _execute(self, position: int, instruction: Instruction, number: int) -> Steps:
+    def _execute(self, position: int, instruction: Instruction, number: int) -> Steps | None:
+        """Return what an instruction does in a round, None if that is nothing."""
         if isinstance(instruction, Issue):
-            yield from self._issue(position, (instruction,), number)
-            return
+            return self._issue(position, (instruction,), number)
         if isinstance(instruction, Interleave):
-            yield from self._issue(position, instruction.parts, number)
-            return
+            return self._issue(position, instruction.parts, number)
         iteration = number - instruction.stage
         if not 0 <= iteration < self._sm.iterations:
-            return
+            return None
         if isinstance(instruction, Put):
-            yield from self._put(instruction, iteration)
-            return
+            return self._put(instruction, iteration)
         if isinstance(instruction, Get):
-            yield from self._get(instruction, iteration)
-            return
-        iteration -= instruction.distance
+            return self._get(instruction, iteration)
+        return self._synchronise(instruction, iteration - instruction.distance)
+
+    def _synchronise(self, instruction: Await | Wait | Arrive, iteration: int) -> Steps | None:
+        """Return what a wait or an arrive does for an iteration, None if that is nothing."""
         if not 0 <= iteration < self._sm.iterations:
-            return
-        match instruction:
-            case Await():
-                yield from self._await(instruction, iteration)
-            case Wait():
-                yield from self._wait(instruction, iteration)
-            case Arrive():
-                yield from self._arrive(instruction, iteration)
+            return None
+        if isinstance(instruction, Await):
+            return self._await(instruction, iteration)
+        if isinstance(instruction, Wait):
+            return self._wait(instruction, iteration)
+        return self._arrive(instruction, iteration)
 
     # -- issuing ------------------------------------------------------------------------------
 
     def _issue(self, position: int, parts: Sequence[Issue], number: int) -> Steps:
         """Issue parts of one or more operations, their instructions alternating."""
-        running = list(self._taken(parts, number))
+        running = self._taken(parts, number)
         if not running:
             return
         for part, work, iteration in running:
@@ -166,37 +167,46 @@ class Warp:
                 self._sm.operations.signal_when_done(work, iteration, part.signals)
         self._running = running
         self.stretches = self._stream(position, running)
+        self.paces = [self._pace(work, iteration) for _, work, iteration in running]
         if self.stretches:
             self.position, self.left = 0, self.stretches[0].count
-            self.paces = [self._pace(work, iteration) for _, work, iteration in running]
             self._sm.issue.take(self)
             yield
-        for part, work, iteration in running:
-            self._end(part, work, iteration)
+        for (part, work, iteration), pace in zip(running, self.paces, strict=True):
+            self._end(work, iteration, pace, last=part.last)
 
-    def _taken(self, parts: Sequence[Issue], number: int) -> Iterator[Running]:
-        """Yield the parts that this warp has a share in, with their iterations."""
+    def _taken(self, parts: Sequence[Issue], number: int) -> list[Running]:
+        """Return the parts that this warp has a share in, with their iterations."""
+        taken = []
         for part in parts:
-            work, iteration = self._sm.works[part.operation], number - part.stage
-            if 0 <= iteration < self._sm.iterations and self.lane < work.warps:
-                yield part, work, iteration
+            iteration = number - part.stage
+            if 0 <= iteration < self._sm.iterations:
+                work = self._sm.works[part.operation]
+                if self.lane < work.warps:
+                    taken.append((part, work, iteration))
+        return taken
 
     def _stream(self, position: int, running: Sequence[Running]) -> tuple[Stretch, ...]:
         """Return the instructions of the parts; they differ only where iterations are missing."""
-        key = (position, *(id(part) for part, _, _ in running))
-        if key not in self._streams:
-            self._streams[key] = stream(
-                running, self.lane, self.context, self._sm.operations.queues
-            )
-        return self._streams[key]
+        key = (position, *[id(part) for part, _, _ in running])
+        found = self._streams.get(key)
+        if found is None:
+            found = stream(running, self.lane, self.context, self._sm.operations.queues)
+            self._streams[key] = found
+        return found
 
     def _pace(self, work: Work, iteration: int) -> Pace:
-        return self._underway.setdefault((work.name, iteration), Pace())
+        key = (work.name, iteration)
+        pace = self._underway.get(key)
+        if pace is None:
+            pace = self._underway[key] = Pace()
+        return pace
 
     def _begin(self, work: Work, iteration: int) -> Steps:
         """Stall until operands in registers are there, then read them and claim the result."""
         self._stall_for_operands(work, iteration)
-        yield from self._reach_next()
+        if self._waits():
+            yield
         yield from self._block_for(self._sm.operations.unfinished(self, work, iteration))
         self._sm.operations.begin(self, work, iteration)
 
@@ -206,19 +216,19 @@ class Warp:
             if not self._sm.operations.completion(self, operation, of, self.resume, of_all=True):
                 yield from self._block(("completion", operation, of))
                 self._pay(operation, of, self._sm.hardware.signals.wait)
-                yield from self._reach_next()
+                if self._waits():
+                    yield
 
-    def _end(self, part: Issue, work: Work, iteration: int) -> None:
-        key = (work.name, iteration)
-        pace = self._pace(work, iteration)
+    def _end(self, work: Work, iteration: int, pace: Pace, *, last: bool) -> None:
+        """Let an operation go on, or with its last part end."""
         if work.asynchronous:
             self.next = max(self.next, math.ceil(pace.ready))
-        elif part.last:
+        elif last:
             done = pace.last + work.issued_by(self.lane)[-1].interval
             self._ended = max(self._ended, done)
             self._sm.operations.end(self, work, iteration, pace.last, done)
-        if part.last:
-            del self._underway[key]
+        if last:
+            del self._underway[work.name, iteration]
 
     # -- called by the issue stage ------------------------------------------------------------
 
@@ -276,7 +286,8 @@ class Warp:
     # -- synchronisation ----------------------------------------------------------------------
 
     def _await(self, instruction: Await, iteration: int) -> Steps:
-        yield from self._reach_next()
+        if self._waits():
+            yield
         operation = instruction.operation
         if not self._sm.operations.completion(self, operation, iteration, self.resume):
             yield from self._block(("completion", operation, iteration))
@@ -286,7 +297,8 @@ class Warp:
             self._sm.observer.awaited(name, self.lane, operation, iteration, now)
 
     def _wait(self, instruction: Wait, iteration: int) -> Steps:
-        yield from self._reach_next()
+        if self._waits():
+            yield
         barrier, begun = instruction.barrier, self._clock.now
         costs = self._signals(barrier)
         if self._sm.barriers.is_named(barrier):
@@ -296,7 +308,8 @@ class Warp:
             self._sm.barriers.distinguish(barrier, iteration, self.group.name)
             if instruction.polling:
                 self.next = begun + costs.poll * math.ceil((self._clock.now - begun) / costs.poll)
-                yield from self._reach_next()
+                if self._waits():
+                    yield
         self._pay(barrier, iteration, costs.wait)
         if self._sm.observer is not None:
             name, now = self.group.name, self._clock.now
@@ -313,7 +326,8 @@ class Warp:
         self._stalled(*reason, begun, now)
 
     def _arrive(self, instruction: Arrive, iteration: int) -> Steps:
-        yield from self._reach_next()
+        if self._waits():
+            yield
         self._arrive_at(instruction.barrier, iteration, instruction.expect or 0)
         self._pay(instruction.barrier, iteration, self._signals(instruction.barrier).arrive)
 
@@ -332,7 +346,8 @@ class Warp:
         source = memory.place(value, self.group.name, self.lane)
         ready = source.ready(iteration)
         self._stall_until(ready if ready < math.inf else -math.inf, value, iteration)
-        yield from self._reach_next()
+        if self._waits():
+            yield
         yield from self._block_for(self._sm.operations.unfinished_readers(self, value, iteration))
         done = self._clock.now + self._sm.works[value].transfer // 2
         self._staged = max(self._staged, done)
@@ -342,7 +357,8 @@ class Warp:
 
     def _get(self, instruction: Get, iteration: int) -> Steps:
         """Load from the staging; the scoreboard holds back whoever reads the copy."""
-        yield from self._reach_next()
+        if self._waits():
+            yield
         value, memory = instruction.value, self._sm.memory
         transfer = self._sm.works[value].transfer
         done = self._clock.now + transfer - transfer // 2
@@ -354,11 +370,9 @@ class Warp:
 
     # -- time ---------------------------------------------------------------------------------
 
-    def _reach_next(self) -> Steps:
-        """Let time pass until the warp can issue again."""
-        if self.next > self._clock.now:
-            self._sm.issue.sleep(self)
-            yield
+    def _waits(self) -> bool:
+        """Let time pass until the warp can issue again; return whether it is resumed then."""
+        return self.next > self._clock.now and self._sm.issue.sleep(self)
 
     def _stall_for_operands(self, work: Work, iteration: int) -> None:
         """Wait for the scoreboard's operands."""
