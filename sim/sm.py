@@ -98,7 +98,7 @@ class StreamingMultiprocessor:
             parse_latencies(latency, self.works, schedule.machine, seed),
             off,
         )
-        self._arrivals: dict[tuple[str, int, str], int] = defaultdict(int)
+        self._arrivals: dict[tuple[str, int, str], tuple[int, float]] = {}
         self._programs = {program.group: program for program in schedule.programs}
         self.warps = list(self._make_warps(seed))
         for name, work in self.works.items():
@@ -221,14 +221,16 @@ class StreamingMultiprocessor:
         hardware = self.hardware
         costs = hardware.named if self.barriers.is_named(barrier) else hardware.signals
         key = (barrier, iteration, warp.group.name)
-        self._arrivals[key] += warp.stands_for
         seen = max(self.clock.now, staged) + costs.signal
+        arrived, others = self._arrivals.pop(key, (0, 0.0))
+        arrived, last = arrived + warp.stands_for, max(seen, others)
         if self.observer is not None:
             who = (warp.group.name, warp.lane)
             self.observer.arrived(barrier, iteration, *who, "", self.clock.now, seen)
-        if self._arrivals[key] % warp.group.warps == 0:
-            del self._arrivals[key]
-            self.barriers.arrive(barrier, iteration, seen, warp.group.name, expect)
+        if arrived < warp.group.warps:
+            self._arrivals[key] = arrived, last
+        else:
+            self.barriers.arrive(barrier, iteration, last, warp.group.name, expect)
 
 
 def _check(schedule: Schedule) -> None:

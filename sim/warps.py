@@ -343,6 +343,8 @@ class Warp:
     def _put(self, instruction: Put, iteration: int) -> Steps:
         """Store to the staging; the warp goes on while the data travels."""
         value, memory = instruction.value, self._sm.memory
+        if self.lane >= self._sm.works[value].warps:
+            return
         source = memory.place(value, self.group.name, self.lane)
         ready = source.ready(iteration)
         self._stall_until(ready if ready < math.inf else -math.inf, value, iteration)
@@ -357,6 +359,8 @@ class Warp:
 
     def _get(self, instruction: Get, iteration: int) -> Steps:
         """Load from the staging; the scoreboard holds back whoever reads the copy."""
+        if self.lane >= self._sm.works[instruction.reader].warps:
+            return
         if self._waits():
             yield
         value, memory = instruction.value, self._sm.memory

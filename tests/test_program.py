@@ -158,6 +158,15 @@ def test_a_transfer_is_put_sent_and_taken() -> None:
     assert twill.sim.run(schedule).measured_interval_cycles == 4
 
 
+@pytest.mark.parametrize(("left", "right"), [(8, 4), (4, 8), (8, 8)])
+def test_warps_without_a_share_in_a_value_neither_put_nor_get_it(left: int, right: int) -> None:
+    loop = small_loop([op("a", "TC", registers=1, transfer=4), op("b", "ALU", 2)], [edge("a", "b")])
+    groups = {"left": WarpGroup(left, False, 0, 9), "right": WarpGroup(right, False, 0, 9)}
+    schedule = hand_made(loop, small_machine(groups=[(4, 2), (8, 2)]), 8, {"a": 0, "b": 5},
+                         {"a": "left", "b": "right"}, groups)  # fmt: skip
+    assert twill.sim.run(schedule).measured_interval_cycles == 4
+
+
 def alternating(length: int, hop: int) -> twill.Schedule:
     """Return two groups that alternate on a pipe, each with a product of its own in between."""
     operations = [
