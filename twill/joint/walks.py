@@ -22,10 +22,11 @@ from twill.joint.states import StateDiagram, Step
 
 LEAST_VERTICES, MOST_VERTICES = 3, 6
 """Vertices between which whole numbers are asked for, before others are begun with."""
-WHOLE_SECONDS = 1.0
-"""Seconds for whole numbers, which are found soon or not at all."""
-FEW_STEPS, FEW_SECONDS = 1_000, 10.0
-"""Of so few steps there are whole numbers within so many seconds, or none."""
+LEAST_SECONDS, WHOLE_SECONDS = 0.3, 1.0
+"""Seconds for whole numbers, which are found soon or not at all: as many as the vertices took, but
+no fewer and no more than these."""
+FEW_STEPS, FEW_SECONDS = 400, 4.0
+"""Of so few steps there are whole numbers within seconds, or none."""
 VERTEX_SECONDS = 10.0
 """Seconds for a vertex."""
 
@@ -73,7 +74,7 @@ class Walks:
             if walk is not None:
                 return walk
         for circulations in itertools.cycle(many):
-            union, vertices = set[int](), 0
+            union, vertices, began = set[int](), 0, time.monotonic()
             while vertices < MOST_VERTICES:
                 if left() <= 0:
                     return None
@@ -83,7 +84,8 @@ class Walks:
                 if not vertex or vertices < LEAST_VERTICES:
                     continue
                 among = circulations.mend(union)
-                walk = self._whole(circulations, sorted(among), min(WHOLE_SECONDS, left()))
+                patience = max(LEAST_SECONDS, min(WHOLE_SECONDS, time.monotonic() - began))
+                walk = self._whole(circulations, sorted(among), min(patience, left()))
                 if walk is not None:
                     return walk
                 union.update(among)
