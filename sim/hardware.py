@@ -358,9 +358,10 @@ class Hardware:
 
     def _factor(self, unit: str, start: float) -> float:
         """Return by what a command takes longer because of what other units are doing."""
-        if unit not in self._slowed:
+        slowed = self._slowed.get(unit)
+        if slowed is None:
             return 1.0
-        return math.prod(f for beside, f in self._slowed[unit] if beside.free > start)
+        return math.prod(factor for beside, factor in slowed if beside.free > start)
 
 
 def _signals(costs: Synchronisation) -> Signals:

@@ -98,7 +98,7 @@ class IssueStage:
     def __init__(self, clock: Clock, scheduler: WarpScheduler) -> None:
         self._clock, self.watched = clock, False
         self._contexts: list[Context] = []
-        self._lonely: Context | None = None
+        self._only_context: Context | None = None
         self._issuing: dict[Context, list[Warp]] = {}
         self._choices: dict[Context, Choice] = {}
         self._prefers = _round_robin if scheduler == "round-robin" else _oldest
@@ -144,7 +144,7 @@ class IssueStage:
         if warp.context not in self._issuing:
             self._issuing[warp.context] = []
             self._contexts.append(warp.context)
-            self._lonely = warp.context if len(self._contexts) == 1 else None
+            self._only_context = warp.context if len(self._contexts) == 1 else None
             self._choices[warp.context] = Choice()
         self._issuing[warp.context].append(warp)
         self._choices[warp.context].holds = False
@@ -170,10 +170,10 @@ class IssueStage:
 
     def _next(self) -> tuple[Choice, float]:
         """Return which warp goes on next, and when one of another context could."""
-        if self._lonely is not None:
-            choice = self._choices[self._lonely]
+        if self._only_context is not None:
+            choice = self._choices[self._only_context]
             if not choice.holds:
-                self._choose(self._lonely, choice)
+                self._choose(self._only_context, choice)
             return choice, math.inf
         best, cycle, others = NOBODY, math.inf, math.inf
         for context in self._contexts:
@@ -221,7 +221,7 @@ class IssueStage:
         Others of its context can at once, those of other contexts when somebody notices them.
         """
         limit = choice.second if choice.second < horizon else horizon
-        if self._lonely is not None:
+        if self._only_context is not None:
             return limit
         for context in self._contexts:
             other = self._choices[context]
@@ -302,6 +302,7 @@ class IssueStage:
                 number = left if left <= room else math.ceil(room)
                 last = cycle + (number - 1) * interval
         busy = (pipe.free if pipe.free > cycle else cycle) + number * share
+        # Not by `fill`: of all lines this is executed most often.
         pipe.free = busy if busy > last + share else last + share
         pipe.opens = int(pipe.free)
         self._issued(warp, stretch, cycle, last, number)

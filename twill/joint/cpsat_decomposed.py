@@ -162,8 +162,10 @@ def _along_walks(
     ends = time.monotonic() + place.left(WALK_SECONDS * place.size)
     walks = Walks(cp, diagram, routes, place.under.seed)
     walk = walks.find(lambda: ends - time.monotonic())
-    for attempt in range(TOURS if walk else 0):
-        yield rows_along(diagram, tour(walk or [], place.under.seed + attempt))
+    if walk is None:
+        return
+    for attempt in range(TOURS):
+        yield rows_along(diagram, tour(walk, place.under.seed + attempt))
 
 
 def _routes(puzzle: Puzzle, interval: int) -> tuple[StateDiagram, list[Route]]:
