@@ -218,7 +218,6 @@ def test_the_way_of_large_loops_ends_at_the_same_interval(
 
         with monkeypatch.context() as patch:
             patch.setattr(search, "FEW_OPERATIONS", 1)
-            patch.setattr(search, "MANY_OPERATIONS", 2)
             if not bounded:
                 patch.setattr(search, "every_bound", without_bounds)
             schedule = twill.schedule(loop, machine, report=report)

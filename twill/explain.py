@@ -14,8 +14,6 @@ from twill.console import Report, silent
 from twill.errors import InputError
 from twill.joint.answer import FAMILIES, EngineFactory, Limits
 from twill.joint.groups import available_groups
-from twill.joint.residues import ResidueArgument, residue_argument
-from twill.joint.shapes import Puzzle
 from twill.problem import Problem, ProblemOperation, build_problem
 from twill.scheduler import with_wishes
 
@@ -96,8 +94,6 @@ class Explanation:
         For configurations.
     recurrence : Recurrence, optional
         For RecMII.
-    residues : ResidueArgument, optional
-        For residues.
     roles : tuple of Role
         For a refutation by an engine: its families.
     """
@@ -108,7 +104,6 @@ class Explanation:
     resource: ResourceArgument | None = None
     configurations: ConfigurationBound | None = None
     recurrence: Recurrence | None = None
-    residues: ResidueArgument | None = None
     roles: tuple[Role, ...] = ()
 
 
@@ -174,8 +169,6 @@ def explain(
     if bound.reason == "RecMII":
         setting = [r for r in recurrences(problem) if r.bound == bound.value]
         return replace(found, recurrence=setting[0] if setting else None)
-    if bound.reason == "residues":
-        return replace(found, residues=residue_argument(Puzzle(problem), bound.value - 1))
     if bound.reason in ("no joint schedule", "no modulo schedule"):
         families = bound.families
         if bound.reason == "no modulo schedule":

@@ -332,29 +332,6 @@ class Questions:
                 break
         return answer
 
-    def decomposed(
-        self, interval: int, most_stages: int, limits: Limits, most: float
-    ) -> Refutation:
-        """Ask the prover for a schedule whose rows are found from units alone.
-
-        Parameters
-        ----------
-        interval : int
-            The least I of interest.
-        most_stages : int
-            How many intervals an iteration may take.
-        limits : Limits
-            What the schedule may have.
-        most : float
-            Seconds.
-        """
-        prover = self._engines.prover
-        assert prover is not None
-        under = self._under(limits, self._deadline.remaining(most))
-        answer = prover.decomposed(self._problem, interval, most_stages, self._groups, under)
-        self._hints.update(dict.fromkeys(answer.hints))
-        return answer
-
     def least(self, low: int, most_stages: int, found: Refutation, limits: Limits) -> Refutation:
         """Let the prover look for the least interval below that of a schedule, first near it.
 

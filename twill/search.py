@@ -20,7 +20,6 @@ from twill.errors import InputError, RefusedError, short
 from twill.hopeless import as_written, hopeless_interval, no_schedule, refuse_hopeless, undecided
 from twill.joint.answer import (
     FEW_ROWS,
-    MANY_OPERATIONS,
     Assignment,
     EngineFactory,
     Limits,
@@ -29,8 +28,6 @@ from twill.joint.answer import (
 from twill.joint.groups import available_groups, likely_groups
 from twill.joint.relaxation import FAMILIES as RELAXED
 from twill.joint.relaxation import lacks_registers
-from twill.joint.residues import residue_argument
-from twill.joint.shapes import Puzzle
 from twill.levels import LEVELS, Levels
 from twill.modulo import modulo_schedule
 from twill.problem import Problem
@@ -39,25 +36,17 @@ from twill.questions import QUICK_SECONDS, Deadline, Engines, Questions
 from twill.ranges import FOUND, Ranges
 
 LEAST_STAGES_BOUND = 6
-MORE_STAGES, MORE_BY_ROWS = 1, 3
-"""Stages beyond the fewest: where schedules are looked for at once, and where rows come first,
-which leave operations less choice of when."""
+MORE_STAGES = 1
+"""Stages beyond the fewest where schedules are looked for at once."""
 MOMENT = 20.0
-"""Seconds for a first look at the bounds; large loops get `MANY_SECONDS`."""
+"""Seconds for a first look at the bounds."""
 FEWEST_SECONDS = 8.0
 """Seconds for a question about the fewest stages, which one about a stage more covers."""
 COARSE_SLOTS = 400
 CBC_SECONDS = 5.0
 """Seconds for CBC, whose refutations only spare other questions."""
-MANY_SECONDS, MANY_PART = 120.0, 0.4
-"""Seconds for a question about a loop of many operations, and of the time left at most a part."""
-ROWS_PART, ABOVE_PART = 0.6, 0.7
-"""The same where rows come first, and somewhat above the bounds while there is no schedule yet."""
-TIGHT_PART = 0.1
-"""How far above the bounds, as a part of them, units that bound the interval together leave so
-little room that rows come first. Farther off schedules are sooner found all at once."""
 PROBE = (8.0, 0.25)
-"""The same for a schedule somewhat above the bounds of other loops."""
+"""Seconds for a schedule somewhat above the bounds, and of the time left at most a part."""
 LAST_SECONDS = 5.0
 """Seconds after the time limit in which some schedule may be found if there is none yet."""
 MOST_PROBES = 60
@@ -226,7 +215,6 @@ class _Search:
         self.options, self.report = options, report
         self.any_will_do = False
         self._refuted = set[tuple[int, int, int]]()
-        self.without_room = 0
         self.groups = available_groups(problem)
         self.lower: Bounds = every_bound(problem)
         self.limits = Limits(
@@ -342,36 +330,13 @@ class _Search:
         """Look at the first interval for a moment, somewhat above it, and then with patience."""
         if self._row_by_row(first):
             return self._prove_ranges(first, None)
-        hard = self._is_hard_to_pack(first)
-        if hard:
-            best = self._rows_first(first, self.deadline.some(MANY_SECONDS, ROWS_PART))
-            if best is not None and best.interval > first:
-                self._tell(best)
-                return self._prove_above(first, best)
-        else:
-            best = None if tried else self._in_a_moment(first)
+        best = None if tried else self._in_a_moment(first)
         known = None if best else self._somewhat_above(first)
         best = best or self._patiently(first, known)
         if best is None:
-            if hard and known is not None:
-                return self._prove_above(first, known)
             return self._prove_ranges(first, known)
         self._tell(best)
         return best, self._bound_before(first)
-
-    def _prove_above(self, first: int, best: _Best) -> tuple[_Best, LowerBound]:
-        """Refute intervals from the first on by units alone, then with everything else."""
-        puzzle = Puzzle(self.problem)
-        while self.without_room < best.interval and not self.deadline.late:
-            interval = max(first, self.without_room)
-            self.report(f"refuting I = {interval}, residues of rows")
-            if residue_argument(puzzle, interval) is None:
-                break
-            self.without_room = interval + 1
-        first = max(first, self.without_room)
-        if first == best.interval:
-            return best, self._bound_before(first)
-        return self._prove_ranges(first, best)
 
     def _prove_ranges(self, first: int, known: _Best | None) -> tuple[_Best, LowerBound]:
         """Let the prover refute ranges of intervals, all below that of a known schedule."""
@@ -398,25 +363,16 @@ class _Search:
         return best, self._bound_below(best.interval, refutation, low)
 
     def _somewhat_above(self, first: int) -> _Best | None:
-        """Return a schedule near the bounds, which is soon found where the bounds are out of reach.
-
-        Of a large loop it is narrowed down, or is that of the loop as it is written: whatever takes
-        too long afterwards, there is something to show.
-        """
+        """Return a schedule near the bounds, soon found where the bounds are out of reach."""
         best, step = None, max(1, first // 16)
         seconds, part = PROBE
-        if self._has_many_operations():
-            step, seconds, part = 4 * step, MANY_SECONDS, ABOVE_PART
         while best is None and step <= first and not self.deadline.late:
             stages, used = self._some_stages(first + step), self._few_groups
             best = self._ask(first + step, stages, used, self.deadline.some(seconds, part))
             step *= 2
-        if self._has_many_operations():
-            best = best or self._as_written(first, self.deadline)
-        if best is None:
-            return None
-        self._tell(best)
-        return self._bisect(first, best) if self._has_many_operations() else best
+        if best is not None:
+            self._tell(best)
+        return best
 
     def _at_fewest(
         self, questions: Questions, interval: int, seconds: float | None = None
@@ -518,21 +474,18 @@ class _Search:
 
     def _in_a_moment(self, interval: int) -> _Best | None:
         """Look for a schedule of few stages and groups, which there often is."""
-        many = self._has_many_operations()
         for count, used, seconds in self._quick_questions(interval, None, self._few_groups):
-            best = self._ask(interval, count, used, seconds if many else min(seconds, MOMENT))
+            best = self._ask(interval, count, used, min(seconds, MOMENT))
             if best is not None:
                 return best
         return None
 
     def _patiently(self, interval: int, known: _Best | None) -> _Best | None:
-        """Look for a schedule of a stage more, unless large loops were asked about that.
+        """Look for a schedule of a stage more.
 
         With all groups only if no other schedule is known: what proves the least interval below
         one that is known covers them.
         """
-        if self._has_many_operations():
-            return None
         for used in self._likely_groups(None)[: None if known is None else 1]:
             seconds = self.deadline.some(QUICK_SECONDS)
             best = self._ask(interval, self._some_stages(interval), used, seconds)
@@ -554,16 +507,6 @@ class _Search:
             return None
         return _Best(interval, answer.assignment, stages, used)
 
-    def _rows_first(self, interval: int, seconds: float) -> _Best | None:
-        """Look for a schedule at an interval or close above it, rows from units alone first."""
-        stages = least_stages(self.problem, interval) + MORE_BY_ROWS
-        stages = min(stages, self._most_stages(interval))
-        self.report(f"I = {interval} or close above, up to {stages} stages, rows first")
-        answer = self.questions.decomposed(interval, stages, self.limits, seconds)
-        if answer.assignment is None or answer.interval is None:
-            return None
-        return _Best(answer.interval, answer.assignment, stages, answer.assignment.used())
-
     @property
     def _few_groups(self) -> int:
         return self._likely_groups(None)[0]
@@ -581,9 +524,6 @@ class _Search:
         least, most = least_stages(self.problem, interval), self._some_stages(interval)
         most = min(max(most, stages or 0), self._most_stages(interval))
         few = self._likely_groups(groups)
-        if self._has_many_operations():
-            yield most, few[0], self.deadline.some(MANY_SECONDS, MANY_PART)
-            return
         if least < most:
             yield least, few[0], self.deadline.some(FEWEST_SECONDS)
         for used in few:
@@ -599,15 +539,6 @@ class _Search:
             and together.most > 1
             and interval <= FEW_ROWS
         )
-
-    def _is_hard_to_pack(self, interval: int) -> bool:
-        """Return whether units leave many operations hardly any choice of rows."""
-        tight = interval - self.lower.interval <= TIGHT_PART * self.lower.interval
-        together = self.lower.configurations
-        return self.prover is not None and self._has_many_operations() and tight and bool(together)
-
-    def _has_many_operations(self) -> bool:
-        return len(self.problem.operations) >= MANY_OPERATIONS
 
     def _thoroughly(self, interval: int) -> _Best | None:
         """Look for a schedule with as many stages and groups as there may be."""
@@ -655,8 +586,6 @@ class _Search:
     def _bound_before(self, first: int) -> LowerBound:
         """Say why nothing below the first interval tried can be feasible."""
         most = self._most_stages(first)
-        if first == self.without_room:
-            return LowerBound(value=first, reason="residues", most_stages=most)
         if first == self.lower.interval:
             return bound_reached(self.lower, most)
         if lacks_registers(self.problem, first - 1, self.groups):

@@ -147,7 +147,6 @@ def why(bound: LowerBound) -> str:
         "configurations": needed,
         "issue": f"issuing {''.join(bound.cycle[:1])} takes its warps {bound.value} of an interval",
         "RecMII": f"the recurrence {around} takes {bound.value}",
-        "residues": f"units have no room for one iteration's work in {below}, by residues",
         "no modulo schedule": f"there is no modulo schedule at {below} ({bound.solver})",
         "not proved": f"the least interval is {bound.value} or more",
     }

@@ -355,8 +355,7 @@ class LowerBound(Part):
         it is not below.
     reason : str
         ``ResMII``, ``configurations`` (of all functional units together), ``RecMII``, ``issue`` (of
-        one operation), ``residues`` (units have no room in the interval below), ``no modulo
-        schedule``, ``no joint schedule`` or ``not proved``.
+        one operation), ``no modulo schedule``, ``no joint schedule`` or ``not proved``.
     unit : str, optional
         For ResMII, the unit that is always busy.
     cycle : tuple of str
@@ -379,7 +378,6 @@ class LowerBound(Part):
         "configurations",
         "RecMII",
         "issue",
-        "residues",
         "no modulo schedule",
         "no joint schedule",
         "not proved",

@@ -255,8 +255,6 @@ class Improvement:
     hints: tuple[Hint, ...] = ()
 
 
-MANY_OPERATIONS = 60
-"""From so many operations on questions take long, and every help is needed."""
 FEW_ROWS = 128
 """Intervals up to which units are stated row by row, where they bound it only together."""
 WAYS = 4
@@ -383,35 +381,6 @@ class RangeProver(Protocol):
         -------
         Refutation
             The best schedule known; its bound is that of `found`.
-        """
-
-    def decomposed(
-        self,
-        problem: Problem,
-        interval: int,
-        most_stages: int,
-        groups: Sequence[WarpGroup],
-        under: Conditions = FREELY,
-    ) -> Refutation:
-        """Look for a schedule close to an interval, first for rows that units have room for.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-        interval : int
-            The least I of interest.
-        most_stages : int
-            The length of an iteration is at most so many intervals.
-        groups : sequence of WarpGroup
-            Groups that may be used.
-        under : Conditions, optional
-            Limits, seed, time, hints.
-
-        Returns
-        -------
-        Refutation
-            ``sat`` with a schedule and its interval, or ``unknown``.
         """
 
     def best(

@@ -14,7 +14,6 @@ from dataclasses import replace
 from twill.joint.answer import (
     FAMILIES,
     FREELY,
-    MANY_OPERATIONS,
     NO_LIMITS,
     Answer,
     Assignment,
@@ -26,7 +25,6 @@ from twill.joint.answer import (
     Refutation,
     Status,
 )
-from twill.joint.cpsat_decomposed import decomposed
 from twill.joint.cpsat_run import Run, import_ortools
 from twill.joint.cpsat_system import CpSatSystem
 from twill.joint.groups import WarpGroup
@@ -76,7 +74,7 @@ class CpSatEngine:
             self.groups,
             self.families,
             limits,
-            helped=len(self.problem.operations) >= MANY_OPERATIONS,
+            helped=False,
         )
         system.take(self._hints)
         run = Run(self._cp, system, self.seed)
@@ -167,17 +165,6 @@ class CpSatProver:
         interval, assignment = run.best or (found.interval, found.assignment)
         bound = interval if proved else max(low, run.least)
         return Refutation("sat", bound, interval, assignment, run.statistics, system.sums.hints)
-
-    def decomposed(
-        self,
-        problem: Problem,
-        interval: int,
-        most_stages: int,
-        groups: Sequence[WarpGroup],
-        under: Conditions = FREELY,
-    ) -> Refutation:
-        """Look for a schedule rows first; that there is none is never an answer."""
-        return decomposed(import_ortools(), problem, interval, most_stages, groups, under)
 
     def best(
         self,

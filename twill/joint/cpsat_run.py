@@ -16,9 +16,6 @@ from twill.joint.sums import peaks
 DECIDES = ((False, False), (True, True), (True, False), (False, True))
 """Of each of `WAYS`: whether what was in the latest conflicts comes first, whether backwards."""
 
-LATEST_FIRST = 2
-"""The way in which what was in the latest conflicts comes first, forwards."""
-
 HALVING_CONFLICTS = 100
 """Conflicts for which the best value is looked for by halves of what is left; where schedules are
 many, each only a cycle better than the last, they would be found one after the other."""
@@ -40,8 +37,6 @@ class Run:
         The solver's random seed.
     way : int
         In which of `WAYS` ways to search.
-    presolve : bool
-        Whether the model is simplified first, which takes seconds for large loops.
 
     Attributes
     ----------
@@ -53,14 +48,11 @@ class Run:
         Counts for people.
     """
 
-    def __init__(
-        self, cp: Any, system: CpSatSystem, seed: int, way: int = 0, *, presolve: bool = True
-    ) -> None:
+    def __init__(self, cp: Any, system: CpSatSystem, seed: int, way: int = 0) -> None:
         self._cp, self.system = cp, system
         self._solver = cp.CpSolver()
         parameters = self._solver.parameters
         one_core(parameters, seed)
-        parameters.cp_model_presolve = presolve
         latest_first, backwards = DECIDES[way]
         parameters.use_erwa_heuristic = latest_first
         if backwards:
@@ -272,10 +264,3 @@ def import_ortools() -> Any:
             "OR-Tools is not installed; install it with: pip install ortools"
         ) from None
     return cp_model
-
-
-def import_linear_solver() -> Any:
-    """Return OR-Tools' linear solvers, of the same package."""
-    from ortools.linear_solver import pywraplp
-
-    return pywraplp

@@ -97,11 +97,6 @@ class CpSatSystem:
         if limits.slack is not None:
             self.limit_slack(limits.slack)
 
-    @property
-    def bounding(self) -> tuple[int, ...]:
-        """The operations of what bounds the interval, as far as units do."""
-        return () if self._implied is None else tuple(self._implied.bounding())
-
     # -- time -------------------------------------------------------------------------------------
 
     def _arcs(self) -> list[Arc]:

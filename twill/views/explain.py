@@ -9,7 +9,6 @@ from twill.bounds import ResourceArgument
 from twill.configurations import ConfigurationBound, is_turn
 from twill.console import paragraph, say, table
 from twill.explain import MEANING, Explanation, Role
-from twill.joint.residues import ResidueArgument
 from twill.levers import Lever
 from twill.text import why
 
@@ -35,7 +34,6 @@ def explanation_data(found: Explanation, levers: list[Lever] | None) -> dict[str
         "resource": asdict(found.resource) if found.resource else None,
         "configurations": asdict(found.configurations) if found.configurations else None,
         "recurrence": asdict(found.recurrence) if found.recurrence else None,
-        "residues": asdict(found.residues) if found.residues else None,
         "families": [{**asdict(role), "meaning": MEANING[role.family]} for role in found.roles],
         "levers": None if levers is None else [asdict(lever) for lever in levers],
     }
@@ -67,8 +65,6 @@ def print_explanation(found: Explanation) -> None:
         delays, distance = sum(s.delay for s in steps), sum(s.distance for s in steps)
         iterations = "one iteration" if distance == 1 else f"{distance} iterations"
         paragraph(f"from {found.recurrence.start} back to itself: {delays} {unit} in {iterations}")
-    if found.residues is not None:
-        _print_residues(found.residues, unit)
     for role in found.roles:
         _print_role(role, bound.value - 1)
 
@@ -127,20 +123,6 @@ def _print_configurations(argument: ConfigurationBound, unit: str) -> None:
     paragraph(
         f"what fits all units at once weighs {argument.most} at most, and one iteration weighs "
         f"{argument.work}: {argument.work} / {argument.most} makes {argument.value} {unit}"
-    )
-
-
-def _print_residues(argument: ResidueArgument, unit: str) -> None:
-    interval, most = argument.interval, argument.most
-    paragraph(
-        f"what fits all units at once weighs {most} at most, so that {interval} {unit} hold "
-        f"{interval * most}; one iteration weighs {argument.work}, which leaves {argument.spare}"
-    )
-    paragraph(
-        f"what can be in progress without wasting more are {argument.states} states, with "
-        f"{argument.steps} steps from one to another in {argument.components} components; no way "
-        f"around them issues one iteration's operations, since what their cycles issue differs "
-        f"from that by a residue"
     )
 
 
