@@ -3,6 +3,8 @@
 A value occupies its slot from the first cycle of its write to the last cycle of its last read. The
 result of an element-wise operation, and of one that updates in place, takes the room of an operand
 that it is the last to read. Where several share an operand piece by piece, each takes its piece.
+Registers belong to one warp, so each warp's are counted apart, and a group's are those of its warp
+that has most.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
+from operator import itemgetter
 
 from pydantic import NonNegativeFloat, NonNegativeInt
 
@@ -24,6 +28,9 @@ from twill.sim.pieces import pieces
 UNITS = {"smem": "bytes", "tmem": "columns", "registers": "registers per thread"}
 STAGING = "staging in smem"
 FILE = "register file"
+MEMORIES = ("smem", "tmem", STAGING)
+_Key = tuple[str, str, int, int]
+"""Value, place, iteration, and the warp of the group (0 for what all of them share)."""
 
 
 class Occupied(Part):
@@ -88,10 +95,10 @@ class Occupancy(Observer):
         self._sizes = {(s.value, s.transfer, s.reader): _size(s) for s in schedule.storage}
         self._memory = {s.value: s.memory for s in schedule.storage if s.reader is None}
         self._home = schedule.assignment
-        self._lives: dict[tuple[str, str, int], _Life] = {}
+        self._lives: dict[_Key, _Life] = {}
         self._beneath = beneath(schedule.storage)
         self._pieces = pieces(schedule.loop)
-        self._reads: dict[tuple[str, str, int], dict[tuple[str, int], float]] = defaultdict(dict)
+        self._reads: dict[_Key, dict[tuple[str, int], float]] = defaultdict(dict)
         self._takes: dict[str, set[tuple[str, int]]] = defaultdict(set)
         elementwise = {o.name for o in schedule.loop.operations if o.elementwise}
         for dependence in schedule.loop.dependences:
@@ -115,11 +122,12 @@ class Occupancy(Observer):
         """Take the begin of an instance's life; see `Observer.writing`."""
         reader = place.removeprefix("copy for ") if place.startswith("copy for ") else None
         size = self._sizes.get((value, place == STAGING, reader))
-        if size is None or (lane and place not in ("smem", "tmem")):
+        if size is None:
             return
         where = place if place in ("smem", "tmem") else f"registers of {group}"
         where = "smem" if place == STAGING else where
-        self._lives[value, place, iteration] = _Life(where, slot, size, begin, begin)
+        key = (value, place, iteration, _warp(place, lane))
+        self._lives.setdefault(key, _Life(where, slot, size, begin, begin))
 
     def wrote(
         self,
@@ -134,7 +142,7 @@ class Occupancy(Observer):
         end: float,
     ) -> None:
         """Take the end of a write; see `Observer.wrote`."""
-        life = self._lives.get((value, place, iteration))
+        life = self._lives.get((value, place, iteration, _warp(place, lane)))
         if life is not None:
             life.end = max(life.end, end)
 
@@ -152,10 +160,11 @@ class Occupancy(Observer):
         end: float,
     ) -> None:
         """Take the end of a read; see `Observer.read`."""
-        life = self._lives.get((value, place, iteration))
+        key = (value, place, iteration, _warp(place, lane))
+        life = self._lives.get(key)
         if life is not None and value in self._pieces:
             by = (operation, of_iteration - iteration)
-            self._reads[value, place, iteration][by] = end
+            self._reads[key][by] = max(end, self._reads[key].get(by, end))
         if life is not None and end >= life.end:
             life.end, life.reader = end, (operation, of_iteration)
 
@@ -166,25 +175,28 @@ class Occupancy(Observer):
 
         Keys are ``smem``, ``tmem`` and ``registers of GROUP``; what always is occupied is included.
         """
-        changes: dict[str, dict[float, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+        changes: dict[tuple[str, int], dict[float, Fraction]] = {}
         for place in dict.fromkeys([*self._places(), *(o.place for o in self._lives.values())]):
-            changes[place][0.0] += 0
-        for (value, place, iteration), life in self._lives.items():
-            begin = self._taken_over(value, place, iteration, life)
-            for share, end in self._released(value, place, iteration, life):
+            changes[place, 0] = defaultdict(Fraction, {0.0: Fraction(0)})
+        for key, life in self._lives.items():
+            begin = self._taken_over(key, life)
+            at = changes.setdefault((life.place, key[-1]), defaultdict(Fraction))
+            for share, end in self._released(key, life):
                 if end > begin:
-                    changes[life.place][begin] += share
-                    changes[life.place][end] -= share
+                    at[begin] += share
+                    at[end] -= share
         always = self._always()
+        warps: dict[str, list[dict[float, Fraction]]] = defaultdict(list)
+        for (place, _), of_warp in changes.items():
+            warps[place].append(of_warp)
         return {
-            place: list(_sums(always.get(place, 0), changes[place])) for place in sorted(changes)
+            place: list(_most([_sums(always.get(place, 0), each) for each in warps[place]]))
+            for place in sorted(warps)
         }
 
-    def _released(
-        self, value: str, place: str, iteration: int, life: _Life
-    ) -> Iterator[tuple[Fraction, float]]:
+    def _released(self, key: _Key, life: _Life) -> Iterator[tuple[Fraction, float]]:
         """Yield the parts of an instance with the cycles until which they are occupied."""
-        reads, parts = self._reads.get((value, place, iteration), {}), self._pieces.get(value, {})
+        reads, parts = self._reads.get(key, {}), self._pieces.get(key[0], {})
         if life.place in ("smem", "tmem") or not parts.keys() <= reads.keys():
             parts = {}
         whole = max((end for by, end in reads.items() if by not in parts), default=0.0)
@@ -193,12 +205,13 @@ class Occupancy(Observer):
         if not parts:
             yield life.size, life.end
 
-    def _piece_taken(self, value: str, place: str, iteration: int, life: _Life) -> float | None:
+    def _piece_taken(self, key: _Key, life: _Life) -> float | None:
         """Return when the piece of an operand that a result is made of makes room for it."""
+        value, place, iteration, warp = key
         for operand, readers in self._pieces.items():
             for by, part in readers.items():
-                key = (operand, place, iteration - by[1])
-                old, reads = self._lives.get(key), self._reads.get(key, {})
+                of = (operand, place, iteration - by[1], warp)
+                old, reads = self._lives.get(of), self._reads.get(of, {})
                 if by[0] != value or old is None or old.place != life.place:
                     continue
                 last = max((end for who, end in reads.items() if who not in readers), default=0.0)
@@ -207,16 +220,15 @@ class Occupancy(Observer):
                     return min(reads[by], life.end)
         return None
 
-    def _taken_over(self, value: str, place: str, iteration: int, life: _Life) -> float:
+    def _taken_over(self, key: _Key, life: _Life) -> float:
         """Return when an instance begins to need room of its own."""
-        taken = (
-            None if place in ("smem", "tmem") else self._piece_taken(value, place, iteration, life)
-        )
+        value, place, iteration, warp = key
+        taken = None if place in MEMORIES else self._piece_taken(key, life)
         if taken is not None:
             return taken
         for operand, distance in sorted(self._takes[value]) if place != STAGING else ():
             for where in (place, f"copy for {value}"):
-                old = self._lives.get((operand, where, iteration - distance))
+                old = self._lives.get((operand, where, iteration - distance, warp))
                 if (
                     old is not None
                     and old.reader == (value, iteration)
@@ -336,6 +348,25 @@ class Occupancy(Observer):
                 _covered(addressed) + loose + (0 if fixed else self._always().get(memory, 0))
             )
         return found
+
+
+def _warp(place: str, lane: int) -> int:
+    """Return the warp that a place belongs to: memories belong to all."""
+    return 0 if place in MEMORIES else lane
+
+
+def _most(series: list[Iterator[tuple[float, float]]]) -> Iterator[tuple[float, float]]:
+    """Yield the largest of several step functions, at the cycles at which it changes."""
+    steps = sorted(
+        (cycle, which, amount) for which, each in enumerate(series) for cycle, amount in each
+    )
+    now: dict[int, float] = {}
+    said: float | None = None
+    for cycle, together in groupby(steps, key=itemgetter(0)):
+        now.update((which, amount) for _, which, amount in together)
+        if max(now.values()) != said:
+            said = max(now.values())
+            yield cycle, said
 
 
 def _size(storage: Storage) -> Fraction:
