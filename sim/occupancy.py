@@ -24,6 +24,7 @@ from twill.artifacts.schedule import Schedule, Storage
 from twill.sim.addresses import beneath
 from twill.sim.observer import Observer
 from twill.sim.pieces import pieces
+from twill.sim.registers import pool
 
 UNITS = {"smem": "bytes", "tmem": "columns", "registers": "registers per thread"}
 STAGING = "staging in smem"
@@ -313,7 +314,7 @@ class Occupancy(Observer):
         peaks = [entry for name, entry in groups.items() if name in threads]
         return Occupied(
             unit="registers",
-            capacity=registers.file.value,
+            capacity=pool(self._schedule),
             allocated=sum(groups[name].allocated * n for name, n in threads.items()),
             always=sum(groups[name].always * n for name, n in threads.items()),
             peak=sum(groups[name].peak * n for name, n in threads.items()),

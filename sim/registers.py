@@ -24,15 +24,39 @@ def set_registers(schedule: Schedule) -> None:
     registers = schedule.machine.registers
     if registers is None or any(group.registers is None for group in schedule.groups):
         return
-    left, threads = registers.file.value, 32 * registers.warps.value
-    for asked, names in sorted(_sets(schedule, registers.warps.value)):
+    threads = 32 * registers.warps.value
+    sets = sorted(_sets(schedule, registers.warps.value))
+    launched = left = pool(schedule)
+    for asked, names in sets:
         if asked * threads > left:
             raise SimulationError(
                 "deadlock",
                 f"at cycle 0 {' and '.join(names)} wait at setmaxnreg for {asked} registers per "
-                f"thread, {asked * threads} in all; {left} of {registers.file.value} are left",
+                f"thread, {asked * threads} in all; {left} of {launched} are left",
             )
         left -= asked * threads
+
+
+def pool(schedule: Schedule) -> int:
+    """Return the registers that a launch gives to all groups together.
+
+    Every thread is launched with the same; groups of fewer warps than share an allocation are
+    filled up with idle warps to whole sets of them.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        With its machine, which limits registers.
+    """
+    registers = schedule.machine.registers
+    assert registers is not None
+    width = registers.warps.value
+    threads = 32 * width * len(_sets(schedule, width))
+    if registers.launch is None or not threads:
+        return registers.file.value
+    step = registers.launch.value
+    each = registers.file.value // threads // step * step
+    return threads * min(each, registers.most.value)
 
 
 def _sets(schedule: Schedule, width: int) -> list[tuple[int, tuple[str, ...]]]:

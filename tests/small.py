@@ -30,11 +30,12 @@ def small_machine(
     step: int = 8,
     least: int = 24,
     most: int = 256,
+    launch: int | None = None,
 ) -> twill.Machine:
     """Return a machine; `registers` is what values may take on each of two groups.
 
     `file` is in registers, 128 for each register per thread of four warps; allocations are
-    multiples of `step` from `least` to `most`.
+    multiples of `step` from `least` to `most`, and a launch gives multiples of `launch`.
     """
     units = units or {"TC": 1, "ALU": 1}
     data: dict[str, Any] = {
@@ -80,6 +81,7 @@ def small_machine(
             "most": number(most),
             "warps": number(4),
             "reserve": {"value": 0.0, "unit": "registers", "source": "TEST"},
+            "launch": None if launch is None else number(launch),
         }
     if smem is not None:
         data["memories"] = {"smem": {"capacity": smem, "unit": "bytes", "source": "TEST"}}

@@ -337,7 +337,7 @@ def test_machine_show() -> None:
         "warp groups: up to 4 of 1, 4 of 4, 1 of 8 warps; 64 warps are resident at most",
         (
             "registers: 65536 of 32 bit; 24 to 256 per thread in steps of 8 for 4 warps together; "
-            "255 usable, 16 of them reserved"
+            "255 usable, 16 of them reserved; a launch gives multiples of 8"
         ),
         "signals, in cycles: wait 8, arrive 8, hop 54",
     ):

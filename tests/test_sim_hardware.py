@@ -383,7 +383,7 @@ def test_who_gets_no_registers_waits_for_ever(hopper: twill.Machine) -> None:
         set_registers(greedy)
     assert str(caught.value) == (
         "deadlock: at cycle 0 right wait at setmaxnreg for 240 registers per thread, 30720 in all; "
-        "29696 of 65536 are left"
+        "28672 of 64512 are left"
     )
 
 

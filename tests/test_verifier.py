@@ -124,7 +124,7 @@ CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
     ),
     "register file": (
         lambda d: [group.update(registers=256) for group in d["groups"]],
-        "register file: the groups are allocated 98304 registers, the file has 65536",
+        "register file: the groups take 98304 registers, a launch of 384 threads gets 64512",
     ),
     "memory": (
         lambda d: d["machine"]["memories"]["smem"].update(capacity=90_000),

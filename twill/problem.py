@@ -118,11 +118,20 @@ class RegisterFile:
     most: int
     warps: int
     reserve: int
+    launch: int | None = None
 
-    @property
-    def blocks_hold(self) -> int:
-        """Registers per thread that all blocks of `warps` warps may have together."""
-        return self.file // (THREADS_PER_WARP * self.warps)
+    def pool(self, blocks: int) -> int:
+        """Return the registers per thread that all blocks have together.
+
+        Parameters
+        ----------
+        blocks : int
+            Blocks of `warps` warps that a program is launched with.
+        """
+        whole = self.file // (THREADS_PER_WARP * self.warps)
+        if self.launch is None or not blocks:
+            return whole
+        return blocks * min(self.most, whole // blocks // self.launch * self.launch)
 
 
 @dataclass(frozen=True)
@@ -593,4 +602,5 @@ def _register_file(machine: Machine) -> RegisterFile | None:
         most=r.most.value,
         warps=r.warps.value,
         reserve=int(r.reserve.value),
+        launch=r.launch.value if r.launch else None,
     )

@@ -391,7 +391,7 @@ class _Case:
         file = self.problem.registers
         if file is None:
             return
-        blocks = 0
+        blocks, launched = 0, 0
         small: list[Group] = []
         for group in self.groups.values():
             registers = file.most if group.registers is None else group.registers
@@ -403,14 +403,19 @@ class _Case:
             if group.warps < file.warps:
                 small.append(group)
             else:
+                launched += group.warps // file.warps
                 blocks += group.warps // file.warps * registers
         quads = -(-sum(group.warps for group in small) // file.warps)
         blocks += quads * max(
             (file.most if g.registers is None else g.registers for g in small), default=0
         )
-        total = blocks * file.warps * 32
-        if total > file.file:
-            yield f"the groups are allocated {total} registers, the file has {file.file}"
+        total, there = blocks * file.warps * 32, file.file
+        threads = (launched + quads) * file.warps * 32
+        if file.launch is not None and threads:
+            there = min(file.most, file.file // threads // file.launch * file.launch) * threads
+        if total > there:
+            given = f"a launch of {threads} threads gets" if there < file.file else "the file has"
+            yield f"the groups take {total} registers, {given} {there}"
 
     # -- memory -------------------------------------------------------------------------------
 

@@ -123,6 +123,9 @@ class Registers(Part):
         Registers per thread are allocated in multiples of `step` from `least` to `most`.
     warps : Count
         Aligned warps that share one allocation.
+    launch : Count, optional
+        A launch gives every thread the same registers, a multiple of this and at most `most`, and
+        groups share out again what it gave; without it they share out the whole file.
     reserve : Quantity
         Registers per thread kept for addresses, descriptors and loop counters.
     """
@@ -133,6 +136,7 @@ class Registers(Part):
     least: Count
     most: Count
     warps: Count
+    launch: Count | None = None
     reserve: Quantity
 
 

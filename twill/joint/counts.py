@@ -17,7 +17,7 @@ from twill.joint.relaxation import average_registers
 from twill.joint.sums import Sum, demand, excess, peaks, sums_of
 from twill.joint.system import System
 from twill.joint.terms import Literal
-from twill.problem import Problem
+from twill.problem import Problem, RegisterFile
 
 STATED_PER_ROUND = 4
 
@@ -286,10 +286,13 @@ class Counts:
         placing, clauses = self._system.placing, self._clauses
         self._levels = [[] for _ in placing.groups]
         items: list[tuple[int, Literal]] = []
+        unused: list[tuple[int, Literal]] = []
         with clauses.under(self._system.guards.get("registers")):
             for share in shares(file, placing.groups):
                 used = clauses.either([placing.used[g] for g in share.members])
                 items.append((share.blocks * file.least, used))
+                clauses.clause(clauses.negated(used), *(placing.used[g] for g in share.members))
+                unused.append((share.blocks, clauses.negated(used)))
                 steps: list[tuple[int, Literal]] = []
                 for level in range(file.least + file.step, file.most + 1, file.step):
                     more = clauses.fresh()
@@ -299,10 +302,21 @@ class Counts:
                     items.append((share.blocks * file.step, more))
                 for g in share.members:
                     self._levels[g] = steps
-            clauses.clause(Diagram(clauses, items).at_most(file.blocks_hold))
+            self._state_the_pool(file, Diagram(clauses, items), unused)
         for event in list(self._diagrams):
             self._link(event)
         self._link_averages()
+
+    def _state_the_pool(
+        self, file: RegisterFile, allocated: Diagram, unused: Sequence[tuple[int, Literal]]
+    ) -> None:
+        """State that what is allocated fits what a launch of the used blocks gives."""
+        used = [(blocks, self._clauses.negated(idle)) for blocks, idle in unused]
+        few, many = Diagram(self._clauses, used), Diagram(self._clauses, unused)
+        most = sum(blocks for blocks, _ in used)
+        for count in range(1, most + 1):
+            fewer, more = few.at_most(count - 1), many.at_most(most - count - 1)
+            self._clauses.clause(fewer, more, allocated.at_most(file.pool(count)))
 
     def _link_averages(self) -> None:
         """State that what values take of a group on average fits what is allocated to it."""

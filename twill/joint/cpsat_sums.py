@@ -232,14 +232,19 @@ class Sums:
         assert file is not None
         steps = (file.most - file.least) // file.step
         room: list[Any] = [0] * len(self._places.groups)
-        total = []
-        for share in shares(file, self._places.groups):
+        total, blocks = [], []
+        together = shares(file, self._places.groups)
+        for share in together:
             used = self._times.either([self._places.used[g] for g in share.members])
             more = self._model.new_int_var(0, steps, f"steps of {share.members}")
             total.append(share.blocks * (file.least * used + file.step * more))
+            blocks.append(share.blocks * used)
             for g in share.members:
                 room[g] = file.least - file.reserve + file.step * more
-        self._model.add(sum(total) <= file.blocks_hold)
+        pools = [file.pool(count) for count in range(sum(s.blocks for s in together) + 1)]
+        pool = self._model.new_int_var(min(pools), max(pools), "register pool")
+        self._model.add_element(sum(blocks), pools, pool)
+        self._model.add(sum(total) <= pool)
         return room
 
     def _pinned_with(self, v: int) -> list[Any]:

@@ -220,7 +220,8 @@ def allocated(
         live = [needed[g] for g in share.members if needed[g] is not None]
         if live:
             allocation[share] = least_allocation(file, max(x or 0 for x in live))
-    room = file.blocks_hold - sum(share.blocks * a for share, a in allocation.items())
+    pool = file.pool(sum(share.blocks for share in allocation))
+    room = pool - sum(share.blocks * a for share, a in allocation.items())
     if room < 0 or any(a > file.most for a in allocation.values()):
         return None
     _hand_out(file, groups, needed, allocation, room)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from twill.bounds import NO_PATH, longest_paths
-from twill.joint.groups import WarpGroup
+from twill.joint.groups import WarpGroup, shares
 from twill.joint.lifetimes import Moment, register_ends
 from twill.problem import Problem
 
@@ -32,9 +32,11 @@ def lacks_registers(problem: Problem, interval: int, groups: Sequence[WarpGroup]
     if file is None:
         return False
     wide = [group for group in groups if group.warps >= file.warps]
+    blocks = sum(share.blocks for share in shares(file, groups))
+    most = max(file.pool(count) for count in range(1, blocks + 1))
     offered = max(
         (
-            min(count * wide[0].live_limit, file.blocks_hold - count * file.reserve)
+            min(count * wide[0].live_limit, most - count * file.reserve)
             for count in range(1, len(wide) + 1)
         ),
         default=0,

@@ -89,4 +89,5 @@ def _print_warps(machine: Machine) -> None:
         f"{registers.most.value} per thread in steps of {registers.step.value} for "
         f"{registers.warps.value} warps together; {registers.limit.value} usable, "
         f"{registers.reserve.value:g} of them reserved"
+        + (f"; a launch gives multiples of {registers.launch.value}" if registers.launch else "")
     )
