@@ -28,6 +28,7 @@ class Barriers:
         self._declared = {barrier.name: barrier for barrier in declared}
         self._completed: dict[tuple[str, int], int] = defaultdict(int)
         self._arrived: dict[tuple[str, int], list[str]] = defaultdict(list)
+        self._delivered: dict[tuple[str, int], list[str]] = defaultdict(list)
         self._expected: dict[tuple[str, int], int] = defaultdict(int)
         self._waiting: dict[tuple[str, int, int], list[Callable[[], None]]] = {}
 
@@ -162,22 +163,49 @@ class Barriers:
         phase, slot = divmod(iteration, self._declared[name].slots)
         return list(self._arrived[name, slot]) if self._completed[name, slot] == phase else []
 
+    def delivered(self, name: str, iteration: int) -> list[str]:
+        """Return who has delivered bytes to a phase that is not complete.
+
+        Parameters
+        ----------
+        name : str
+            The barrier.
+        iteration : int
+            Iteration whose phase it is.
+        """
+        phase, slot = divmod(iteration, self._declared[name].slots)
+        return list(self._delivered[name, slot]) if self._completed[name, slot] == phase else []
+
+    def outstanding(self, name: str, iteration: int) -> int:
+        """Return the bytes that a phase still expects; negative are more than were announced.
+
+        Parameters
+        ----------
+        name : str
+            The barrier.
+        iteration : int
+            Iteration whose phase it is.
+        """
+        phase, slot = divmod(iteration, self._declared[name].slots)
+        return self._expected[name, slot] if self._completed[name, slot] == phase else 0
+
     def _count(self, name: str, iteration: int, who: str, size: int, *, arrives: bool) -> None:
         """Count an arrival, and bytes that are expected or, if negative, delivered."""
         barrier = self._declared[name]
         phase, slot = divmod(iteration, barrier.slots)
         current = self._completed[name, slot]
         if self._checks and current != phase:
+            verb = "arrives at" if arrives else f"delivers {-size} bytes to"
             raise SimulationError(
                 "barrier",
-                f"{who} arrives at {name} slot {slot} for iteration {iteration} (phase "
+                f"{who} {verb} {name} slot {slot} for iteration {iteration} (phase "
                 f"{phase}), which is in phase {current}",
             )
-        if arrives:
-            self._arrived[name, slot].append(who)
+        (self._arrived if arrives else self._delivered)[name, slot].append(who)
         self._expected[name, slot] += size
         if len(self._arrived[name, slot]) == barrier.arrivals and not self._expected[name, slot]:
             self._arrived[name, slot].clear()
+            self._delivered[name, slot].clear()
             self._completed[name, slot] += 1
             for resume in self._waiting.pop((name, slot, current), ()):
                 self._clock.at(self._clock.now, resume)

@@ -54,7 +54,8 @@ def deadlock(schedule: Schedule, barriers: Barriers, stuck: Iterable[Warp], now:
 def _missing(schedule: Schedule, barriers: Barriers, barrier: str, iteration: int) -> list[str]:
     """Return the groups that have yet to arrive at a barrier's phase, or to issue what does."""
     home = schedule.assignment
-    arrived = Counter(home.get(who, who) for who in barriers.arrived(barrier, iteration))
+    came = (*barriers.arrived(barrier, iteration), *barriers.delivered(barrier, iteration))
+    arrived = Counter(home.get(who, who) for who in came)
     return [
         program.group
         for program in schedule.programs
@@ -63,12 +64,18 @@ def _missing(schedule: Schedule, barriers: Barriers, barrier: str, iteration: in
 
 
 def _came(barriers: Barriers, barrier: str, iteration: int) -> str:
-    """Say how many arrivals a phase has to which nobody will add."""
+    """Say what a phase has, and to what nobody will add: arrivals, and bytes if it counts them."""
     arrived = barriers.arrived(barrier, iteration)
-    if not arrived:
-        return ""
-    needed = barriers.needed(barrier)
-    return f": {len(arrived)} of {needed} arrivals came, from {', '.join(sorted(arrived))}"
+    missing = barriers.outstanding(barrier, iteration)
+    said = []
+    if arrived or missing:
+        by = f", from {', '.join(sorted(arrived))}" if arrived else ""
+        said.append(f"{len(arrived)} of {barriers.needed(barrier)} arrivals came{by}")
+    if missing > 0:
+        said.append(f"{missing} bytes that an arrive announced did not come")
+    if missing < 0:
+        said.append(f"{-missing} bytes came that no arrive announced")
+    return f": {'; '.join(said)}" if said else ""
 
 
 def _arrivals(program: Program, barrier: str, *, named: bool) -> int:

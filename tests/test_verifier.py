@@ -28,6 +28,11 @@ def place(data: Data, operation: str, **values: object) -> None:
     next(p for p in data["placements"] if p["operation"] == operation).update(values)
 
 
+def place_of(data: Data, operation: str) -> str:
+    (found,) = [p["group"] for p in data["placements"] if p["operation"] == operation]
+    return str(found)
+
+
 # -- references -----------------------------------------------------------------------------------
 
 
@@ -209,6 +214,42 @@ def test_programs_arrive_as_often_as_barriers_take(attention_schedule: twill.Sch
 
     assert broken(attention_schedule, more) == [
         "programs: barrier k.full takes 7 arrivals and gets 1"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("announced", "said"),
+    [
+        (32768, []),
+        (16384, ["programs: barrier k.full is told of 16384 bytes and 32768 come"]),
+        (None, ["programs: barrier k.full is told of 0 bytes and 32768 come"]),
+        (0, ["programs: barrier k.full takes 1 arrivals and gets 0",
+             "programs: barrier k.full is told of 0 bytes and 32768 come"]),
+    ],
+)  # fmt: skip
+def test_a_barrier_is_told_of_the_bytes_that_come(
+    attention_schedule: twill.Schedule, announced: int | None, said: list[str]
+) -> None:
+    def count_bytes(data: Data) -> None:
+        next(b for b in data["barriers"] if b["name"] == "k.full")["transactions"] = True
+        body = next(p for p in data["programs"] if p["group"] == place_of(data, "k"))["body"]
+        at = next(n for n, i in enumerate(body) if i.get("operation") == "k")
+        arrive = {"do": "arrive", "barrier": "k.full", "stage": body[at]["stage"]}
+        if announced != 0:
+            body.insert(at, arrive | ({"expect": announced} if announced else {}))
+
+    assert broken(attention_schedule, count_bytes) == said
+
+
+def test_a_wait_at_a_named_barrier_arrives_too(attention_schedule: twill.Schedule) -> None:
+    def meet(data: Data, groups: int) -> None:
+        data["barriers"].append({"name": "met", "slots": 1, "arrivals": 2, "kind": "named"})
+        for program in data["programs"][:groups]:
+            program["body"].append({"do": "wait", "barrier": "met"})
+
+    assert broken(attention_schedule, lambda data: meet(data, 2)) == []
+    assert broken(attention_schedule, lambda data: meet(data, 1)) == [
+        "programs: barrier met takes 2 arrivals and gets 1"
     ]
 
 

@@ -155,21 +155,33 @@ class _Case:
                 )
 
     def _arrivals(self) -> Iterator[str]:
-        found: dict[str, int] = {}
-        waited: set[str] = set()
-        for program in self.schedule.programs:
-            for instruction in program.body:
-                if isinstance(instruction, Arrive):
-                    found[instruction.barrier] = found.get(instruction.barrier, 0) + 1
-                elif isinstance(instruction, Wait):
-                    waited.add(instruction.barrier)
-            for part in program.issues:
-                for barrier in part.signals:
-                    found[barrier] = found.get(barrier, 0) + 1
+        """Every phase that is waited for gets the arrivals, and the bytes, that it takes."""
+        body = [i for program in self.schedule.programs for i in program.body]
+        arrives = [i for i in body if isinstance(i, Arrive)]
+        waits = [i for i in body if isinstance(i, Wait)]
         for entry in self.schedule.barriers:
-            actual = found.get(entry.name, 0)
-            if entry.name in waited and actual != entry.arrivals:
-                yield f"barrier {entry.name} takes {entry.arrivals} arrivals and gets {actual}"
+            mine = [i for i in arrives if i.barrier == entry.name]
+            waiting = sum(i.barrier == entry.name for i in waits)
+            signalling = self._signalling(entry.name)
+            arrivals = len(mine) + (waiting if entry.kind == "named" else 0)
+            arrivals += 0 if entry.transactions else len(signalling)
+            announced = sum(i.expect or 0 for i in mine)
+            delivered = sum(signalling) if entry.transactions else 0
+            if waiting and arrivals != entry.arrivals:
+                yield f"barrier {entry.name} takes {entry.arrivals} arrivals and gets {arrivals}"
+            if waiting and announced != delivered:
+                yield f"barrier {entry.name} is told of {announced} bytes and {delivered} come"
+
+    def _signalling(self, barrier: str) -> list[int]:
+        """Return the bytes that each operation leaves which arrives at a barrier by itself."""
+        issues = [part for program in self.schedule.programs for part in program.issues]
+        results = [
+            self.schedule.loop.operation(part.operation).result
+            for part in issues
+            for name in part.signals
+            if name == barrier
+        ]
+        return [0 if result is None else result.bytes for result in results]
 
     def completeness(self) -> Iterator[Violation]:
         """Interval, length and every issue time are given."""
