@@ -380,6 +380,20 @@ def test_first_factor_and_accumulator_lie_in_the_same_half() -> None:
     assert "different halves" in str(twill.verify(split).violations[0])
 
 
+def test_a_product_with_its_first_factor_in_shared_memory_has_its_slots_in_both_halves() -> None:
+    accumulator = product("b", Tile(shape=(64, 128), dtype="f32", memory="tmem"))
+    factor = op("a", "TC", 2, asynchronous=True, latency=3, memory="smem")
+    reader = op("c", "ALU", 2)
+    loop = small_loop([factor, accumulator, reader], [edge("a", "b", operand=0), edge("b", "c")])
+    data = json.loads(tensor_machine(128).to_json())
+    data["memories"]["smem"] = {"capacity": 4096, "unit": "bytes", "source": "TEST"}
+    machine = twill.Machine.from_json(json.dumps(data))
+    schedule = hand_made(loop, machine, 6, {"a": 0, "b": 3, "c": 10}, dict.fromkeys("abc", "all"),
+                         {"all": WarpGroup(4, False, 0, 9)})  # fmt: skip
+    assert next(s for s in schedule.storage if s.value == "b").halves == (0, 1)
+    assert twill.verify(schedule).violations == ()
+
+
 # -- rings and messages -----------------------------------------------------------------------
 
 

@@ -261,3 +261,26 @@ def test_programs_issue_what_is_placed_when_it_is(attention_schedule: twill.Sche
     assert "programs: group compute0 issues some operations 4 iterations from where" in str(
         broken(attention_schedule, later)
     )
+
+
+@pytest.mark.parametrize(("file", "refused"), [(256 * 8, False), (256 * 8 - 1, True)])
+def test_a_group_that_names_no_registers_has_the_least_that_hold_its_values(
+    file: int, refused: bool
+) -> None:
+    loop = small_loop([op("a", "ALU", memory="smem"), op("b", "TC", memory="smem")])
+    machine = small_machine(registers=64, smem=4096, file=file, least=8, most=64)
+    groups = {name: WarpGroup(4, False, 0, 64) for name in ("left", "right")}
+    schedule = hand_made(loop, machine, 2, {"a": 0, "b": 0}, {"a": "left", "b": "right"}, groups)
+    assert [group.registers for group in schedule.groups] == [None, None]
+    messages = [f"register file: the groups take 2048 registers, the file has {file}"]
+    assert [str(v) for v in twill.verify(schedule).violations] == messages * refused
+
+
+def test_a_group_that_names_no_registers_is_charged_for_its_values() -> None:
+    loop = small_loop([op("a", "ALU", registers=9)])
+    machine = small_machine(registers=64, file=128 * 15, least=8, most=64)
+    groups = {"all": WarpGroup(4, False, 0, 64)}
+    schedule = hand_made(loop, machine, 1, {"a": 0}, {"a": "all"}, groups)
+    assert [str(v) for v in twill.verify(schedule).violations] == [
+        "register file: the groups take 2048 registers, the file has 1920"
+    ]

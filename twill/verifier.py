@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twill.artifacts.schedule import Arrive, Fixed, Group, LowerBound, Schedule, Storage, Wait
-from twill.problem import Edge, Problem, ProblemOperation, build_problem
+from twill.problem import Edge, Problem, ProblemOperation, RegisterFile, build_problem
 from twill.verified_configurations import check_configurations
 
 MOST_REPORTED = 20
@@ -405,11 +405,12 @@ class _Case:
             return
         blocks, launched = 0, 0
         small: list[Group] = []
+        allocated = {name: self._allocated(group, file) for name, group in self.groups.items()}
         for group in self.groups.values():
-            registers = file.most if group.registers is None else group.registers
+            registers = allocated[group.name]
             if registers % file.step or not file.least <= registers <= file.most:
                 yield (
-                    f"group {group.name} is allocated {group.registers} registers per thread; "
+                    f"group {group.name} is allocated {registers} registers per thread; "
                     f"possible are multiples of {file.step} from {file.least} to {file.most}"
                 )
             if group.warps < file.warps:
@@ -418,9 +419,7 @@ class _Case:
                 launched += group.warps // file.warps
                 blocks += group.warps // file.warps * registers
         quads = -(-sum(group.warps for group in small) // file.warps)
-        blocks += quads * max(
-            (file.most if g.registers is None else g.registers for g in small), default=0
-        )
+        blocks += quads * max((allocated[group.name] for group in small), default=0)
         total, there = blocks * file.warps * 32, file.file
         threads = (launched + quads) * file.warps * 32
         if file.launch is not None and threads:
@@ -428,6 +427,13 @@ class _Case:
         if total > there:
             given = f"a launch of {threads} threads gets" if there < file.file else "the file has"
             yield f"the groups take {total} registers, {given} {there}"
+
+    def _allocated(self, group: Group, file: RegisterFile) -> int:
+        """Registers per thread of a group; where it names none, the least that hold its values."""
+        if group.registers is not None:
+            return group.registers
+        live = int(self._registers_of(group.name).max(initial=0)) + file.reserve
+        return max(file.least, -(-live // file.step) * file.step)
 
     # -- memory -------------------------------------------------------------------------------
 
@@ -562,7 +568,7 @@ class _Case:
                 yield f"two slots of {storage.value} share {storage.memory} address {max(a, b)}"
 
     def _halves(self, placed: list[Storage]) -> Iterator[str]:
-        """Only tiles of at most 64 rows take half the lanes; a product's two take the same."""
+        """Only tiles of at most 64 rows take half the lanes; a product's two share one half."""
         tiles = {o.name: o.result for o in self.schedule.loop.operations}
         halves: dict[str, set[int]] = {s.value: set(s.halves) for s in placed if not s.transfer}
         halves |= {f.name: {f.half} for f in self.schedule.fixed if f.half is not None}
@@ -571,7 +577,8 @@ class _Case:
             if storage.halves and (tile is None or _rows(tile.shape) > 64):
                 yield f"{storage.value} takes more than half the lanes of tmem"
         for factor, product in self._first_factors():
-            if len(halves.get(factor, set()) | halves.get(product, set())) > 1:
+            both = (halves.get(factor), halves.get(product))
+            if all(both) and len(set().union(*filter(None, both))) > 1:
                 yield (
                     f"{factor} and {product} are first factor and accumulator of a product and lie "
                     "in different halves of tmem"

@@ -61,7 +61,7 @@ class Group(Part):
     variable_latency : bool
         Whether it is set aside for operations of variable latency.
     registers : int, optional
-        Registers per thread allocated to it.
+        Registers per thread allocated to it; absent, the least that hold what lives on it.
     registers_live : int, optional
         Most registers per thread live at once, as scheduled.
     """
