@@ -14,6 +14,7 @@ from twill.studies.commands import add_commands
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
     from twill.sim.checks import Checks
+    from twill.sim.execute import Run
 
 app = typer.Typer(
     name="python -m twill.sim",
@@ -101,7 +102,10 @@ def run_command(
         typer.Option(metavar="MHZ", help="Clock for TFLOP/s; the machine file's without it."),
     ] = None,
     trace: Annotated[
-        str | None, typer.Option(metavar="FILE.json", help="Write a trace for Perfetto.")
+        str | None,
+        typer.Option(
+            metavar="FILE.json", help="Write a trace for Perfetto (- for stdout, and nothing else)."
+        ),
     ] = None,
     timeline: Annotated[
         str | None,
@@ -138,22 +142,21 @@ def run_command(
     as_json: Json = False,
 ) -> None:
     """Run a schedule and say whether it keeps its promise."""
-    from twill.artifacts.base import write_whole
     from twill.artifacts.order import ordered
     from twill.artifacts.schedule import Schedule
+    from twill.files import STANDARD_OUTPUT, check_target, write_whole
     from twill.sim.execute import run, with_bundle_error
     from twill.sim.issue import as_warp_scheduler
     from twill.sim.record import TRACED_EVENTS, Recording
-    from twill.sim.report import print_run
-    from twill.sim.timeline import check_ending, draw_timeline, window
+    from twill.sim.timeline import check_timeline, draw_timeline, window
     from twill.sim.trace import trace as trace_text
 
     schedule = Schedule.named(schedule_file) if waits is None else ordered(schedule_file, waits)
     recording = (
         Recording() if trace is None else Recording(TRACED_EVENTS, iterations=None, values=True)
     )
-    if timeline is not None:
-        check_ending(timeline)
+    check_target(trace)
+    check_timeline(timeline)
     with progress(f"simulating {schedule_file}") as report:
         result = run(
             schedule,
@@ -202,14 +205,8 @@ def run_command(
         last = iterations - 1 if result.profile is None else result.profile.last
         within = window(recording, last, result.measured_interval_cycles)
         draw_timeline(schedule, recording, *within, timeline)
-    if as_json:
-        say(json.dumps(result.model_dump(mode="json", by_alias=True), indent=1))
-    else:
-        print_run(result)
-        if result.kernel is not None:
-            from twill.sim.kernel import print_kernel
-
-            print_kernel(result.kernel)
+    if trace != STANDARD_OUTPUT:
+        _print(result, as_json=as_json)
     exceeded = found is not None and bool(found.exceeded)
     if strict and not exceeded and result.achieved is None:
         reason = "no steady state" if result.measured_interval_cycles is None else "no interval"
@@ -217,6 +214,18 @@ def run_command(
     wrong = found is not None and found.numbers is not None and not found.numbers.right
     if wrong or (strict and (exceeded or not result.achieved)):
         raise typer.Exit(1)
+
+
+def _print(result: Run, *, as_json: bool) -> None:
+    from twill.sim.kernel import print_kernel
+    from twill.sim.report import print_run
+
+    if as_json:
+        say(json.dumps(result.model_dump(mode="json", by_alias=True), indent=1))
+        return
+    print_run(result)
+    if result.kernel is not None:
+        print_kernel(result.kernel)
 
 
 def _checked(

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from twill.artifacts.base import read_bytes
 from twill.artifacts.expressions import MOST_CYCLES
 from twill.errors import InputError, short
+from twill.files import read_bytes
 
 Points = tuple[tuple[float, float], ...]
 """Quantiles from 0 to 1 with cycles, both ascending."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
+from twill.files import check_target, write_whole
 from twill.sim.record import Recording
 from twill.sim.slices import Slice, of_pipes, of_unit, of_warp
 
@@ -107,20 +109,21 @@ def window(
     return max(0.0, end - intervals * interval), end
 
 
-def check_ending(file: str | Path) -> None:
-    """Refuse a file that is no picture.
+def check_timeline(file: str | Path | None) -> None:
+    """Refuse a file that is no picture, or that cannot be written.
 
     Parameters
     ----------
-    file : path
-        The file.
+    file : path, optional
+        The file; nothing is checked without it.
 
     Raises
     ------
     InputError
-        If it does not end in ``.svg`` or ``.png``.
+        If it does not end in ``.svg`` or ``.png``, or `check_target` refuses it.
     """
-    if Path(file).suffix not in FORMATS:
+    check_target(file)
+    if file is not None and Path(file).suffix not in FORMATS:
         raise InputError(
             f"a timeline ends in .svg or .png (got {short(Path(file).name)})", path="timeline"
         )
@@ -147,7 +150,7 @@ def draw_timeline(
     InputError
         If the file has another ending, or cannot be written.
     """
-    check_ending(file)
+    check_timeline(file)
     file = Path(file)
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -167,10 +170,9 @@ def draw_timeline(
         _frame(axes, schedule, lines, begin, end)
         _legend(figure, schedule, looks)
         metadata = {"Date": None} if file.suffix == ".svg" else None
-        try:
-            figure.savefig(file, dpi=DOTS_PER_INCH, metadata=metadata)
-        except OSError as error:
-            raise InputError(f"cannot write: {error.strerror or error}", file=str(file)) from None
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format=file.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
+    write_whole(file, drawn.getvalue())
 
 
 def _cut(slices: Sequence[Slice], begin: float, end: float) -> list[Slice]:

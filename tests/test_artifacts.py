@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import twill
-from twill.artifacts.base import SIZE_LIMIT_BYTES
 from twill.artifacts.loop import Tile
+from twill.files import SIZE_LIMIT_BYTES
 from twill.schemas import SCHEMAS, schema_text
 
 LOOP = {"name": "x", "operations": [{"name": "a", "kind": "k"}]}

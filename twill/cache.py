@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from twill.artifacts.base import SIZE_LIMIT_BYTES, write_whole
 from twill.artifacts.schedule import Schedule
 from twill.errors import TwillError
+from twill.files import SIZE_LIMIT_BYTES, write_whole
 
 FOLDER_VARIABLE = "TWILL_CACHE_DIR"
 MOST_FILES = 256

@@ -19,7 +19,8 @@ from twill.commands import loop as loop_commands
 from twill.commands import machine as machine_commands
 from twill.commands import reproduce as reproduce_command
 from twill.commands import show as show_commands
-from twill.console import Report, command, paragraph, progress, run_app, say
+from twill.console import Report, command, paragraph, progress, run_app, say, say_written
+from twill.files import STANDARD_OUTPUT, check_target
 from twill.sim.__main__ import app as simulator
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def schedule(
     ],
     machine: Annotated[str, typer.Option("--machine", "-m", help="A packaged name or a file.")],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Write schedule.json here.")
+        str | None, typer.Option("--output", "-o", help="Write schedule.json here (- for stdout).")
     ] = None,
     time: Annotated[
         TimeMode, typer.Option(help="Unit of time: clock cycles, or the paper's normalized costs.")
@@ -179,10 +180,11 @@ def schedule(
 
     within = solve if memory is None else partial(solve_within, memory)
     with refusals(as_json=as_json), progress(f"scheduling {loop}") as report:
+        inputs = load_loop(loop), Machine.named(machine)
+        check_target(output)
         ask = partial(
             within,
-            load_loop(loop),
-            Machine.named(machine),
+            *inputs,
             rules=rules.value,
             time=time.value,
             search=search.value,
@@ -199,6 +201,8 @@ def schedule(
     found = solved.schedule if choice is None else choice.schedule
     if output is not None:
         found.save(output)
+    if output == STANDARD_OUTPUT:
+        return
     if as_json:
         chosen = {} if choice is None else {"robust": choice.to_dict()}
         print_json({**summary(found), "cached": solved.cached, "seconds": solved.seconds, **chosen})
@@ -206,8 +210,7 @@ def schedule(
         print_schedule(found)
         if choice is not None:
             say(fill(choice.words, WIDTH))
-        if output is not None:
-            say(f"wrote {output}")
+        say_written(output)
 
 
 def _chosen(

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, cast
 
 from twill.errors import TwillError
+from twill.files import STANDARD_OUTPUT, inputs_kept
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -216,6 +217,8 @@ def interruptible(
 def command(function: Callable[P, None]) -> Callable[P, None]:
     """Make a command end errors in one line on stderr and the exit status that they stand for.
 
+    No command writes over a file that it read.
+
     Parameters
     ----------
     function : callable
@@ -225,7 +228,8 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(function)
     def wrapper(*arguments: P.args, **keywords: P.kwargs) -> None:
         try:
-            function(*arguments, **keywords)
+            with inputs_kept():
+                function(*arguments, **keywords)
         except TwillError as error:
             fail(str(error), error.exit_status)
         except KeyboardInterrupt:
@@ -322,6 +326,19 @@ def say(text: str = "") -> None:
         The line.
     """
     sys.stdout.write(f"{text}\n")
+
+
+def say_written(*files: str | os.PathLike[str] | None) -> None:
+    """Say which files were written; nothing of standard output.
+
+    Parameters
+    ----------
+    *files : path, optional
+        The files, None where there is none.
+    """
+    for file in files:
+        if file is not None and file != STANDARD_OUTPUT:
+            say(f"wrote {file}")
 
 
 def paragraph(text: str) -> None:

@@ -1,11 +1,10 @@
-"""What the three artifacts have in common: strict validation, stable bytes, atomic files."""
+"""What the artifacts have in common: strict validation, stable bytes."""
 
 from __future__ import annotations
 
 import difflib
 import json
 import os
-import tempfile
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 from pydantic_core import PydanticCustomError
 
 from twill.errors import InputError, short
+from twill.files import read_bytes, write_whole
 
-SIZE_LIMIT_BYTES = 64 * 1024 * 1024
 MOST_NAMES = 8
 """Of what is packaged, in an error."""
 
@@ -56,7 +55,7 @@ class Artifact(Part):
         Parameters
         ----------
         file : path
-            Where to write; an existing file is replaced.
+            Where to write; an existing file is replaced; ``-`` is standard output.
 
         Raises
         ------
@@ -162,91 +161,6 @@ def refuse(path: str, message: str) -> PydanticCustomError:
         What is wrong, with the value.
     """
     return PydanticCustomError("refused", "{message}", {"message": message, "inner": path})
-
-
-def read_bytes(file: str | os.PathLike[str]) -> bytes:
-    """Read a whole file of at most 64 MiB.
-
-    Parameters
-    ----------
-    file : path
-        The file to read.
-
-    Raises
-    ------
-    InputError
-        If it is missing, unreadable or larger.
-    """
-    try:
-        with Path(file).open("rb") as stream:
-            data = stream.read(SIZE_LIMIT_BYTES + 1)
-    except OSError as error:
-        raise InputError(error.strerror or str(error), file=str(file)) from None
-    except ValueError as error:
-        raise InputError(str(error), file=str(file)) from None
-    if len(data) > SIZE_LIMIT_BYTES:
-        raise InputError(f"larger than the limit of {SIZE_LIMIT_BYTES} bytes", file=str(file))
-    return data
-
-
-def write_whole(file: str | os.PathLike[str], text: str) -> None:
-    """Write `text` to a temporary file beside `file` and rename it, so that no half remains.
-
-    Links are followed, and what is no ordinary file (a pipe, a device) is written to as it is.
-
-    Parameters
-    ----------
-    file : path
-        The file to replace.
-    text : str
-        Its new content, written as UTF-8.
-
-    Raises
-    ------
-    InputError
-        If the folder is missing, full or cannot be written.
-    """
-    try:
-        target = Path(file).resolve()
-        if not str(file) or target.is_dir():
-            raise InputError("cannot write: not a file", file=short(str(file)))
-        if target.exists() and not target.is_file():
-            target.write_text(text, encoding="utf-8", newline="\n")
-            return
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-                stream.write(text)
-            mask = os.umask(0)
-            os.umask(mask)
-            Path(temporary).chmod(0o666 & ~mask)
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(f"cannot write: {error.strerror or error}", file=str(file)) from None
-    except ValueError as error:
-        raise InputError(f"cannot write: {error}", file=str(file)) from None
-
-
-def make_folder(folder: str | os.PathLike[str]) -> None:
-    """Make a folder, and those that it is in; one that is there already is left as it is.
-
-    Parameters
-    ----------
-    folder : path
-        The folder.
-
-    Raises
-    ------
-    InputError
-        If it cannot be made.
-    """
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write: {error.strerror or error}", file=str(folder)) from None
 
 
 def first_problem(error: ValidationError, file: str) -> InputError:

@@ -12,10 +12,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
-from twill.artifacts.base import Artifact, Part, read_bytes, refuse
+from twill.artifacts.base import Artifact, Part, refuse
 from twill.artifacts.expressions import check_expression, evaluate, to_cycles
 from twill.artifacts.loop import Cost, Name, Operation, Step
 from twill.errors import InputError, short
+from twill.files import read_bytes
 
 Text = Annotated[str, Field(min_length=1)]
 Expression = Annotated[str, Field(min_length=1, max_length=500)]

@@ -8,10 +8,11 @@ from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from twill.artifacts.base import Artifact, Part, read_bytes, refuse, unknown
+from twill.artifacts.base import Artifact, Part, refuse, unknown
 from twill.artifacts.loop import MOST_DISTANCE, MOST_WARPS, Loop, Name
 from twill.artifacts.machine import Machine
 from twill.errors import InputError, short
+from twill.files import read_bytes
 
 Rules = Literal["issue", "paper"]
 Level = Literal["interval", "stages", "groups", "transfers", "length", "slack"]

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from twill.artifacts.base import read_bytes
 from twill.artifacts.loop import Loop, Operation, Tile
 from twill.artifacts.machine import Machine, Rule
+from twill.files import read_bytes
 from twill.frontends.loops import load_loop, packaged_loops
 
 FILES = (".toml", ".json")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from twill.commands import Json, print_json
-from twill.console import command, progress, say
+from twill.console import command, progress, say_written
 from twill.errors import InputError, short
+from twill.files import make_folder, write_whole
 
 if TYPE_CHECKING:
     from twill.studies.bench import Bench, Case
@@ -67,6 +68,7 @@ def solver(
     if growth is not None or not case:
         sizes = GROWTH if growth is None else _numbers(growth, "--growth")
         cases += growth_cases(sizes, _numbers(seeds, "--seeds"), engine, machine, timeout=timeout)
+    make_folder(output)
     with progress("bench") as report:
         measured = bench(cases, report)
     written = _write(measured, Path(output)) if output is not None else []
@@ -116,15 +118,11 @@ def _show(measured: Bench, written: list[Path], as_json: bool) -> None:
         print_json(measured.to_dict())
         return
     print_bench(measured)
-    for file in written:
-        say(f"wrote {file}")
+    say_written(*written)
 
 
 def _write(measured: Bench, folder: Path) -> list[Path]:
     """Write the figures, and the plots where there are synthetic loops; return the files."""
-    from twill.artifacts.base import write_whole
-
-    folder.mkdir(parents=True, exist_ok=True)
     file = folder / "bench.json"
     write_whole(str(file), json.dumps(measured.to_dict(), indent=1) + "\n")
     if not measured.synthetic:

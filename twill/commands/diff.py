@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from twill.commands import Json, print_json
-from twill.console import command, say
+from twill.console import command, say_written
+from twill.files import STANDARD_OUTPUT
 
 
 @command
@@ -18,7 +19,11 @@ def diff(
     second: Annotated[str, typer.Argument(help="Another one.")],
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", help="Draw both, with what was moved: .svg, .png or .html."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Draw both, with what was moved: .svg, .png or .html; - is SVG on stdout.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -32,11 +37,12 @@ def diff(
         from twill.differences.picture import draw_differences
 
         draw_differences(found, output)
-    if as_json:
+    if output == STANDARD_OUTPUT:
+        pass
+    elif as_json:
         print_json(differences_data(found))
     else:
         print_differences(found)
-        if output is not None:
-            say(f"wrote {output}")
+        say_written(output)
     if not found.equal:
         raise typer.Exit(1)

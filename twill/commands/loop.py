@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from twill.commands import Json, print_json, subtile
-from twill.console import command, say, table
+from twill.console import command, say_written, table
 from twill.errors import InputError, short
+from twill.files import STANDARD_OUTPUT, write_whole
 
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
@@ -97,7 +98,7 @@ def extract(
         typer.Option("--loop", help="Which loop, by name or number, where there are several."),
     ] = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Write loop.json here.")
+        str | None, typer.Option("--output", "-o", help="Write loop.json here (- for stdout).")
     ] = None,
     whole_tiles: Annotated[
         bool,
@@ -114,12 +115,13 @@ def extract(
     found = load_ttgir(file, loop=loop, whole_tiles=whole_tiles)
     if output is not None:
         found.save(output)
+    if output == STANDARD_OUTPUT:
+        return
     if as_json:
         print_json(extraction_data(found))
     else:
         print_extraction(found)
-        if output is not None:
-            say(f"wrote {output}")
+        say_written(output)
 
 
 @app.command()
@@ -144,7 +146,6 @@ def dump(
     ] = None,
 ) -> None:
     """Compile a Triton kernel to TTGIR, without a GPU, and write the dump."""
-    from twill.artifacts.base import write_whole
     from twill.frontends.triton_dump import dump_kernel
 
     name = kernel.rpartition(":")[2]
@@ -152,11 +153,8 @@ def dump(
         raise InputError("the kernel must follow the file, as in file.py:kernel", file=kernel)
     text = dump_kernel(kernel, parse_settings(settings or []), architecture=sm, num_warps=warps)
     target = output or f"{name}.sm{sm}.mlir"
-    if target == "-":
-        say(text.removesuffix("\n"))
-    else:
-        write_whole(target, text)
-        say(f"wrote {target}")
+    write_whole(target, text)
+    say_written(target)
 
 
 def parse_settings(settings: list[str]) -> dict[str, str]:

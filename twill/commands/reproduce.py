@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from twill.commands import Json, print_json
-from twill.console import command, progress, say
+from twill.console import command, progress, say_written
+from twill.errors import InputError
+from twill.files import STANDARD_OUTPUT, check_target
 
 
 @command
@@ -36,6 +38,9 @@ def reproduce(
     from twill.studies.reproduce.run import reproduce as compute
     from twill.views.reproduce import print_claims
 
+    if markdown == STANDARD_OUTPUT:
+        raise InputError("figures go beside the page: name a file", path="--markdown")
+    check_target(markdown)
     with progress("reproduce") as report:
         results = compute(case, timeout=timeout, stop=stop, jobs=jobs, report=report)
     written = []
@@ -47,7 +52,6 @@ def reproduce(
         print_json([claim.to_dict() for result in results for claim in result.claims])
     else:
         print_claims(results)
-        for file in written:
-            say(f"wrote {file}")
+        say_written(*written)
     if not all(claim.passed for result in results for claim in result.claims):
         raise typer.Exit(1)

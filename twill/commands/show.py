@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from twill.commands import Json, print_json
-from twill.console import command, say
+from twill.console import command, say, say_written
 from twill.errors import InputError
+from twill.files import STANDARD_OUTPUT, write_whole
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
@@ -61,7 +62,7 @@ def show(
             "--output",
             "-o",
             help="Write it here. Pictures end in .svg, .png or .html; a graph in .dot too, roles "
-            "in .txt too.",
+            "in .txt too; - is stdout, where pictures are SVG.",
         ),
     ] = None,
     iterations: Annotated[
@@ -84,7 +85,7 @@ def show(
         raise InputError(f"--as {form.value} makes a file; name it with -o", path="--output")
     else:
         _drawer(form)(schedule, output)
-        say(f"wrote {output}")
+        say_written(output)
 
 
 def _text(schedule: Schedule, form: Form, iterations: int | None) -> str:
@@ -104,13 +105,9 @@ def _text(schedule: Schedule, form: Form, iterations: int | None) -> str:
 
 
 def _write(text: str, output: str | None) -> None:
-    from twill.artifacts.base import write_whole
-
-    if output is None:
-        say(text.removesuffix("\n"))
-    else:
-        write_whole(output, text)
-        say(f"wrote {output}")
+    target = output or STANDARD_OUTPUT
+    write_whole(target, text)
+    say_written(target)
 
 
 def _print(schedule: Schedule, form: Form, output: str | None, as_json: bool) -> None:
@@ -181,7 +178,7 @@ def _drawer(form: Form) -> Callable[[Schedule, str], None]:
 def extract(
     file: Annotated[str, typer.Argument(help="IR that `twill show --as ir` wrote (.mlir).")],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Write schedule.json here.")
+        str | None, typer.Option("--output", "-o", help="Write schedule.json here (- for stdout).")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -192,6 +189,8 @@ def extract(
     schedule = load_schedule_ir(file)
     if output is not None:
         schedule.save(output)
+    if output == STANDARD_OUTPUT:
+        return
     if as_json:
         print_json(summary(schedule))
         return
@@ -201,5 +200,4 @@ def extract(
         )
     else:
         print_schedule(schedule)
-    if output is not None:
-        say(f"wrote {output}")
+    say_written(output)

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from twill.commands import Json, print_json
-from twill.console import command, say
+from twill.console import command, say_written
+from twill.files import STANDARD_OUTPUT
 
 app = typer.Typer()
 
@@ -38,7 +39,7 @@ def subtile(
         ),
     ] = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Write loop.json here.")
+        str | None, typer.Option("--output", "-o", help="Write loop.json here (- for stdout).")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -57,9 +58,10 @@ def subtile(
     made = Rewriter(plan).loop()
     if output is not None:
         made.save(output)
+    if output == STANDARD_OUTPUT:
+        return
     if as_json:
         print_json(subtiles_data(plan, made))
     else:
         print_subtiles(plan, made)
-        if output is not None:
-            say(f"wrote {output}")
+        say_written(output)

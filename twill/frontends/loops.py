@@ -7,9 +7,10 @@ import importlib.resources
 import tomllib
 from dataclasses import dataclass
 
-from twill.artifacts.base import read_bytes, unknown
+from twill.artifacts.base import unknown
 from twill.artifacts.loop import Loop
 from twill.errors import InputError, short
+from twill.files import read_bytes
 from twill.frontends.ddg import is_ddg, load_ddg
 
 

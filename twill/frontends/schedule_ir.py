@@ -17,9 +17,10 @@ from pydantic import ValidationError
 from xdsl.dialects.builtin import ArrayAttr, BytesAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Operation
 
-from twill.artifacts.base import first_problem, read_bytes
+from twill.artifacts.base import first_problem
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
+from twill.files import read_bytes
 from twill.frontends.ttgir.reader import name_of, parse_module
 
 KEY = "twill.schedule"

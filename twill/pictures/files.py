@@ -10,8 +10,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from twill.artifacts.base import write_whole
 from twill.errors import InputError, short
+from twill.files import STANDARD_OUTPUT, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +47,7 @@ section {{ border-left: .6rem solid #ccc; padding-left: 1rem; margin: 1.5rem 0; 
 
 
 def check_ending(file: str, endings: tuple[str, ...]) -> str:
-    """Return a file's ending if it is one of those that can be written.
+    """Return a file's ending if it is one of those that can be written; standard output gets SVG.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def check_ending(file: str, endings: tuple[str, ...]) -> str:
     InputError
         If it is another one.
     """
-    ending = Path(file).suffix
+    ending = ".svg" if file == STANDARD_OUTPUT else Path(file).suffix
     if ending not in endings:
         raise InputError(
             f"must end in {', '.join(endings[:-1])} or {endings[-1]} (got {short(file)})",
@@ -118,10 +118,7 @@ def save(figure: Figure, file: str, title: str) -> None:
     if ending == ".png":
         stream = io.BytesIO()
         figure.savefig(stream, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
-        try:
-            Path(file).write_bytes(stream.getvalue())
-        except OSError as error:
-            raise InputError(f"cannot write: {error.strerror or error}", file=file) from None
+        write_whole(file, stream.getvalue())
     elif ending == ".svg":
         write_whole(file, svg_text(figure))
     else:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from twill.artifacts.base import write_whole
 from twill.artifacts.schedule import Schedule
+from twill.files import write_whole
 from twill.pictures.files import PICTURES, check_ending, new_figure, save
 from twill.pictures.layers import Layout, layout
 from twill.pictures.look import EDGE, legend, looks

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator
 from html import escape
 
-from twill.artifacts.base import write_whole
 from twill.artifacts.schedule import Schedule
+from twill.files import write_whole
 from twill.pictures.files import PICTURES, check_ending, new_figure, page, save
 from twill.pictures.look import EDGE, Look, looks
 from twill.roles import Role, Signal, registers_text, roles

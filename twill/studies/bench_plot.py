@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from twill.files import write_whole
 from twill.studies.bench import Bench, Growth, Outcome
 
 if TYPE_CHECKING:
@@ -50,7 +52,9 @@ def plot_growth(bench: Bench, folder: Path) -> list[Path]:
         files = [folder / f"growth.{kind}" for kind in FORMATS]
         for file in files:
             dated = {"Date": None} if file.suffix == ".svg" else None
-            figure.savefig(file, metadata=dated)
+            drawn = io.BytesIO()
+            figure.savefig(drawn, format=file.suffix[1:], metadata=dated)
+            write_whole(file, drawn.getvalue())
     return files
 
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from twill.artifacts.base import make_folder, write_whole
 from twill.console import say
+from twill.files import make_folder, write_whole
+from twill.names import file_name
 from twill.studies.compare import Comparison, Variant, document
 from twill.views.grid import Column, grid
 
@@ -156,8 +157,21 @@ def write_comparisons(comparisons: Sequence[Comparison], folder: Path) -> list[P
         write_whole(folder / name, text)
     for one in comparisons:
         for name, schedule in one.schedules.items():
-            schedule.save(schedules / f"{one.loop}.{one.machine}.{name}.json")
+            schedule.save(schedules / f"{schedule_name(one, name)}.json")
     return [folder / name for name in texts]
+
+
+def schedule_name(one: Comparison, variant: str) -> str:
+    """Return the name of a variant's file in the folder of schedules, without its ending.
+
+    Parameters
+    ----------
+    one : Comparison
+        What was compared.
+    variant : str
+        One of its variants.
+    """
+    return file_name(f"{one.loop}.{one.machine}.{variant}")
 
 
 def _number(value: float | None, form: str) -> str:

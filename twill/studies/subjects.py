@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from twill.artifacts.base import read_bytes
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import SCHEMA as ORDER
@@ -14,6 +13,7 @@ from twill.artifacts.schedule import Schedule, packaged_schedules
 from twill.cache import Cache
 from twill.console import Report, silent
 from twill.errors import InputError
+from twill.files import read_bytes
 from twill.frontends.loops import load_loop, packaged_loops
 from twill.scheduler import solve
 from twill.search import Options

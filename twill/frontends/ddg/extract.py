@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twill.artifacts.base import read_bytes
 from twill.artifacts.loop import (
     Cost,
     Dependence,
@@ -30,6 +29,7 @@ from twill.artifacts.loop import (
     Tile,
 )
 from twill.errors import InputError, RefusedError
+from twill.files import read_bytes
 from twill.frontends.ddg.contract import Delay, contract
 from twill.frontends.ddg.format import DependenceGraphs, LoopEntry, Node, Op, Operand
 from twill.frontends.ddg.types import is_integer, tile_of

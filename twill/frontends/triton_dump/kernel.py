@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from twill.errors import InputError, TwillError
+from twill.files import keep_input
 from twill.frontends.triton_dump.lower import DEFAULT_WARPS, check_target, dump, import_triton
 from twill.frontends.triton_dump.settings import arguments_of
 
@@ -74,6 +75,7 @@ def _imported(file: str) -> ModuleType:
     path = Path(file).resolve()
     if not path.is_file():
         raise InputError("no such file", file=file)
+    keep_input(path.stat())
     specification = importlib.util.spec_from_file_location(f"{path.stem}_to_dump", path)
     assert specification is not None
     assert specification.loader is not None

@@ -8,9 +8,10 @@ from pydantic import ValidationError
 from xdsl.ir import Operation as IrOperation
 from xdsl.ir import SSAValue
 
-from twill.artifacts.base import first_problem, read_bytes
+from twill.artifacts.base import first_problem
 from twill.artifacts.loop import ELEMENT_BITS, Folded, Invariant, Loop, Origin, Read, Tile
 from twill.errors import InputError, short
+from twill.files import read_bytes
 from twill.frontends.ttgir.buffers import PRODUCTS, Access, Buffers, product_operands
 from twill.frontends.ttgir.choose import choose_loop
 from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside, distinct

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from twill.commands import Json, print_json
-from twill.console import command, progress, say
+from twill.console import command, progress, say, say_written
+from twill.files import make_folder
 
 
 @command
@@ -63,6 +64,7 @@ def compare_command(
     from twill.studies.compare import compare_all, document
     from twill.studies.subjects import subjects
 
+    make_folder(output)
     with progress("comparing") as report:
         found = compare_all(
             subjects(items, machine or ()),
@@ -82,5 +84,4 @@ def compare_command(
         say(view.markdown(found).rstrip("\n"))
     else:
         view.print_comparisons(found)
-        for file in written:
-            say(f"wrote {file}")
+        say_written(*written)

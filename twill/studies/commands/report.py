@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from twill.console import command, progress, say
+from twill.console import command, progress, say_written
 from twill.errors import InputError, short
+from twill.files import STANDARD_OUTPUT, write_whole
 
 
 @command
@@ -25,13 +26,12 @@ def report_command(
     ] = "report.html",
 ) -> None:
     """Write one page with tables, plots, timelines, stalls and roles; it needs no network."""
-    from twill.artifacts.base import write_whole
     from twill.studies.report.content import section
     from twill.studies.report.page import page
 
-    if not output.endswith((".html", ".htm")):
+    if output != STANDARD_OUTPUT and not output.endswith((".html", ".htm")):
         raise InputError(f"must end in .html (got {short(output)})", path="--output")
     with progress("report") as report:
         text = page([section(Path(place), report) for place in results])
     write_whole(output, text)
-    say(f"wrote {output}")
+    say_written(output)

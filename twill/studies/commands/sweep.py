@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from twill.commands import Json, pairs, print_json
-from twill.console import command, counted, say
+from twill.console import command, counted, say, say_written
 from twill.errors import InputError, RefusedError, short
+from twill.files import make_folder, write_whole
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -123,6 +124,7 @@ def sweep_command(
         clock=clock,
         timeout=timeout,
     )
+    make_folder(output)
     folder = None if output is None else Path(output)
     with (
         counted("sweep", "points") as counter,
@@ -136,8 +138,7 @@ def sweep_command(
         print_json(_document(sweep, found, told))
     else:
         _print(sweep, found, told)
-        for file in written:
-            say(f"wrote {file}")
+        say_written(*written)
     if not found.empty and (found["status"] == "failed").all():
         raise typer.Exit(RefusedError.exit_status)
 
@@ -172,7 +173,6 @@ def _executor(jobs: int, address: str | None) -> AbstractContextManager[Executor
 def _write(
     sweep: Sweep, found: pd.DataFrame, told: list[Answer], folder: Path, *, parquet: bool
 ) -> list[Path]:
-    from twill.artifacts.base import write_whole
     from twill.studies.sweep.plot import plot_sweep
     from twill.studies.sweep.table import write_tables
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import twill
-from twill.artifacts.base import read_bytes
 from twill.artifacts.schedule import Schedule
 from twill.console import Report, silent
 from twill.errors import InputError
+from twill.files import read_bytes
+from twill.names import file_name
 from twill.studies.compare import SCHEMA, Comparison, Variant
 from twill.studies.report.stalls import plot_stalls
 from twill.studies.report.steady import Steady, steady
@@ -261,7 +262,10 @@ def _comparisons(folder: Path) -> list[Comparison]:
 def _named(folder: Path, one: dict[str, Any]) -> dict[str, Schedule]:
     names = [variant["variant"] for variant in one["variants"]]
     files = {
-        name: folder / "schedules" / f"{one['loop']}.{one['machine']}.{name}.json" for name in names
+        name: folder
+        / "schedules"
+        / f"{file_name('.'.join((one['loop'], one['machine'], name)))}.json"
+        for name in names
     }
     return {name: Schedule.load(file) for name, file in files.items() if file.exists()}
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from twill.files import write_whole
 from twill.studies.published import AIM
 from twill.studies.reproduce.claims import CaseResult
 
@@ -61,7 +63,9 @@ def _save(figure: Figure, file: Path) -> Path:
     import matplotlib as mpl
 
     with mpl.rc_context({"svg.hashsalt": "twill", "svg.fonttype": "none"}):
-        figure.savefig(file, metadata={"Date": None})
+        text = io.StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    write_whole(file, text.getvalue())
     return file
 
 

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from twill.artifacts.base import write_whole
+from twill.files import write_whole
 from twill.studies.published import AIM
 from twill.studies.reproduce.claims import CaseResult, Claim, Timing
 from twill.studies.reproduce.figures import draw

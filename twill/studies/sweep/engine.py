@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import twill
-from twill.artifacts.base import make_folder, write_whole
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
 from twill.console import Report, silent
 from twill.errors import InputError, WorkerError
+from twill.files import make_folder, write_whole
+from twill.names import file_name
 from twill.studies.sweep.evaluate import Row, code_digest, evaluate
 from twill.studies.sweep.journal import Journal
 from twill.studies.sweep.points import Runnable, Task, axes, runnables, tasks
@@ -169,7 +170,7 @@ def _prepared(sweep: Sweep, folder: Path, report: Report) -> list[Runnable]:
     make_folder(folder / SCHEDULES)
     for one in found:
         if one.schedule:
-            write_whole(folder / SCHEDULES / f"{one.name}.json", one.schedule)
+            write_whole(folder / _file(one), one.schedule)
     write_whole(file, json.dumps(_described(sweep, found), indent=1, ensure_ascii=False) + "\n")
     return found
 
@@ -185,7 +186,7 @@ def _described(sweep: Sweep, found: Iterable[Runnable]) -> dict[str, Any]:
             {
                 **{key: getattr(one, key) for key in ("item", "loop", "machine", "variant")},
                 "note": one.note,
-                "file": f"{SCHEDULES}/{one.name}.json" if one.schedule else None,
+                "file": _file(one) if one.schedule else None,
                 "loop_document": json.loads(one.document) if one.document else None,
                 "machine_document": (
                     json.loads(one.machine_document) if one.machine_document else None
@@ -195,6 +196,10 @@ def _described(sweep: Sweep, found: Iterable[Runnable]) -> dict[str, Any]:
             for one in found
         ],
     }
+
+
+def _file(one: Runnable) -> str:
+    return f"{SCHEDULES}/{file_name(one.name)}.json"
 
 
 def _hash(described: dict[str, Any]) -> str:

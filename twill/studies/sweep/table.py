@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import io
-import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from twill.artifacts.base import write_whole
 from twill.artifacts.sweep import Sweep
-from twill.errors import InputError, MissingLibraryError
+from twill.errors import MissingLibraryError
+from twill.files import write_whole
 from twill.studies.sweep.evaluate import Row
 from twill.studies.sweep.parameters import parameter
 
@@ -122,14 +120,4 @@ def _write_parquet(found: pd.DataFrame, file: Path) -> None:
     check_parquet()
     data = io.BytesIO()
     found.to_parquet(data, index=False, engine="pyarrow")
-    try:
-        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(data.getvalue())
-            Path(temporary).replace(file)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(f"cannot write: {error.strerror or error}", file=str(file)) from None
+    write_whole(file, data.getvalue())

@@ -1,0 +1,194 @@
+"""Reading and writing files: whole or not at all, with their mode, and never over an input."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextvars import ContextVar
+from pathlib import Path
+
+from twill.errors import InputError, short
+
+SIZE_LIMIT_BYTES = 64 * 1024 * 1024
+STANDARD_OUTPUT = "-"
+Identity = tuple[int, int]
+"""Device and number of a file, whatever its names."""
+_inputs: ContextVar[set[Identity] | None] = ContextVar("inputs", default=None)
+
+
+@contextlib.contextmanager
+def inputs_kept() -> Iterator[None]:
+    """Refuse, within, to write over a file that was read within."""
+    token = _inputs.set(set())
+    try:
+        yield
+    finally:
+        _inputs.reset(token)
+
+
+def keep_input(found: os.stat_result) -> None:
+    """Remember a file that was read by other means than `read_bytes`.
+
+    Parameters
+    ----------
+    found : os.stat_result
+        What the system says of it.
+    """
+    known = _inputs.get()
+    if known is not None and stat.S_ISREG(found.st_mode):
+        known.add((found.st_dev, found.st_ino))
+
+
+def read_bytes(file: str | os.PathLike[str], *, ordinary: bool = False) -> bytes:
+    """Read a whole file of at most 64 MiB.
+
+    Parameters
+    ----------
+    file : path
+        The file to read.
+    ordinary : bool
+        Whether pipes and devices are refused, which may never end.
+
+    Raises
+    ------
+    InputError
+        If it is missing, unreadable or larger.
+    """
+    try:
+        if ordinary and not stat.S_ISREG(Path(file).stat().st_mode):
+            raise InputError("not an ordinary file", file=str(file))
+        with Path(file).open("rb") as stream:
+            keep_input(os.fstat(stream.fileno()))
+            data = stream.read(SIZE_LIMIT_BYTES + 1)
+    except OSError as error:
+        raise InputError(error.strerror or str(error), file=str(file)) from None
+    except ValueError as error:
+        raise InputError(str(error), file=str(file)) from None
+    if len(data) > SIZE_LIMIT_BYTES:
+        raise InputError(f"larger than the limit of {SIZE_LIMIT_BYTES} bytes", file=str(file))
+    return data
+
+
+def check_target(file: str | os.PathLike[str] | None) -> None:
+    """Refuse a file that `write_whole` could not write, before the work that makes its content.
+
+    Parameters
+    ----------
+    file : path, optional
+        Where the content is to go; nothing is checked without it.
+
+    Raises
+    ------
+    InputError
+        If it is a folder, is in none, or was read as an input.
+    """
+    if file is None or file == STANDARD_OUTPUT:
+        return
+    try:
+        target = Path(file).resolve()
+        if not str(file) or target.is_dir():
+            raise InputError("cannot write: not a file", file=short(str(file)))
+        target.parent.stat()
+        if not target.exists():
+            return
+        found = target.stat()
+    except OSError as error:
+        raise _cannot_write(file, error) from None
+    except ValueError as error:
+        raise InputError(f"cannot write: {error}", file=str(file)) from None
+    if (found.st_dev, found.st_ino) in (_inputs.get() or ()):
+        raise InputError("was read as an input, and would be replaced", file=str(file))
+
+
+def write_whole(file: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write to a temporary file beside `file` and rename it, so that no half remains.
+
+    An existing file keeps its mode. Links are followed, and what is no ordinary file (a pipe, a
+    device) is written to as it is.
+
+    Parameters
+    ----------
+    file : path
+        The file to replace; ``-`` is standard output.
+    content : str or bytes
+        Its new content; text is written as UTF-8.
+
+    Raises
+    ------
+    InputError
+        If the folder is missing, full or cannot be written, or if a command read `file`.
+    """
+    if file == STANDARD_OUTPUT:
+        _print(content)
+        return
+    check_target(file)
+    try:
+        data = content.encode() if isinstance(content, str) else content
+        target = Path(file).resolve()
+        mode = target.stat().st_mode if target.exists() else None
+        if mode is not None and not stat.S_ISREG(mode):
+            target.write_bytes(data)
+        else:
+            _replace(target, data, mode)
+    except OSError as error:
+        raise _cannot_write(file, error) from None
+    except ValueError as error:
+        raise InputError(f"cannot write: {error}", file=str(file)) from None
+
+
+def make_folder(folder: str | os.PathLike[str] | None) -> None:
+    """Make a folder, and those that it is in; one that is there already is left as it is.
+
+    Parameters
+    ----------
+    folder : path, optional
+        The folder; nothing is made without it.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
+    """
+    if folder is None:
+        return
+    if str(folder) == STANDARD_OUTPUT:
+        raise InputError(
+            "standard output is no folder; ./- is a folder of that name", file=STANDARD_OUTPUT
+        )
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _cannot_write(folder, error) from None
+    except ValueError as error:
+        raise InputError(f"cannot write: {error}", file=str(folder)) from None
+
+
+def _replace(target: Path, data: bytes, mode: int | None) -> None:
+    """Put a new file in the place of `target`, readable by nobody else before it has its mode."""
+    temporary = target.with_name(f".twill-{secrets.token_hex(8)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    handle = os.open(temporary, flags, 0o666 if mode is None else 0o600)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            if mode is not None:
+                os.fchmod(stream.fileno(), stat.S_IMODE(mode))
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _print(content: str | bytes) -> None:
+    if isinstance(content, str):
+        sys.stdout.write(content)
+    else:
+        sys.stdout.buffer.write(content)
+
+
+def _cannot_write(file: str | os.PathLike[str], error: OSError) -> InputError:
+    return InputError(f"cannot write: {error.strerror or error}", file=str(file))
