@@ -17,7 +17,7 @@ import pytest
 import twill
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, RefusedError
-from twill.studies.compare import Comparison, compare_all, comparison, document
+from twill.studies.compare import Comparison, Comparisons, compare_all, comparison, document
 from twill.studies.compare_plot import plot_comparisons
 from twill.studies.compare_view import frame, markdown, print_comparisons, write_comparisons
 from twill.studies.subjects import is_schedule, subjects
@@ -63,7 +63,7 @@ def test_experts_with_other_tiles_are_compared_by_work_per_time() -> None:
 
 
 def test_tables_say_the_same(found: Comparison, capsys: pytest.CaptureFixture[str]) -> None:
-    data = document([found])["comparisons"][0]["variants"]
+    data = json.loads(document([found]).to_json())["comparisons"][0]["variants"]
     rows = list(csv.DictReader(io.StringIO(frame([found]).to_csv(index=False))))
     assert [row["variant"] for row in rows] == [v["variant"] for v in data]
     for row, variant in zip(rows, data, strict=True):
@@ -90,7 +90,8 @@ def test_the_plot_has_a_bar_for_each_variant(found: Comparison) -> None:
 def test_what_is_written_comes_back(found: Comparison, tmp_path: Path) -> None:
     files = write_comparisons([found], tmp_path / "new")
     assert all(file.stat().st_size for file in files)
-    assert json.loads(files[0].read_text()) == document([found])
+    assert Comparisons.load(files[0]).to_json() == document([found]).to_json()
+    assert Comparisons.read(tmp_path / "new")[0].schedules == found.schedules
     for name, schedule in found.schedules.items():
         file = tmp_path / "new/schedules" / f"paper_example.paper_example.{name}.json"
         assert Schedule.load(file) == schedule

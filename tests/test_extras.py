@@ -15,11 +15,10 @@ from typing import Any
 import pytest
 
 from tests.test_sim_critical import ring
-from tests.test_sweep import AXES, lines, sweep
+from tests.test_sweep import AXES, lines, rows_in, sweep
 from twill.errors import InputError
 from twill.studies.sweep.engine import Progress, run_sweep
 from twill.studies.sweep.executors import cluster
-from twill.studies.sweep.journal import read
 from twill.studies.sweep.table import csv_text, write_tables
 
 pytestmark = [pytest.mark.extras, pytest.mark.filterwarnings("ignore")]
@@ -75,7 +74,7 @@ def test_a_worker_is_killed_in_the_middle(local: Any, schedule: str, tmp_path: P
     assert list(found["point"]) == list(range(120))
     assert lines(folder / "journal.jsonl") == 121
     assert len(counted) == 120
-    assert len(read(folder / "journal.jsonl")[1]) == 120
+    assert len(rows_in(folder)) == 120
     assert set(found["status"]) == {"ok"}
     assert csv_text(found) == csv_text(run_sweep(made))
     assert victim not in worker_processes(local)

@@ -142,7 +142,7 @@ def test_an_unfinished_sweep_is_told(results: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"neither sweep\.json nor comparison\.json"):
         section(tmp_path)
     (tmp_path / "comparison.json").write_text("[]")
-    with pytest.raises(InputError, match="not a comparison"):
+    with pytest.raises(InputError, match=r"comparison\.json: input should be an object"):
         section(tmp_path)
 
 

@@ -7,21 +7,26 @@ from __future__ import annotations
 
 import json
 
-from twill.artifacts.base import Artifact
+from twill.artifacts.base import Part
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Order
+from twill.artifacts.results import JournalLine, Swept
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
 from twill.sim.execute import Run
+from twill.studies.compare import Comparisons
 
-SCHEMAS: dict[str, type[Artifact]] = {
+SCHEMAS: dict[str, type[Part]] = {
+    "comparison": Comparisons,
+    "journal": JournalLine,
     "loop": Loop,
     "machine": Machine,
     "order": Order,
     "run": Run,
     "schedule": Schedule,
     "sweep": Sweep,
+    "swept": Swept,
 }
 
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Literal
 
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from twill.artifacts.base import Part
+from twill.artifacts.results import KeptSchedule, Sealed, text_hash
 from twill.artifacts.schedule import Schedule
 from twill.bounds import bounds
 from twill.console import Report, silent
 from twill.errors import RefusedError
+from twill.names import file_name
 from twill.problem import build_problem
 from twill.sim.execute import DEFAULT_ITERATIONS, DEFAULT_TOLERANCE, Run, run
 from twill.sim.throughput import clock_of, flop_per_iteration
@@ -17,11 +24,10 @@ from twill.studies.subjects import Subject
 from twill.studies.variants import VARIANTS, experts, variant
 from twill.studies.variants import Variant as Way
 
-SCHEMA, SCHEMA_VERSION = "twill.comparison", 1
+FILE = "comparison.json"
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(Part):
     """One way to execute the loop, with what it achieved.
 
     Attributes
@@ -65,13 +71,8 @@ class Variant:
     over_bound: float | None
     note: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the variant as plain data."""
-        return asdict(self)
 
-
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Part):
     """One loop on one machine.
 
     Attributes
@@ -88,8 +89,10 @@ class Comparison:
         Where the clock comes from.
     variants : tuple of Variant
         In the order of `twill.studies.variants.VARIANTS`, then experts.
+    files : dict
+        Where `-o` puts what ran, by variant.
     schedules : dict
-        What ran, by variant.
+        What ran, by variant; not in the document.
     """
 
     loop: str
@@ -100,24 +103,79 @@ class Comparison:
     clock_mhz: float
     clock_source: str
     variants: tuple[Variant, ...]
-    schedules: dict[str, Schedule] = field(default_factory=dict, repr=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain data, without the schedules."""
-        found = {key: value for key, value in vars(self).items() if key != "schedules"}
-        return {**found, "variants": [variant.to_dict() for variant in self.variants]}
+    files: dict[str, KeptSchedule] = {}
+    schedules: SkipJsonSchema[dict[str, Schedule]] = Field({}, exclude=True, repr=False)
 
 
-def document(comparisons: Iterable[Comparison]) -> dict[str, Any]:
-    """Return comparisons as the JSON document that ``compare --json`` prints.
+class Comparisons(Sealed):
+    """Loops on machines, compared (``comparison.json``).
+
+    Attributes
+    ----------
+    comparisons : tuple of Comparison
+        In the order in which they were named.
+    """
+
+    schema_name: Literal["twill.comparison"] = Field("twill.comparison", alias="schema")
+    schema_version: Literal[2] = 2
+    comparisons: Annotated[tuple[Comparison, ...], Field(min_length=1)]
+
+    @classmethod
+    def read(cls, folder: Path) -> tuple[Comparison, ...]:
+        """Return what a folder holds, with the schedules that ran.
+
+        Parameters
+        ----------
+        folder : path
+            Where ``compare -o`` wrote.
+
+        Raises
+        ------
+        InputError
+            If a file is missing, not valid, or was changed.
+        """
+        return tuple(
+            one.model_copy(
+                update={"schedules": {name: kept.read(folder) for name, kept in one.files.items()}}
+            )
+            for one in cls.load(folder / FILE).comparisons
+        )
+
+
+def document(comparisons: Iterable[Comparison]) -> Comparisons:
+    """Return comparisons as the document that ``compare --json`` prints.
+
+    Schedules of one name get files that are told apart.
 
     Parameters
     ----------
     comparisons : iterable of Comparison
         The comparisons.
     """
-    found = [comparison.to_dict() for comparison in comparisons]
-    return {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "comparisons": found}
+    taken: set[str] = set()
+    found = tuple(
+        one.model_copy(
+            update={
+                "files": {
+                    name: KeptSchedule(
+                        file=_free(f"{one.loop}.{one.machine}.{name}", taken),
+                        hash=text_hash(schedule.to_json()),
+                    )
+                    for name, schedule in one.schedules.items()
+                }
+            }
+        )
+        for one in comparisons
+    )
+    return Comparisons(comparisons=found).seal()
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a file's name that is not taken yet, and take it."""
+    numbered = (name if count == 1 else f"{name}#{count}" for count in itertools.count(1))
+    found = next(f for f in (f"{file_name(n)}.json" for n in numbered) if f not in taken)
+    taken.add(found)
+    return found
 
 
 def compare_all(

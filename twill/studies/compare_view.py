@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from twill.artifacts.results import SCHEDULES
 from twill.console import say
 from twill.files import make_folder, write_whole
-from twill.names import file_name
-from twill.studies.compare import Comparison, Variant, document
+from twill.studies.compare import FILE, Comparison, Variant, document
 from twill.views.grid import Column, grid
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FILES = ("comparison.json", "comparison.csv", "comparison.md", "comparison.svg")
 WIDTH = 80
 HEADINGS = (
     "variant",
@@ -120,7 +118,7 @@ def frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
             "seed": one.seed,
             "latency": one.latency,
             "clock_mhz": one.clock_mhz,
-            **{key: value for key, value in variant.to_dict().items() if key != "utilization"},
+            **{key: value for key, value in variant.model_dump().items() if key != "utilization"},
             **{f"utilization_{unit}": share for unit, share in variant.utilization.items()},
         }
         for one in comparisons
@@ -145,33 +143,21 @@ def write_comparisons(comparisons: Sequence[Comparison], folder: Path) -> list[P
     """
     from twill.studies.compare_plot import plot_comparisons
 
-    schedules = folder / "schedules"
+    schedules = folder / SCHEDULES
     make_folder(schedules)
+    found = document(comparisons)
     texts = {
-        "comparison.json": json.dumps(document(comparisons), indent=1) + "\n",
+        FILE: found.to_json(),
         "comparison.csv": frame(comparisons).to_csv(index=False, lineterminator="\n"),
         "comparison.md": markdown(comparisons),
         "comparison.svg": plot_comparisons(comparisons),
     }
     for name, text in texts.items():
         write_whole(folder / name, text)
-    for one in comparisons:
-        for name, schedule in one.schedules.items():
-            schedule.save(schedules / f"{schedule_name(one, name)}.json")
+    for one in found.comparisons:
+        for name, kept in one.files.items():
+            one.schedules[name].save(schedules / kept.file)
     return [folder / name for name in texts]
-
-
-def schedule_name(one: Comparison, variant: str) -> str:
-    """Return the name of a variant's file in the folder of schedules, without its ending.
-
-    Parameters
-    ----------
-    one : Comparison
-        What was compared.
-    variant : str
-        One of its variants.
-    """
-    return file_name(f"{one.loop}.{one.machine}.{variant}")
 
 
 def _number(value: float | None, form: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from twill.commands import Json, print_json
+from twill.commands import Json
 from twill.console import command, progress, say, say_written
 from twill.files import make_folder
 
@@ -77,7 +77,7 @@ def compare_command(
         )
     written = [] if output is None else view.write_comparisons(found, Path(output))
     if as_json:
-        print_json(document(found))
+        say(document(found).to_json().removesuffix("\n"))
     elif csv:
         say(view.frame(found).to_csv(index=False, lineterminator="\n").rstrip("\n"))
     elif markdown:

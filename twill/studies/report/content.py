@@ -12,9 +12,7 @@ import twill
 from twill.artifacts.schedule import Schedule
 from twill.console import Report, silent
 from twill.errors import InputError
-from twill.files import read_bytes
-from twill.names import file_name
-from twill.studies.compare import SCHEMA, Comparison, Variant
+from twill.studies.compare import FILE, Comparison, Comparisons
 from twill.studies.report.stalls import plot_stalls
 from twill.studies.report.steady import Steady, steady
 from twill.studies.report.timeline import Timeline, timeline
@@ -98,9 +96,9 @@ def section(place: Path, report: Report = silent) -> Section:
     InputError
         If it is none of these.
     """
-    if (place / "sweep.json").is_file():
+    if (place / "sweep.json").exists():
         return _of_sweep(place, report)
-    if (place / "comparison.json").is_file():
+    if (place / FILE).exists():
         return _of_comparison(place, report)
     if place.is_dir():
         raise InputError("neither sweep.json nor comparison.json is here", file=str(place))
@@ -118,9 +116,10 @@ def _of_sweep(folder: Path, report: Report) -> Section:
     from twill.studies.sweep.points import tasks
     from twill.studies.sweep.table import frame
 
-    sweep, runs = load(folder)
-    header, rows, _ = read(folder / NAME)
-    if header is None or not rows:
+    swept, runs = load(folder)
+    sweep = swept.sweep
+    rows, _ = read(folder / NAME, swept.hash)
+    if not rows:
         raise InputError("no point is finished yet", file=str(folder))
     found = frame(sweep, rows.values())
     count = len(tasks(sweep, runs))
@@ -191,7 +190,7 @@ def _of_comparison(folder: Path, report: Report) -> Section:
     from twill.studies.compare_plot import plot_comparisons
     from twill.studies.compare_view import HEADINGS, cells, title
 
-    found = _comparisons(folder)
+    found = Comparisons.read(folder)
     tables = [
         Table(
             title(one),
@@ -239,35 +238,6 @@ def _told(one: Comparison) -> str:
         ratio = swp.interval_cycles / joint.interval_cycles
         words += f" and {ratio:.2f} times as fast as software pipelining alone"
     return words
-
-
-def _comparisons(folder: Path) -> list[Comparison]:
-    file = folder / "comparison.json"
-    try:
-        document = json.loads(read_bytes(file))
-        if document["schema"] != SCHEMA:
-            raise InputError(f"its schema is not {SCHEMA}", file=str(file))
-        return [
-            Comparison(
-                **{key: value for key, value in one.items() if key != "variants"},
-                variants=tuple(Variant(**variant) for variant in one["variants"]),
-                schedules=_named(folder, one),
-            )
-            for one in document["comparisons"]
-        ]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"not a comparison: {error}", file=str(file)) from None
-
-
-def _named(folder: Path, one: dict[str, Any]) -> dict[str, Schedule]:
-    names = [variant["variant"] for variant in one["variants"]]
-    files = {
-        name: folder
-        / "schedules"
-        / f"{file_name('.'.join((one['loop'], one['machine'], name)))}.json"
-        for name in names
-    }
-    return {name: Schedule.load(file) for name, file in files.items() if file.exists()}
 
 
 # -- schedules ----------------------------------------------------------------------------------

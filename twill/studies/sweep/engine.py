@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import twill
+from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine
+from twill.artifacts.results import SCHEDULES, Swept, SweptRun
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
 from twill.console import Report, silent
 from twill.errors import InputError, WorkerError
-from twill.files import make_folder, write_whole
+from twill.files import make_folder, read_bytes, write_whole
 from twill.names import file_name
 from twill.studies.sweep.evaluate import Row, code_digest, evaluate
+from twill.studies.sweep.journal import NAME as JOURNAL
 from twill.studies.sweep.journal import Journal
 from twill.studies.sweep.points import Runnable, Task, axes, runnables, tasks
 
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NAME = "sweep.json"
-SCHEDULES = "schedules"
 IN_FLIGHT = 256
 """Points given to an executor at once: enough for many workers, few enough to keep in memory."""
 
@@ -109,9 +110,9 @@ def run_sweep(
             rows[row["point"]] = row
             progress.point()
         return frame(sweep, rows.values())
-    found = _prepared(sweep, folder, progress.report)
+    swept, found = _prepared(sweep, folder, progress.report)
     every = tasks(sweep, found)
-    with Journal(folder, _hash(_described(sweep, found))) as journal:
+    with Journal(folder, swept.hash) as journal:
         left = [task for task in every if task.index not in journal.rows]
         progress.begin(len(every), len(every) - len(left))
         for row in _rows(left, executor):
@@ -155,70 +156,57 @@ def _submit(executor: Executor, waiting: Iterator[Task], pending: dict[Future[Ro
 # -- what a folder holds ------------------------------------------------------------------------
 
 
-def _prepared(sweep: Sweep, folder: Path, report: Report) -> list[Runnable]:
+def _prepared(sweep: Sweep, folder: Path, report: Report) -> tuple[Swept, list[Runnable]]:
     """Return what is to be run: as found before, if the folder holds this sweep already."""
     file = folder / NAME
     if file.exists():
         before, found = load(folder)
-        if before != sweep or _document(file).get("code_hash") != code_digest():
+        if before.sweep != sweep or before.code_hash != code_digest():
             raise InputError(
                 "holds another sweep, or one by other code: name another folder or remove this one",
                 file=str(file),
             )
-        return found
+        return before, found
+    if (folder / JOURNAL).exists():
+        raise InputError(
+            f"a journal without its {NAME}: name another folder", file=str(folder / JOURNAL)
+        )
     found = runnables(sweep, report)
     make_folder(folder / SCHEDULES)
     for one in found:
         if one.schedule:
             write_whole(folder / _file(one), one.schedule)
-    write_whole(file, json.dumps(_described(sweep, found), indent=1, ensure_ascii=False) + "\n")
-    return found
+    swept = _swept(sweep, found)
+    swept.save(file)
+    return swept, found
 
 
-def _described(sweep: Sweep, found: Iterable[Runnable]) -> dict[str, Any]:
-    return {
-        "schema": "twill.swept",
-        "schema_version": 1,
-        "twill_version": twill.__version__,
-        "code_hash": code_digest(),
-        "sweep": sweep.model_dump(mode="json", by_alias=True, exclude_none=True),
-        "runs": [
-            {
-                **{key: getattr(one, key) for key in ("item", "loop", "machine", "variant")},
-                "note": one.note,
-                "file": _file(one) if one.schedule else None,
-                "loop_document": json.loads(one.document) if one.document else None,
-                "machine_document": (
-                    json.loads(one.machine_document) if one.machine_document else None
-                ),
-                "hash": one.digest,
-            }
-            for one in found
-        ],
-    }
+def _swept(sweep: Sweep, found: Iterable[Runnable]) -> Swept:
+    runs = tuple(
+        SweptRun(
+            item=one.item,
+            loop=one.loop,
+            machine=one.machine,
+            variant=one.variant,
+            note=one.note,
+            file=_file(one) if one.schedule else None,
+            loop_document=Loop.from_json(one.document) if one.document else None,
+            machine_document=(
+                Machine.from_json(one.machine_document) if one.machine_document else None
+            ),
+            hash=one.digest,
+        )
+        for one in found
+    )
+    made = Swept(twill_version=twill.__version__, code_hash=code_digest(), sweep=sweep, runs=runs)
+    return made.seal()
 
 
 def _file(one: Runnable) -> str:
     return f"{SCHEDULES}/{file_name(one.name)}.json"
 
 
-def _hash(described: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
-
-
-def _document(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(file.read_bytes())
-    except OSError as error:
-        raise InputError(f"cannot read: {error.strerror or error}", file=str(file)) from None
-    except ValueError as error:
-        raise InputError(f"not JSON: {error}", file=str(file)) from None
-    if not isinstance(found, dict) or found.get("schema") != "twill.swept":
-        raise InputError("not the description of a sweep that ran", file=str(file))
-    return found
-
-
-def load(folder: Path) -> tuple[Sweep, list[Runnable]]:
+def load(folder: Path) -> tuple[Swept, list[Runnable]]:
     """Return the sweep that a folder holds, and what it runs.
 
     Parameters
@@ -229,38 +217,27 @@ def load(folder: Path) -> tuple[Sweep, list[Runnable]]:
     Raises
     ------
     InputError
-        If there is none, or a schedule is missing or not the one that ran.
+        If there is none, or a file is missing, not valid, or not what ran.
     """
-    file = folder / NAME
-    document = _document(file)
-    try:
-        sweep = Sweep.from_json(json.dumps(document["sweep"]), file=str(file))
-        found = [_runnable(folder, entry) for entry in document["runs"]]
-    except (KeyError, TypeError) as error:
-        raise InputError(f"not the description of a sweep: {error}", file=str(file)) from None
-    return sweep, found
+    swept = Swept.load(folder / NAME)
+    return swept, [_runnable(folder, run) for run in swept.runs]
 
 
-def _runnable(folder: Path, entry: dict[str, Any]) -> Runnable:
-    from twill.artifacts.loop import Loop
-    from twill.artifacts.machine import Machine
-
-    schedule = loop = machine = ""
-    if entry["file"]:
-        schedule = Schedule.load(folder / entry["file"]).to_json()
-    if entry["loop_document"]:
-        loop = Loop.from_json(json.dumps(entry["loop_document"])).to_json()
-        machine = Machine.from_json(json.dumps(entry["machine_document"])).to_json()
+def _runnable(folder: Path, run: SweptRun) -> Runnable:
+    loop, machine = run.loop_document, run.machine_document
     one = Runnable(
-        entry["item"],
-        entry["loop"],
-        entry["machine"],
-        entry["variant"],
-        schedule=schedule,
-        document=loop,
-        machine_document=machine,
-        note=entry["note"],
+        run.item,
+        run.loop,
+        run.machine,
+        run.variant,
+        document="" if loop is None else loop.to_json(),
+        machine_document="" if machine is None else machine.to_json(),
+        note=run.note,
     )
-    if one.digest != entry["hash"]:
-        raise InputError("is not what the sweep ran", file=str(folder / str(entry["file"])))
+    file = folder / _file(one)
+    if run.file is not None:
+        text = Schedule.from_json(read_bytes(file, ordinary=True), file=str(file)).to_json()
+        one = replace(one, schedule=text)
+    if one.digest != run.hash:
+        raise InputError("is not what the sweep ran", file=str(file))
     return one

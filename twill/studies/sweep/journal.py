@@ -6,21 +6,29 @@ import contextlib
 import fcntl
 import json
 import os
+import stat
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
+from pydantic import ValidationError
+
+from twill.artifacts.base import first_problem
+from twill.artifacts.results import JournalHeader, JournalLine, text_hash
 from twill.errors import InputError
 from twill.studies.sweep.evaluate import Row
 
 NAME = "journal.jsonl"
-HEADER = {"schema": "twill.journal", "schema_version": 1}
+MOST_LINE = 1 << 20
+"""Bytes of a line."""
 
 
 class Journal:
     """An append-only file of rows; one process at a time writes it.
 
-    A line that a crash left unfinished is cut off when it is opened. A line that cannot be written
-    whole is taken back.
+    A line that a crash left unfinished is cut off when it is opened; a file with anything else in
+    it that is no row of this sweep is left as it is. A line that cannot be written whole is taken
+    back.
 
     Parameters
     ----------
@@ -32,7 +40,7 @@ class Journal:
     Raises
     ------
     InputError
-        If it cannot be written, belongs to another sweep, or another process writes it.
+        If it cannot be written, is not a journal of this sweep, or another process writes it.
     """
 
     def __init__(self, folder: Path, sweep: str) -> None:
@@ -73,38 +81,31 @@ class Journal:
         """
         if row["point"] in self.rows:
             return False
-        self._write(row)
+        self._write(_line(row, self._sweep))
         self.rows[row["point"]] = row
         return True
 
     def _begin(self) -> None:
+        if not stat.S_ISREG(os.fstat(self._handle).st_mode):
+            raise InputError("not an ordinary file", file=str(self.file))
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise InputError("another process is writing this sweep", file=str(self.file)) from None
-        header, rows, end = read(self.file)
-        if header is None:
-            try:
-                os.ftruncate(self._handle, 0)
-                self._write({**HEADER, "sweep": self._sweep})
-            except (OSError, InputError) as error:
+        self.rows, end = read(self.file, self._sweep)
+        try:
+            os.ftruncate(self._handle, end)
+            if not end:
+                self._write(_first(self._sweep))
+        except (OSError, InputError) as error:
+            if not end:
                 with contextlib.suppress(OSError):
                     self.file.unlink()
-                if isinstance(error, InputError):
-                    raise
-                raise self._cannot("write", error) from None
-            return
-        if header.get("sweep") != self._sweep:
-            raise InputError(
-                "holds the points of another sweep, or of other code: name another folder or "
-                "remove this one",
-                file=str(self.file),
-            )
-        os.ftruncate(self._handle, end)
-        self.rows = rows
+            if isinstance(error, InputError):
+                raise
+            raise self._cannot("write", error) from None
 
-    def _write(self, data: dict[str, Any]) -> None:
-        line = (json.dumps(data, ensure_ascii=False) + "\n").encode()
+    def _write(self, line: bytes) -> None:
         end = os.lseek(self._handle, 0, os.SEEK_END)
         try:
             written = 0
@@ -120,50 +121,96 @@ class Journal:
         return InputError(f"cannot {what}: {error.strerror or error}", file=str(self.file))
 
 
-def read(file: Path) -> tuple[dict[str, Any] | None, dict[int, Row], int]:
-    """Return the header of a journal, its rows by point, and the bytes of its whole lines.
+def read(file: Path, sweep: str) -> tuple[dict[int, Row], int]:
+    """Return the rows of a journal by point, and the bytes of its whole lines.
 
-    Reading ends before the first line that is not whole. While a sweep runs, what is there can be
-    read like this.
+    A last line that is not finished is left out: while a sweep runs, what is there can be read
+    like this.
 
     Parameters
     ----------
     file : path
         The journal.
+    sweep : str
+        Hash of the sweep that the rows belong to.
 
     Raises
     ------
     InputError
-        If it cannot be read.
+        If it cannot be read, or is not a journal of this sweep.
     """
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read: {error.strerror or error}", file=str(file)) from None
-    header: dict[str, Any] | None = None
     rows: dict[int, Row] = {}
     end = 0
-    for line in data.splitlines(keepends=True):
-        found = _line(line)
-        if found is None:
-            break
-        if header is None:
-            if found.get("schema") != HEADER["schema"]:
-                break
-            header = found
-        elif isinstance(found.get("point"), int):
-            rows.setdefault(found["point"], found)
-        else:
-            break
-        end += len(line)
-    return header, rows, end
-
-
-def _line(line: bytes) -> dict[str, Any] | None:
-    if not line.endswith(b"\n"):
-        return None
     try:
-        found = json.loads(line)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
+        if not file.is_file():
+            raise InputError("not an ordinary file, or none", file=str(file))
+        with file.open("rb") as stream:
+            for number, line in enumerate(_whole_lines(stream, file, _first(sweep)), start=1):
+                where = f"line {number}"
+                if number == 1:
+                    _check_first(line, sweep, str(file))
+                else:
+                    row = _row(line, sweep, where, str(file))
+                    rows.setdefault(row["point"], row)
+                end += len(line)
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror or error}", file=str(file)) from None
+    return rows, end
+
+
+def _whole_lines(stream: IO[bytes], file: Path, first: bytes) -> Iterator[bytes]:
+    """Yield lines up to one that a crash left unfinished."""
+    begun = False
+    while line := stream.readline(MOST_LINE):
+        if line.endswith(b"\n"):
+            yield line
+        elif len(line) == MOST_LINE or not (begun or first.startswith(line)):
+            raise InputError("not a journal of a sweep", file=str(file))
+        else:
+            return
+        begun = True
+
+
+def _check_first(line: bytes, sweep: str, file: str) -> None:
+    try:
+        header = JournalHeader.model_validate_json(line)
+    except ValidationError as error:
+        found = first_problem(error, file)
+        message = f"not a journal of a sweep: {found.message}"
+        raise InputError(message, path=found.path, file=file) from None
+    if header.sweep != sweep:
+        raise InputError(
+            "holds the points of another sweep, or of other code: name another folder or "
+            "remove this one",
+            file=file,
+        )
+
+
+def _row(line: bytes, sweep: str, where: str, file: str) -> Row:
+    try:
+        stated = JournalLine.model_validate_json(line).hash
+    except ValidationError as error:
+        found = first_problem(error, file)
+        path = f"{where}: {found.path}" if found.path else where
+        raise InputError(found.message, path=path, file=file) from None
+    row: Row = json.loads(line)["row"]
+    if stated != _hash(row, sweep):
+        raise InputError("not the hash of its row: changed", path=f"{where}: hash", file=file)
+    return row
+
+
+def _hash(row: Row, sweep: str) -> str:
+    return text_hash(f"{sweep}\n{json.dumps(row, ensure_ascii=False)}")
+
+
+def _first(sweep: str) -> bytes:
+    header = JournalHeader(sweep=sweep).model_dump(by_alias=True)
+    return _encoded(header)
+
+
+def _line(row: Row, sweep: str) -> bytes:
+    return _encoded({"row": row, "hash": _hash(row, sweep)})
+
+
+def _encoded(data: dict[str, Any]) -> bytes:
+    return (json.dumps(data, ensure_ascii=False) + "\n").encode()
