@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from twill.artifacts.schedule import Schedule, Storage
 from twill.sim.record import Lifetime
+from twill.sim.slots import copy_for
 
 SMEM, TMEM = "SMEM bytes", "TMEM columns"
 HALVES = 2
@@ -79,7 +80,8 @@ def _name(storage: Storage, home: dict[str, str]) -> tuple[str, str]:
     if storage.memory == "registers":
         group = storage.group or home[storage.value]
         if storage.reader is not None:
-            return f"registers of {home[storage.reader]}", f"copy for {storage.reader}"
+            place = copy_for(storage.reader, storage.distance)
+            return f"registers of {home[storage.reader]}", place
         return f"registers of {group}", f"registers of {home[storage.value]}"
     return (SMEM if storage.memory == "smem" else TMEM), storage.memory
 

@@ -10,7 +10,7 @@ from twill.artifacts.schedule import Schedule
 from twill.sim.addresses import beneath
 from twill.sim.clock import Clock
 from twill.sim.observer import Observer
-from twill.sim.slots import Slots
+from twill.sim.slots import Slots, copy_for
 from twill.sim.work import Work
 
 Instance = tuple[str, int]
@@ -101,7 +101,9 @@ class Memory:
         self.observer: Observer | None = None
         self._home = schedule.assignment
         self._storage = {(s.value, s.transfer): s for s in schedule.storage if s.reader is None}
-        self._copies = {(s.value, s.reader): s for s in schedule.storage if s.reader is not None}
+        self._copies = {
+            (s.value, s.reader, s.distance): s for s in schedule.storage if s.reader is not None
+        }
         self._slots: dict[tuple[str, str, int], Slots] = {}
         self._beneath = beneath(schedule.storage)
         self._at_addresses: dict[tuple[str, bool], list[Slots]] = defaultdict(list)
@@ -138,7 +140,9 @@ class Memory:
         storage = self._storage.get((value, staged))
         return None if storage is None else storage.slots
 
-    def place(self, value: str, group: str, lane: int, reader: str = "") -> Slots:
+    def place(
+        self, value: str, group: str, lane: int, reader: str = "", distance: int = 0
+    ) -> Slots:
         """Return where a warp writes a value, or reads it for an operation.
 
         Parameters
@@ -149,6 +153,8 @@ class Memory:
             The warp.
         reader : str
             The operation that reads it.
+        distance : int
+            Iterations by which that is later.
         """
         storage = self._storage.get((value, False))
         if storage is not None and storage.memory != "registers":
@@ -157,9 +163,9 @@ class Memory:
             return self._slots_of(value, "no memory", lane, self._iterations)
         if group == self._home[value]:
             return self._slots_of(value, f"registers of {group}", lane, storage.slots)
-        copy = self._copies.get((value, reader))
+        copy = self._copies.get((value, reader, distance))
         count = copy.slots if copy is not None else 1
-        return self._slots_of(value, f"copy for {reader}", lane, count)
+        return self._slots_of(value, copy_for(reader, distance), lane, count)
 
     def staging(self, value: str, lane: int) -> Slots:
         """Return where a warp's part of a value passes through SMEM.
@@ -201,7 +207,7 @@ class Memory:
         operands = tuple(
             Operand(
                 value=read.value,
-                slots=self.place(read.value, group, lane, work.name),
+                slots=self.place(read.value, group, lane, work.name, read.distance),
                 distance=read.distance,
                 chained=read.chained,
                 own=self.in_registers(read.value),

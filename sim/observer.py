@@ -180,8 +180,8 @@ class Observer:
         value, iteration : str, int
             The instance that is written.
         place : str
-            ``smem``, ``tmem``, ``registers of GROUP``, ``copy for OPERATION``, ``staging in smem``
-            or ``no memory``.
+            ``smem``, ``tmem``, ``registers of GROUP``, ``copy for OPERATION at distance N``,
+            ``staging in smem`` or ``no memory``.
         slot : int
             Slot of the value in that place.
         operation : str

@@ -25,6 +25,7 @@ from twill.sim.addresses import beneath
 from twill.sim.observer import Observer
 from twill.sim.pieces import pieces
 from twill.sim.registers import pool
+from twill.sim.slots import COPY, copy_for
 
 UNITS = {"smem": "bytes", "tmem": "columns", "registers": "registers per thread"}
 STAGING = "staging in smem"
@@ -93,7 +94,7 @@ class Occupancy(Observer):
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
-        self._sizes = {(s.value, s.transfer, s.reader): _size(s) for s in schedule.storage}
+        self._sizes = {(s.value, _apart(s)): _size(s) for s in schedule.storage}
         self._memory = {s.value: s.memory for s in schedule.storage if s.reader is None}
         self._home = schedule.assignment
         self._lives: dict[_Key, _Life] = {}
@@ -121,8 +122,8 @@ class Occupancy(Observer):
         begin: float,
     ) -> None:
         """Take the begin of an instance's life; see `Observer.writing`."""
-        reader = place.removeprefix("copy for ") if place.startswith("copy for ") else None
-        size = self._sizes.get((value, place == STAGING, reader))
+        apart = place if place == STAGING or place.startswith(COPY) else ""
+        size = self._sizes.get((value, apart))
         if size is None:
             return
         where = place if place in ("smem", "tmem") else f"registers of {group}"
@@ -228,7 +229,7 @@ class Occupancy(Observer):
         if taken is not None:
             return taken
         for operand, distance in sorted(self._takes[value]) if place != STAGING else ():
-            for where in (place, f"copy for {value}"):
+            for where in (place, copy_for(value, distance)):
                 old = self._lives.get((operand, where, iteration - distance, warp))
                 if (
                     old is not None
@@ -349,6 +350,13 @@ class Occupancy(Observer):
                 _covered(addressed) + loose + (0 if fixed else self._always().get(memory, 0))
             )
         return found
+
+
+def _apart(storage: Storage) -> str:
+    """Return the place of a value's staging or copy; empty for the value itself."""
+    if storage.transfer:
+        return STAGING
+    return "" if storage.reader is None else copy_for(storage.reader, storage.distance)
 
 
 def _warp(place: str, lane: int) -> int:

@@ -7,6 +7,20 @@ import math
 from twill.sim.errors import SimulationError
 
 NEVER = -1
+COPY = "copy for "
+
+
+def copy_for(reader: str, distance: int) -> str:
+    """Return what the place is called where a reader on another group has its copy of a value.
+
+    Parameters
+    ----------
+    reader : str
+        The operation that reads it.
+    distance : int
+        Iterations by which it is later than the value.
+    """
+    return f"{COPY}{reader} at distance {distance}"
 
 
 class Slots:

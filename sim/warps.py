@@ -368,7 +368,7 @@ class Warp:
         done = self._clock.now + transfer - transfer // 2
         self._staged = max(self._staged, done)
         by = (self.group.name, self.lane)
-        copy = memory.place(value, *by, instruction.reader)
+        copy = memory.place(value, *by, instruction.reader, instruction.distance)
         staging = memory.staging(value, self.lane)
         memory.move(staging, copy, iteration, f"get of {value}", by, done)
 

@@ -41,6 +41,18 @@ class Pipeline:
         """Edges between different groups."""
         return tuple(e for e in self.problem.edges if self.crosses(e))
 
+    @cached_property
+    def copies(self) -> tuple[Edge, ...]:
+        """Edges whose consumer's group takes a copy of a register value: one a distance.
+
+        Operands that are one instance of a value share its copy.
+        """
+        found: dict[tuple[int, int, int], Edge] = {}
+        for edge in self.crossing:
+            if edge.transferable:
+                found.setdefault((edge.producer, edge.consumer, edge.distance), edge)
+        return tuple(found.values())
+
     def crosses(self, edge: Edge) -> bool:
         """Return whether the ends of an edge are on different groups.
 

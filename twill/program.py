@@ -126,7 +126,7 @@ def barrier_name(kind: str, operation: str) -> str:
 
 
 def _takers(signals: Signals, v: int) -> int:
-    return sum(signals.pipeline.crosses(e) and e.transferable for e in signals.problem.consumers[v])
+    return sum(edge.producer == v for edge in signals.pipeline.copies)
 
 
 class _GroupProgram:
@@ -187,8 +187,8 @@ class _GroupProgram:
         starts = [self.pipeline.start[v] for v in self.members if v in waiting]
         starts += [
             self.signals.received_at(edge)
-            for edge in self.pipeline.crossing
-            if edge.transferable and self.pipeline.place[edge.consumer] == self.group
+            for edge in self.pipeline.copies
+            if self.pipeline.place[edge.consumer] == self.group
         ]
         candidates = sorted(starts) or [self.pipeline.start[v] for v in self.members]
         for time in candidates:
@@ -348,8 +348,8 @@ class _GroupProgram:
             for release in self.signals.releases
             if release.group == self.group and release.by_itself is None
         ]
-        for edge in self.pipeline.crossing:
-            if edge.transferable and self.pipeline.place[edge.consumer] == self.group:
+        for edge in self.pipeline.copies:
+            if self.pipeline.place[edge.consumer] == self.group:
                 time = self.signals.received_at(edge) + edge.distance * self.interval
                 events.append(_Event(time, 0, "receive", edge.producer, edge=edge))
         for v in self.members:
@@ -427,7 +427,7 @@ class _GroupProgram:
         return [
             *found,
             Wait(barrier=barrier_name(SENT, name), stage=stage),
-            Get(value=name, reader=reader.name, stage=stage),
+            Get(value=name, reader=reader.name, stage=stage, distance=edge.distance),
             Arrive(barrier=barrier_name(TAKEN, name), stage=stage),
         ]
 

@@ -297,7 +297,7 @@ class Signals:
     @cached_property
     def transferred(self) -> tuple[int, ...]:
         """Operations whose register result another group reads."""
-        return tuple(sorted({e.producer for e in self.pipeline.crossing if e.transferable}))
+        return tuple(sorted({edge.producer for edge in self.pipeline.copies}))
 
     # -- waits --------------------------------------------------------------------------------
 

@@ -169,11 +169,12 @@ def _storage_of(signals: Signals, v: int) -> list[Storage]:
             memory="registers",
             group=signals.pipeline.place[edge.consumer],
             reader=signals.problem.operations[edge.consumer].name,
+            distance=edge.distance,
             slots=signals.copy_slots(edge),
             size=operation.registers,
         )
-        for edge in signals.problem.consumers[v]
-        if edge.transferable and signals.pipeline.crosses(edge)
+        for edge in signals.pipeline.copies
+        if edge.producer == v
     ]
     if v in signals.transferred:
         found.append(

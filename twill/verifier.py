@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -17,7 +18,17 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from twill.artifacts.schedule import Arrive, Fixed, Group, LowerBound, Schedule, Storage, Wait
+from twill.artifacts.schedule import (
+    Arrive,
+    Fixed,
+    Get,
+    Group,
+    LowerBound,
+    Put,
+    Schedule,
+    Storage,
+    Wait,
+)
 from twill.problem import Edge, Problem, ProblemOperation, RegisterFile, build_problem
 from twill.verified_configurations import check_configurations
 
@@ -108,6 +119,7 @@ class _Case:
     def programs(self) -> Iterator[str]:
         """Every operation is issued once and whole, by its own group, as early as it is placed.
 
+        What crosses groups in registers is put once, and got once for each reader and distance.
         Every barrier that is waited for gets as many arrivals a phase as it takes.
         """
         if not self.schedule.programs:
@@ -139,6 +151,7 @@ class _Case:
             if not (whole or joined):
                 yield f"{operation.name} is issued in parts {spans} of {operation.issue}"
         yield from self._stages()
+        yield from self._copies()
         yield from self._arrivals()
 
     def _stages(self) -> Iterator[str]:
@@ -153,6 +166,44 @@ class _Case:
                     f"group {program.group} issues some operations {max(rounds) - min(rounds)} "
                     "iterations from where they are placed"
                 )
+
+    def _copies(self) -> Iterator[str]:
+        """Every reader of another group's register value has one copy of each distance."""
+        read = {
+            (self.name(e.producer), self.name(e.consumer), e.distance)
+            for e in self.problem.edges
+            if e.transferable and self.crosses(e)
+        }
+        for what, counts in (("slots", self._copies_stored()), ("gets", self._copies_got())):
+            for value, reader, distance in sorted({*read, *counts}):
+                actual, needed = counts[value, reader, distance], (value, reader, distance) in read
+                if actual != needed:
+                    yield (
+                        f"the copy of {value} that {reader} reads at distance {distance} has "
+                        f"{actual} {what}, needs {int(needed)}"
+                    )
+        puts = Counter(
+            i.value
+            for program in self.schedule.programs
+            for i in program.body
+            if isinstance(i, Put) and self.place[i.value] == program.group
+        )
+        for value in sorted({value for value, _, _ in read}):
+            if puts[value] != 1:
+                yield f"{value}, which another group reads, is put {puts[value]} times"
+
+    def _copies_stored(self) -> Counter[tuple[str, str, int]]:
+        return Counter(
+            (s.value, s.reader, s.distance) for s in self.schedule.storage if s.reader is not None
+        )
+
+    def _copies_got(self) -> Counter[tuple[str, str, int]]:
+        return Counter(
+            (i.value, i.reader, i.distance)
+            for program in self.schedule.programs
+            for i in program.body
+            if isinstance(i, Get) and self.place[i.reader] == program.group
+        )
 
     def _arrivals(self) -> Iterator[str]:
         """Every phase that is waited for gets the arrivals, and the bytes, that it takes."""
@@ -485,7 +536,9 @@ class _Case:
             holds = [
                 e.copy_hold
                 for e in self.problem.edges
-                if e.producer == operation.index and e.consumer == reader and e.transferable
+                if (e.producer, e.consumer, e.distance)
+                == (operation.index, reader, storage.distance)
+                and e.transferable
             ]
             return self.at(reader), self.at(reader) + max(holds, default=0)
         if storage.memory == "registers":

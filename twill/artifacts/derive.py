@@ -433,7 +433,7 @@ class _Derivation:
     def _transfers(self) -> None:
         """Send register values through SMEM, once from their group, once to every reader."""
         for value in dict.fromkeys(d.producer for d in self.data if self._is_transfer(d)):
-            edges = [d for d in self.data if d.producer == value and self._is_transfer(d)]
+            edges = self._copied(value)
             sent, taken = f"{value}.{SENT}", f"{value}.{TAKEN}"
             staging = self._staging_slots(value)
             self._declare(sent, staging)
@@ -448,6 +448,11 @@ class _Derivation:
             for d in edges:
                 self._receive(d, sent, taken)
 
+    def _copied(self, value: str) -> list[Dependence]:
+        """Return dependences through SMEM: one for each reader and distance."""
+        edges = [d for d in self.data if d.producer == value and self._is_transfer(d)]
+        return list({(d.consumer, d.distance): d for d in edges}.values())
+
     def _receive(self, d: Dependence, sent: str, taken: str) -> None:
         v = self.place[d.consumer]
         stage, added = v.stage + d.distance, []
@@ -457,7 +462,7 @@ class _Derivation:
             (stage, v.first, 0),
             *added,
             Wait(barrier=sent, stage=stage),
-            Get(value=d.producer, reader=d.consumer, stage=stage),
+            Get(value=d.producer, reader=d.consumer, stage=stage, distance=d.distance),
             Arrive(barrier=taken, stage=stage),
         )
 
@@ -601,7 +606,7 @@ class _Derivation:
 
     def _copies(self, o: Operation) -> Iterator[Storage]:
         """Yield the copies on other groups of a value in registers, and its staging."""
-        edges = [d for d in self.data if d.producer == o.name and self._is_transfer(d)]
+        edges = self._copied(o.name)
         assert o.result is not None
         for d in edges:
             yield Storage(
@@ -609,6 +614,7 @@ class _Derivation:
                 memory="registers",
                 group=self.place[d.consumer].group,
                 reader=d.consumer,
+                distance=d.distance,
                 slots=1,
                 size=o.result.registers(o.warps),
             )

@@ -105,6 +105,8 @@ class Storage(Part):
         Whether it is the SMEM staging of a register value read by another group.
     reader : str, optional
         For the copy that another group makes of a register value: the operation that reads it.
+    distance : int
+        And that many iterations later: of each distance a reader has a copy of its own.
     slots : int
         Instances that fit.
     size : int
@@ -121,6 +123,7 @@ class Storage(Part):
     group: Name | None = None
     transfer: bool = False
     reader: Name | None = None
+    distance: Few = 0
     slots: Some
     size: NonNegativeInt
     addresses: tuple[NonNegativeInt, ...] = ()
@@ -133,6 +136,8 @@ class Storage(Part):
                 raise refuse(key, f"one for each of {self.slots} slots (got {len(given)})")
         if self.halves and self.memory != "tmem":
             raise refuse("halves", f"{self.memory} has no halves")
+        if self.distance and self.reader is None:
+            raise refuse("distance", f"of a copy with a reader (got {self.distance} without one)")
         return self
 
 
@@ -287,12 +292,21 @@ class Put(Part):
 
 
 class Get(Part):
-    """Read a register value of another group from its SMEM staging, for one operation."""
+    """Read a register value of another group from its SMEM staging, for one operation.
+
+    Attributes
+    ----------
+    stage : int
+        The value is that of iteration j - stage.
+    distance : int
+        Iterations by which the reader is later than the value: the distance of the dependence.
+    """
 
     do: Literal["get"] = "get"
     value: Name
     reader: Name
     stage: Few = 0
+    distance: Few = 0
 
 
 Instruction = Annotated[
@@ -533,6 +547,9 @@ class Schedule(Artifact):
             _known(f"storage[{index}].value", storage.value, operations, "operation")
             if storage.reader is not None:
                 _known(f"storage[{index}].reader", storage.reader, operations, "operation")
+                self._check_read(
+                    f"storage[{index}]", storage.value, storage.reader, storage.distance
+                )
             if storage.group is not None:
                 _known(f"storage[{index}].group", storage.group, groups, "group")
 
@@ -553,12 +570,31 @@ class Schedule(Artifact):
                 case Get():
                     _known(f"{where}.value", instruction.value, operations, "operation")
                     _known(f"{where}.reader", instruction.reader, operations, "operation")
+                    self._check_read(
+                        where, instruction.value, instruction.reader, instruction.distance
+                    )
                 case Issue() | Interleave():
                     parts = [instruction] if isinstance(instruction, Issue) else instruction.parts
                     for part in parts:
                         _known(f"{where}.operation", part.operation, operations, "operation")
                         for signal in part.signals:
                             _known(f"{where}.signals", signal, barriers, "barrier")
+
+    def _check_read(self, path: str, value: str, reader: str, distance: int) -> None:
+        """Refuse a copy for an operation that does not read the value, or not at that distance."""
+        read = [
+            d.distance
+            for d in self.loop.dependences
+            if (d.producer, d.consumer, d.kind) == (value, reader, "data")
+        ]
+        if not read:
+            raise refuse(f"{path}.reader", f"{short(reader)} does not read {short(value)}")
+        if distance not in read:
+            distances = " and ".join(map(str, sorted(set(read))))
+            raise refuse(
+                f"{path}.distance",
+                f"{short(reader)} reads {short(value)} at distance {distances} (got {distance})",
+            )
 
     @classmethod
     def named(cls, name: str) -> Self:

@@ -191,7 +191,8 @@ class _Comparison:
             for s in schedule.storage:
                 where = s.memory if s.group is None else f"{s.memory} of {name(s.group)}"
                 what = f"staging of {s.value}" if s.transfer else s.value
-                what = f"copy of {s.value} for {s.reader}" if s.reader else what
+                later = f" {s.distance} later" if s.distance else ""
+                what = f"copy of {s.value} for {s.reader}{later}" if s.reader else what
                 slots = f"{s.slots} slot{'s' if s.slots > 1 else ''} of {_size(s.memory, s.size)}"
                 at = f" at {', '.join(map(str, s.addresses))}" if s.addresses else ""
                 halves = f" halves {', '.join(map(str, s.halves))}" if s.halves else ""

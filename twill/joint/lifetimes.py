@@ -101,7 +101,7 @@ def register_occupants(problem: Problem) -> list[Occupant]:
             consumer = problem.operations[edge.consumer]
             occupants.append(
                 Occupant(
-                    f"copy of {producer.name} for {consumer.name}",
+                    f"copy of {producer.name} for {consumer.name} at distance {edge.distance}",
                     producer.registers,
                     edge.consumer,
                     (Moment(edge.consumer, edge.copy_hold),),

@@ -166,7 +166,9 @@ class _GroupData:
                 yield "from", self._places.result(instruction.value).text(iteration, number)
             case Get():
                 yield "value", instruction.value
-                copy = self._places.copy(instruction.value, instruction.reader)
+                copy = self._places.copy(
+                    instruction.value, instruction.reader, instruction.distance
+                )
                 yield "to", copy.text(iteration, number)
                 yield "from", self._places.staging(instruction.value).text(iteration, number)
         yield "iteration", value(iteration)

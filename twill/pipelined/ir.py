@@ -37,6 +37,8 @@ from twill.pipelined.data import check_programs
 from twill.pipelined.ir_parts import NAME, Plain, Types, attribute_of, hint, operation_of
 
 VERSION = 1
+Held = tuple[str, str | None, int]
+"""A value in registers; of another group's, the operation it was copied for and the distance."""
 _JSON = ("time", "proof", "solver", "pipeline_depths", "hiding_depths", "loop", "machine")
 _PLAIN = (
     "name",
@@ -155,10 +157,7 @@ class _Module:
 
 
 class _Group:
-    """The loop of one group.
-
-    A value is known by its name, or by its name and the operation that a copy was made for.
-    """
+    """The loop of one group."""
 
     def __init__(
         self, module: _Module, schedule: Schedule, group: Group, outside: dict[str, SSAValue]
@@ -168,29 +167,29 @@ class _Group:
         self.starts, self.groups = schedule.start, schedule.assignment
         self.data = [d for d in schedule.loop.dependences if d.kind == "data"]
         self.made = dict(self._made())
-        self.values: dict[tuple[str, str | None], SSAValue] = {}
-        self.carried: dict[tuple[tuple[str, str | None], int], SSAValue] = {}
+        self.values: dict[Held, SSAValue] = {}
+        self.carried: dict[tuple[Held, int], SSAValue] = {}
 
-    def _made(self) -> Iterator[tuple[tuple[str, str | None], int]]:
+    def _made(self) -> Iterator[tuple[Held, int]]:
         """Yield what this group has in registers, and the stage that makes it."""
-        registers = {(s.value, s.reader) for s in self.schedule.storage
-                     if s.memory == "registers" and not s.transfer}  # fmt: skip
+        registers = {s.value for s in self.schedule.storage
+                     if s.memory == "registers" and s.reader is None}  # fmt: skip
         for instruction in self.program.body:
             for part in _issues(instruction):
-                if part.last and (part.operation, None) in registers:
-                    yield (part.operation, None), part.stage
+                if part.last and part.operation in registers:
+                    yield _own(part.operation), part.stage
             if isinstance(instruction, Get):
-                yield (instruction.value, instruction.reader), instruction.stage
+                yield _copy(instruction), instruction.stage
 
-    def _reads(self, part: Issue) -> Iterator[tuple[tuple[str, str | None] | None, int, str]]:
+    def _reads(self, part: Issue) -> Iterator[tuple[Held | None, int, str]]:
         """Yield what an issue reads: a register value with its age in rounds, or a name."""
-        found: list[tuple[int, tuple[tuple[str, str | None] | None, int, str]]] = []
+        found: list[tuple[int, tuple[Held | None, int, str]]] = []
         for d in self.data:
             if d.consumer != part.operation:
                 continue
             position = 1 << 20 if d.operand is None else d.operand
             own = self.groups[d.producer] == self.group.name
-            key = (d.producer, None if own else d.consumer)
+            key = _own(d.producer) if own else (d.producer, d.consumer, d.distance)
             if key in self.made:
                 age = part.stage + d.distance - self.made[key]
                 found.append((position, (key, age, "")))
@@ -204,16 +203,16 @@ class _Group:
         ]
         yield from (entry for _, entry in sorted(found, key=lambda entry: entry[0]))
 
-    def _ages(self) -> dict[tuple[str, str | None], int]:
+    def _ages(self) -> dict[Held, int]:
         """Return through how many rounds each register value has to be carried."""
-        oldest: dict[tuple[str, str | None], int] = defaultdict(int)
+        oldest: dict[Held, int] = defaultdict(int)
         for instruction in self.program.body:
             for part in _issues(instruction):
                 for key, age, _ in self._reads(part):
                     if key is not None:
                         oldest[key] = max(oldest[key], age)
-            if isinstance(instruction, Put) and (instruction.value, None) in self.made:
-                key = (instruction.value, None)
+            if isinstance(instruction, Put) and _own(instruction.value) in self.made:
+                key = _own(instruction.value)
                 oldest[key] = max(oldest[key], instruction.stage - self.made[key])
         return {key: age for key, age in oldest.items() if age > 0}
 
@@ -250,7 +249,7 @@ class _Group:
         )
         return outer
 
-    def _at(self, key: tuple[str, str | None], age: int) -> SSAValue | None:
+    def _at(self, key: Held, age: int) -> SSAValue | None:
         return self.values.get(key) if age == 0 else self.carried.get((key, age))
 
     def _type(self, value: str) -> Attribute:
@@ -272,8 +271,8 @@ class _Group:
         results: list[tuple[str, Attribute]] = []
         if isinstance(instruction, Put | Get):
             operands.append(self.module.buffers.get((instruction.value, True)))
-        if isinstance(instruction, Put) and (instruction.value, None) in self.made:
-            key = (instruction.value, None)
+        if isinstance(instruction, Put) and _own(instruction.value) in self.made:
+            key = _own(instruction.value)
             operands.insert(0, self._at(key, instruction.stage - self.made[key]))
         if isinstance(instruction, Get) and self.module.operations[instruction.value].result:
             results = [(f"{instruction.value}.copy", self._type(instruction.value))]
@@ -281,12 +280,12 @@ class _Group:
             f"twill.{instruction.do}", facts, [o for o in operands if o is not None], results
         )
         if isinstance(instruction, Get) and results:
-            self.values[instruction.value, instruction.reader] = made.results[0]
+            self.values[_copy(instruction)] = made.results[0]
         return [made]
 
     def _issue(self, part: Issue, cluster: int) -> Operation:
         operation = self.module.operations[part.operation]
-        key = (operation.name, None)
+        key = _own(operation.name)
         operands = [
             self._at(read, age) if read is not None
             else self.outside.get(name) or self.module.buffers.get((name, False))
@@ -317,6 +316,14 @@ class _Group:
         if results:
             self.values[key] = made.results[0]
         return made
+
+
+def _own(value: str) -> Held:
+    return (value, None, 0)
+
+
+def _copy(get: Get) -> Held:
+    return (get.value, get.reader, get.distance)
 
 
 def _issues(instruction: Instruction) -> tuple[Issue, ...]:

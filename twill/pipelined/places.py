@@ -197,8 +197,8 @@ class Places:
         self._data = [d for d in schedule.loop.dependences if d.kind == "data"]
 
     @cached_property
-    def _storage(self) -> dict[tuple[str, bool, str | None], Storage]:
-        return {(s.value, s.transfer, s.reader): s for s in self._schedule.storage}
+    def _storage(self) -> dict[tuple[str, bool, str | None, int], Storage]:
+        return {(s.value, s.transfer, s.reader, s.distance): s for s in self._schedule.storage}
 
     @cached_property
     def _stages(self) -> dict[str, set[int]]:
@@ -216,7 +216,7 @@ class Places:
         value : str
             The operation.
         """
-        storage = self._storage.get((value, False, None))
+        storage = self._storage.get((value, False, None, 0))
         carried = max((d.distance for d in self._data if d.producer == value), default=0)
         if storage is None:
             return Place(value, None, carried=carried)
@@ -256,23 +256,23 @@ class Places:
         value : str
             The value.
         """
-        storage = self._storage.get((value, True, None))
+        storage = self._storage.get((value, True, None, 0))
         return Place(f"{value}.staging", storage.slots if storage else None)
 
-    def copy(self, value: str, reader: str) -> Place:
+    def copy(self, value: str, reader: str, distance: int) -> Place:
         """Return where another group's reader has its copy of a register value.
 
         Parameters
         ----------
         value, reader : str
             The value and the operation that reads it.
+        distance : int
+            Iterations by which it is later than the value.
         """
-        storage = self._storage.get((value, False, reader))
-        carried = max(
-            (d.distance for d in self._data if (d.producer, d.consumer) == (value, reader)),
-            default=0,
-        )
-        return Place(f"{value}.for.{reader}", storage.slots if storage else None, carried=carried)
+        storage = self._storage.get((value, False, reader, distance))
+        later = f".{distance}_later" if distance else ""
+        name = f"{value}.for.{reader}{later}"
+        return Place(name, storage.slots if storage else None, carried=distance)
 
     def read(self, dependence: Dependence) -> Place:
         """Return where the consumer of a dependence finds the value.
@@ -283,10 +283,10 @@ class Places:
             One that carries data.
         """
         value, reader = dependence.producer, dependence.consumer
-        storage = self._storage.get((value, False, None))
+        storage = self._storage.get((value, False, None, 0))
         in_registers = storage is not None and storage.memory == "registers"
         if in_registers and self._group[value] != self._group[reader]:
-            return self.copy(value, reader)
+            return self.copy(value, reader, dependence.distance)
         return self.result(value)
 
     def operands(self, operation: Operation) -> list[Operand]:
@@ -349,5 +349,5 @@ class Places:
         return list(found.items())
 
     def _in_memory(self, value: str) -> bool:
-        storage = self._storage.get((value, False, None))
+        storage = self._storage.get((value, False, None, 0))
         return storage is not None and storage.memory != "registers"

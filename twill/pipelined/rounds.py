@@ -12,7 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from twill.artifacts.schedule import Barrier, Instruction, Interleave, Issue, Program, Wait
+from twill.artifacts.schedule import (
+    Arrive,
+    Await,
+    Barrier,
+    Instruction,
+    Interleave,
+    Issue,
+    Program,
+    Wait,
+)
 
 Base = Literal["", "i", "n"]
 ALL = "n"
@@ -166,7 +175,7 @@ class _Writer:
                     yield Step(parts[0], number.minus(parts[0].stage))
                 continue
             own = number.minus(instruction.stage)
-            of = own.minus(getattr(instruction, "distance", 0))
+            of = own.minus(_behind(instruction))
             if self._exists(own) and self._exists(of):
                 yield Step(instruction, of, self._condition(instruction, of))
 
@@ -208,6 +217,11 @@ class _Writer:
         return barrier.kind is None and least >= -barrier.slots
 
 
+def _behind(instruction: Instruction) -> int:
+    """Return how many iterations before its own a wait or an arrive concerns."""
+    return instruction.distance if isinstance(instruction, Await | Wait | Arrive) else 0
+
+
 def _joined(first: Step, second: Step) -> Step | None:
     """Return two parts of an operation as one, where what alternated with them has no iteration."""
     a, b = first.instruction, second.instruction
@@ -235,7 +249,7 @@ def unrolled(program: Program, iterations: int) -> Iterator[tuple[Instruction, i
             parts = instruction.parts if isinstance(instruction, Interleave) else (instruction,)
             for part in parts:
                 iteration = number - part.stage
-                of = iteration - getattr(part, "distance", 0)
+                of = iteration - _behind(part)
                 if 0 <= iteration < iterations and 0 <= of < iterations:
                     yield part, of
 

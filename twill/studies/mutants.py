@@ -84,7 +84,7 @@ def _storage_name(storage: Storage) -> str:
     kind = (
         "staging of "
         if storage.transfer
-        else f"copy for {storage.reader} of " * bool(storage.reader)
+        else f"copy for {storage.reader} at distance {storage.distance} of " * bool(storage.reader)
     )
     return f"{kind}{storage.value} in {storage.memory}"
 
