@@ -13,13 +13,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PositiveInt, model_validator
 
 from twill.artifacts.base import Artifact, Part, refuse
-from twill.artifacts.expressions import check_expression, evaluate, to_cycles
+from twill.artifacts.expressions import MOST_CHARACTERS, check_expression, evaluate, to_cycles
 from twill.artifacts.loop import Cost, Name, Operation, Step
 from twill.errors import InputError, short
 from twill.files import read_bytes
 
 Text = Annotated[str, Field(min_length=1)]
-Expression = Annotated[str, Field(min_length=1, max_length=500)]
+Expression = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
 EIGHTHS = 8
 MOST_EXTENSIONS = 8
 MOST_GROUPS = 64
@@ -223,9 +223,9 @@ class StepRule(Part):
 class Rule(Part):
     """How operations of some kinds are costed; the first rule that applies counts.
 
-    Expressions use ``+ - * / // %``, comparisons, ``and or not``, ``ceil floor max min log2``, the
-    machine's constants, the names in `let`, the operation's attributes and the variables listed
-    in `Machine.variables`.
+    Expressions use ``+ - * / // % **``, comparisons, ``and or not``, ``if else``,
+    ``ceil floor max min log2``, the machine's constants, the names in `let`, the operation's
+    attributes and the variables listed in `Machine.variables`.
     """
 
     kind: Annotated[tuple[Name, ...], Field(min_length=1)]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from twill.artifacts.expressions import FUNCTIONS
+from twill.artifacts.expressions import names_in
 from twill.artifacts.machine import Rule
 from twill.audit.subject import Finding, Subject
 
@@ -18,18 +17,6 @@ class Use:
     where: str
     names: frozenset[str]
     visible: frozenset[str]
-
-
-def names_in(expression: str) -> frozenset[str]:
-    """Return the names in an expression, functions left out.
-
-    Parameters
-    ----------
-    expression : str
-        A valid expression.
-    """
-    nodes = ast.walk(ast.parse(expression, mode="eval"))
-    return frozenset(node.id for node in nodes if isinstance(node, ast.Name)) - set(FUNCTIONS)
 
 
 def uses_of(rule: Rule, where: str) -> Iterator[Use]:

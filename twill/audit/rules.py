@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from twill.artifacts.expressions import parsed
 from twill.artifacts.machine import Rule
 from twill.audit.subject import Finding, Subject
 from twill.costing import static_cost
@@ -48,7 +49,7 @@ def _shadowing(rules: tuple[Rule, ...], kind: str, when: str) -> int | None:
 
 
 def _canonical(expression: str) -> str:
-    return ast.unparse(ast.parse(expression, mode="eval"))
+    return ast.unparse(parsed(expression))
 
 
 def repeated_kinds(subject: Subject) -> Iterator[Finding]:
@@ -100,7 +101,7 @@ def impossible_steps(subject: Subject) -> Iterator[Finding]:
 
 def _literal(expression: str) -> object:
     """Return the value of an expression that is a plain number or truth value, else None."""
-    body = ast.parse(expression, mode="eval").body
+    body = parsed(expression).body
     return body.value if isinstance(body, ast.Constant) else None
 
 
