@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 import twill
 from tests.commands import in_process
 from twill import scheduler
-from twill.cache import Cache, default_folder, proved, request_key
+from twill.cache import Cache, _head, default_folder, proved, request_key
 from twill.scheduler import Solved, solve
 from twill.search import Options
 
@@ -37,7 +38,7 @@ def test_a_cached_answer_is_the_solved_one(
     key = "0" * 64
     monkeypatch.setattr(scheduler, "request_key", lambda _: key)
     cache.put(key, attention_schedule)
-    solved = solve(attention, hopper, cache=cache)
+    solved = solve(attention, hopper, cache=cache, orders=[("s0", "s1")])
     assert solved.cached
     assert solved.schedule.to_json() == attention_schedule.to_json()
     assert solved.schedule == attention_schedule
@@ -64,7 +65,7 @@ def test_the_second_time_nothing_is_solved(
         {"rules": "paper"},
         {"time": "normalized"},
         {"budget": 299},
-        {"engine": "other"},
+        {"engine": "cpsat"},
         {"options": Options(seed=1)},
         {"options": Options(most_stages=7)},
         {"limits": {"groups": 1}},
@@ -143,7 +144,7 @@ def test_an_answer_at_the_limit_of_time_is_not_kept(
 
 
 def test_damaged_and_foreign_files_are_ignored(
-    paper_schedule: twill.Schedule, cache: Cache
+    paper_schedule: twill.Schedule, cache: Cache, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cache.put("k", paper_schedule)
     (file,) = answers(cache)
@@ -153,14 +154,118 @@ def test_damaged_and_foreign_files_are_ignored(
     for damaged in (b"", whole[:-10], swapped, b"\xff\xfe", b"{}\n", whole.replace(b" k ", b" x ")):
         file.write_bytes(damaged)
         assert cache.get("k") is None
+        assert ignored(capsys) == f"{file}: the kept answer is not used: it was changed"
     file.write_bytes(whole)
     assert cache.get("k") == paper_schedule
     other = file.with_name("other.answer")
     other.write_bytes(whole)
     assert cache.get("other") is None
+    assert ignored(capsys) == f"{other}: the kept answer is not used: it was changed"
     other.unlink()
     other.mkdir()
     assert cache.get("other") is None
+
+
+def ignored(capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the one line that was warned with."""
+    told = capsys.readouterr().err
+    assert told.startswith("twill: warning: ")
+    assert told.count("\n") == 1
+    return told.removeprefix("twill: warning: ").rstrip("\n")
+
+
+def put_in_place(file: Path, schedule: twill.Schedule) -> None:
+    """Write an answer over another one as somebody does who knows how they are kept."""
+    key, text = file.stem, schedule.to_json()
+    file.write_text(f"{_head(key, text)}\n{text}")
+
+
+def later(schedule: twill.Schedule) -> dict[str, Any]:
+    """Return a change by which the last operation is issued so late that more stages are needed."""
+    placements = list(schedule.placements)
+    last = placements[-1]
+    placements[-1] = last.model_copy(update={"start": (last.start or 0) + 64})
+    return {"placements": tuple(placements)}
+
+
+TAMPERED: dict[str, Callable[[twill.Schedule], dict[str, Any]]] = {
+    "interval": lambda _: {"initiation_interval": 1},
+    "start": later,
+    "no programs": lambda _: {"programs": ()},
+    "not proved": lambda _: {"proof": None},
+    "rules": lambda _: {"rules": "paper"},
+    "seed": lambda _: {"seed": 7},
+    "solver": lambda _: {"solver": {}},
+    "loop": lambda s: {"loop": s.loop.model_copy(update={"description": "another"})},
+    "wishes": lambda s: {"proof": s.proof and s.proof.model_copy(update={"limits": {"groups": 1}})},
+}
+
+
+@pytest.mark.parametrize("change", TAMPERED)
+def test_a_tampered_answer_is_solved_again_with_a_warning(
+    paper_loop: twill.Loop,
+    paper_machine: twill.Machine,
+    cache: Cache,
+    change: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    right = solve(paper_loop, paper_machine, cache=cache).schedule
+    (file,) = answers(cache)
+    put_in_place(file, right.model_copy(update=TAMPERED[change](right)))
+    again = solve(paper_loop, paper_machine, cache=cache)
+    assert not again.cached
+    assert again.schedule.to_json() == right.to_json()
+    assert ignored(capsys).startswith(f"{file}: the kept answer is not used: ")
+    assert solve(paper_loop, paper_machine, cache=cache).cached
+    assert capsys.readouterr().err == ""
+
+
+def test_the_answer_to_another_question_is_none(
+    paper_loop: twill.Loop,
+    paper_machine: twill.Machine,
+    cache: Cache,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A valid, proved schedule, but of what was not asked: it takes another unit of time."""
+    solve(paper_loop, paper_machine, cache=cache)
+    (file,) = answers(cache)
+    put_in_place(file, twill.schedule(paper_loop, paper_machine, time="normalized"))
+    assert not solve(paper_loop, paper_machine, cache=cache).cached
+    assert ignored(capsys).endswith("it has another unit of time than was asked for")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"time": "normalized"},
+        {"rules": "paper"},
+        {"engine": "cpsat"},
+        {"limits": {"groups": 1}, "orders": [("S", "O")]},
+        {"pins": {"S": "g"}, "options": Options(seed=3, most_stages=4)},
+    ],
+    ids=str,
+)
+def test_every_kind_of_answer_is_known_again(
+    paper_loop: twill.Loop, paper_machine: twill.Machine, cache: Cache, question: dict[str, Any]
+) -> None:
+    first = solve(paper_loop, paper_machine, cache=cache, **question)
+    second = solve(paper_loop, paper_machine, cache=cache, **question)
+    assert (first.cached, second.cached) == (False, True)
+
+
+@pytest.mark.parametrize("more", [(), ("--memory", "4000")], ids=["here", "in a child"])
+def test_the_command_tells_of_a_tampered_answer(
+    tmp_path: Path, no_users_cache: Path, more: tuple[str, ...]
+) -> None:
+    words = ("twill", "schedule", "paper_example", "-m", "paper_example", *more)
+    right = in_process(*words, folder=tmp_path)
+    (file,) = no_users_cache.iterdir()
+    schedule = twill.Schedule.from_json(file.read_text().partition("\n")[2])
+    put_in_place(file, schedule.model_copy(update={"initiation_interval": 1}))
+    again = in_process(*words, folder=tmp_path)
+    assert (again.returncode, again.stdout) == (0, right.stdout)
+    assert again.stderr.startswith(f"twill: warning: {file}: the kept answer is not used: ")
+    assert again.stderr.count("\n") == 1
 
 
 def test_the_least_recently_used_go_first(paper_schedule: twill.Schedule, cache: Cache) -> None:

@@ -1,4 +1,4 @@
-"""Proved answers on disk, by a hash of everything that they follow from."""
+"""Proved answers on disk, by a hash of everything that they follow from, and verified when used."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from twill.artifacts.schedule import Schedule
-from twill.errors import TwillError
+from twill.console import warn
+from twill.errors import InputError, TwillError
 from twill.files import SIZE_LIMIT_BYTES, write_whole
+from twill.problem import Problem
+from twill.verifier import verify
 
 FOLDER_VARIABLE = "TWILL_CACHE_DIR"
 MOST_FILES = 256
@@ -58,11 +61,62 @@ def proved(schedule: Schedule) -> bool:
     )
 
 
+def doubt(schedule: Schedule, problem: Problem, *, seed: int, solver: Mapping[str, str]) -> str:
+    """Return why a schedule is no proved answer to a question; empty if it is one.
+
+    Which intervals were refuted is taken on trust; all that follows from the schedule is not.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What is said to answer it.
+    problem : Problem
+        What was asked, with its wishes.
+    seed : int
+        Of the search.
+    solver : mapping
+        Versions of what would compute it now.
+    """
+    proof, wishes, names = schedule.proof, problem.wishes, [o.name for o in problem.operations]
+    if proof is None or not proved(schedule):
+        return "it is not proved"
+    agrees = {
+        "name": schedule.name == problem.loop.name,
+        "loop": schedule.loop == problem.loop,
+        "machine": schedule.machine == problem.machine,
+        "rules": schedule.rules == problem.rules,
+        "unit of time": schedule.time == problem.scale,
+        "limits": proof.limits == dict(wishes.limits),
+        "pins": proof.pins == {names[v]: group for v, group in wishes.pins},
+        "orders": proof.orders == tuple((names[u], names[v]) for u, v in wishes.orders),
+        "seed": schedule.seed == seed,
+        "solver": schedule.solver == solver,
+    }
+    for what, same in agrees.items():
+        if not same:
+            return f"it has another {what} than was asked for"
+    if not schedule.programs:
+        return "it has no programs"
+    return next((str(violation) for violation in verify(schedule).violations), "")
+
+
+def nothing(schedule: Schedule) -> str:  # noqa: ARG001
+    """Have no doubt.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        An answer.
+    """
+    return ""
+
+
 class Cache:
     """Schedules by key, a file each; the least recently used ones go first.
 
-    Processes may share a folder: a file is replaced as a whole, and one that is not whole, or not
-    ours, is as good as none. What cannot be written is not kept.
+    Processes may share a folder: a file is replaced as a whole. One that was changed, or that does
+    not answer the question, is as good as none, with a warning on stderr. What cannot be written
+    is not kept.
 
     Parameters
     ----------
@@ -78,26 +132,31 @@ class Cache:
         self.folder = default_folder() if folder is None else Path(folder)
         self.most = most
 
-    def get(self, key: str) -> Schedule | None:
-        """Return the schedule kept under a key, None if there is none.
+    def get(self, key: str, doubts: Callable[[Schedule], str] = nothing) -> Schedule | None:
+        """Return the schedule kept under a key, None if there is none that can be relied on.
 
         Parameters
         ----------
         key : str
             From `request_key`.
+        doubts : callable, optional
+            Says why a schedule does not answer the question; empty if it does.
         """
         file = self._file(key)
         try:
             if file.stat().st_size > SIZE_LIMIT_BYTES:
                 return None
-            head, _, text = file.read_bytes().decode("utf-8").partition("\n")
-            if head != _head(key, text):
-                return None
-            schedule = Schedule.from_json(text)
-            if schedule.to_json() != text:
-                return None
+            data = file.read_bytes()
             os.utime(file)
-        except (OSError, UnicodeDecodeError, TwillError):
+        except OSError:
+            return None
+        try:
+            schedule = _read(key, data)
+            why = doubts(schedule)
+        except TwillError as error:
+            why = str(error)
+        if why:
+            warn(f"{file}: the kept answer is not used: {why}")
             return None
         return schedule
 
@@ -134,6 +193,17 @@ def _used(file: Path) -> float:
         return file.stat().st_mtime
     except OSError:
         return 0.0
+
+
+def _read(key: str, data: bytes) -> Schedule:
+    """Return what a file holds; refuse what is not what was kept there."""
+    head, _, text = data.decode("utf-8", "replace").partition("\n")
+    if head != _head(key, text):
+        raise InputError("it was changed")
+    schedule = Schedule.from_json(text)
+    if schedule.to_json() != text:
+        raise InputError("it was changed")
+    return schedule
 
 
 def _head(key: str, text: str) -> str:

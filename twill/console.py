@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 INTERRUPTED_STATUS = 130
+WARNING = "twill: warning: "
 _still_running: list[threading.Event] = []
 POLL_SECONDS = 0.05
 GRACE_SECONDS = 0.5
@@ -315,6 +316,17 @@ def fail(message: str, status: int) -> None:
     """
     sys.stderr.write(f"twill: {message}\n")
     raise SystemExit(status)
+
+
+def warn(message: str) -> None:
+    """Tell on stderr what the user should know and what stops nothing.
+
+    Parameters
+    ----------
+    message : str
+        One line.
+    """
+    sys.stderr.write(f"{WARNING}{' '.join(message.split())}\n")
 
 
 def say(text: str = "") -> None:

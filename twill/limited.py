@@ -24,7 +24,7 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.children import end_with_parent
-from twill.console import Report, silent
+from twill.console import WARNING, Report, silent, warn
 from twill.errors import Refusal, RefusedError, SolverError, TwillError
 from twill.ranges import FOUND
 from twill.scheduler import Solved, solve
@@ -64,13 +64,16 @@ def solve_within(
     with tempfile.TemporaryFile() as errors:
         run = _Run(pickle.dumps((loop, machine, options)), errors, megabytes * MEGABYTE, report)
         errors.seek(0)
-        last = errors.read().decode(errors="replace").strip().splitlines()[-1:]
+        told = errors.read().decode(errors="replace").strip().splitlines()
+    for line in told:
+        if line.startswith(WARNING):
+            warn(line.removeprefix(WARNING))
     if run.answer is not None:
         return _read(run.answer)
     if run.exceeded:
         raise _too_little(loop.name, megabytes, run.best)
     how = signal.Signals(-run.status).name if run.status < 0 else f"status {run.status}"
-    raise SolverError(f"the solving process ended with {how}: {' '.join(last)}".rstrip(": "))
+    raise SolverError(f"the solving process ended with {how}: {' '.join(told[-1:])}".rstrip(": "))
 
 
 class _Run:

@@ -17,7 +17,7 @@ from twill.artifacts.base import first_problem
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
-from twill.cache import Cache, request_key
+from twill.cache import Cache, doubt, request_key
 from twill.console import Report, silent
 from twill.errors import InputError, short
 from twill.joint.answer import EngineFactory, RangeProver
@@ -214,13 +214,25 @@ def solve(
             "versions": {name: _installed(name) for name in EVERY_PACKAGE},
         }
     )
-    known = cache.get(key)
+
+    def doubts(schedule: Schedule) -> str:
+        asked = with_wishes(
+            build_problem(loop, machine, rules=rules, scale=_scale(loop, machine, time, budget)),
+            limits=limits or {},
+            pins=pins or {},
+            orders=orders,
+        )
+        versions = _versions(engine, asked.scale)
+        return doubt(schedule, asked, seed=options.seed, solver=versions)
+
+    known = cache.get(key, doubts)
     if known is not None:
         spent = monotonic() - began
         return Solved(known, {"interval": 0.0, "levels": 0.0, "total": spent}, cached=True)
     solved = ask()
     # At the limit of time the schedule depends on how fast the machine is, though it be optimal.
-    if options.timeout is None or solved.seconds["total"] < options.timeout:
+    in_time = options.timeout is None or solved.seconds["total"] < options.timeout
+    if in_time and not doubts(solved.schedule):
         cache.put(key, solved.schedule)
     return solved
 
@@ -243,7 +255,7 @@ def _solve(
     wished = partial(with_wishes, limits=limits or {}, pins=pins or {}, orders=orders)
     factory = engine_factory("difference" if engine == "both" else engine)
     rival, prover = helpers() if engine == "both" else (None, None)
-    scale = TimeScale() if time == "exact" else normalize(loop, machine, budget)
+    scale = _scale(loop, machine, "exact" if time == "exact" else "normalized", budget)
     problem = wished(build_problem(loop, machine, rules=rules, scale=scale))
     if search == "paper":
         modulo = engine_factory("difference") if engine == "verbatim" else factory
@@ -262,6 +274,15 @@ def _solve(
     except ValidationError as error:  # more slots or cycles than a schedule can say
         raise first_problem(error, loop.file or loop.name) from None
     return Solved(artifact, dict(found.seconds))
+
+
+def _scale(loop: Loop, machine: Machine, time: TimeMode, budget: int) -> TimeScale:
+    """Return the unit of time of what is asked for."""
+    if time == "exact":
+        return TimeScale()
+    scale = normalize(loop, machine, budget)
+    refined = time == "refined" and scale.mode == "normalized"
+    return replace_mode(scale, "refined") if refined else scale
 
 
 def helpers() -> tuple[EngineFactory, RangeProver] | tuple[None, None]:
