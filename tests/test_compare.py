@@ -139,6 +139,38 @@ def test_a_loop_without_a_schedule_is_named() -> None:
         compare_all([changed])
 
 
+def test_a_variant_that_cannot_run_is_a_row_with_its_reason() -> None:
+    """The schedule lacks a wait; its loop, as it is written, reads what it makes only later."""
+    schedule = Schedule.named("paper_example_by_hand")
+    loop, (program,) = schedule.loop, schedule.programs
+    late = loop.model_copy(update={"operations": tuple(reversed(loop.operations))})
+    hasty = program.model_copy(update={"body": program.body[:1] + program.body[2:]})
+    broken = schedule.model_copy(update={"loop": late, "programs": (hasty,)})
+    rows = {v.variant: v for v in comparison(broken, iterations=24).variants}
+    assert {name: row.interval_cycles for name, row in rows.items()} == {
+        "sequential": None,
+        "multi-warp": None,
+        "swp": 2,
+        "joint": None,
+    }
+    for name in ("sequential", "multi-warp"):
+        assert "'P' stands before 'S', which it needs" in rows[name].note
+    assert rows["joint"].note.startswith("value: P of iteration 0 reads S of iteration 0")
+    assert rows["swp"].speedup_over_sequential is None
+
+
+def test_a_schedule_that_cannot_run_ends_the_command_with_1(tmp_path: Path) -> None:
+    schedule = Schedule.named("paper_example_by_hand")
+    (program,) = schedule.programs
+    hasty = program.model_copy(update={"body": program.body[:1] + program.body[2:]})
+    schedule.model_copy(update={"programs": (hasty,)}).save(tmp_path / "hasty.json")
+    command = [*SIM, "compare", "hasty.json", "paper_example_by_hand", "--iterations", "24"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert re.search(r"joint +-.*joint +2 .*", done.stdout, re.DOTALL)
+    assert "joint: value: P of iteration 0 reads S of iteration 0" in done.stdout
+
+
 def test_the_command_fits_80_columns(tmp_path: Path) -> None:
     command = [*SIM, "compare", "paper_example_by_hand", "--iterations", "24"]
     done = subprocess.run(

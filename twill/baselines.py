@@ -1,4 +1,4 @@
-"""Naive loops to compare with, as programs in the same format.
+"""Naive loops to compare with, as orders from which programs are derived.
 
 ``sequential`` is the loop as written on one warp group, every asynchronous result waited for at
 once. ``multi-warp`` puts independent sub-tiles on groups of their own, each as written, with the
@@ -7,25 +7,19 @@ streaming loads on a warp of their own: what the hardware's interleaving of warp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from twill.artifacts.derive import RING, derive
 from twill.artifacts.loop import Loop, Operation
 from twill.artifacts.machine import Machine
-from twill.artifacts.schedule import (
-    Arrive,
-    Await,
-    Barrier,
-    Group,
-    Instruction,
-    Issue,
-    Placement,
-    Program,
-    Schedule,
-    Storage,
-    Wait,
-)
+from twill.artifacts.order import Buffer, Order, OrderedGroup
+from twill.artifacts.schedule import Await, Issue, Schedule
 
-DEFAULT_DEPTH = 2
+LOADS = "load"
+"""The group of streaming loads."""
+
+
+Body = Iterable[Issue | Await]
 
 
 def sequential(loop: Loop, machine: Machine) -> Schedule:
@@ -37,24 +31,16 @@ def sequential(loop: Loop, machine: Machine) -> Schedule:
         The loop.
     machine : Machine
         For which SM.
+
+    Raises
+    ------
+    InputError
+        If the loop as written reads something before it is made.
     """
-    group = Group(name="all", warps=_width(machine, loop.operations))
-    body = [
-        instruction for operation in loop.operations for instruction in _at_once(operation, machine)
-    ]
-    return _schedule(
-        "sequential",
-        loop,
-        machine,
-        [group],
-        dict.fromkeys((o.name for o in loop.operations), "all"),
-        [Program(group="all", body=tuple(body))],
-        [],
-        {o.name: _instances(o, loop) for o in loop.operations},
-    )
+    return in_order("sequential", loop, machine, {"all": _as_written(loop.operations, machine)})
 
 
-def multi_warp(loop: Loop, machine: Machine, depths: dict[str, int] | None = None) -> Schedule:
+def multi_warp(loop: Loop, machine: Machine, depths: Mapping[str, int] | None = None) -> Schedule:
     """Return the loop with each independent sub-tile on a group of its own, each as written.
 
     Parameters
@@ -63,92 +49,87 @@ def multi_warp(loop: Loop, machine: Machine, depths: dict[str, int] | None = Non
         The loop.
     machine : Machine
         For which SM.
-    depths : dict, optional
-        Ring slots of each streaming load; 2 without them.
+    depths : mapping, optional
+        Ring slots of each streaming load, or slots of the staging through which one into registers
+        is sent; 2 without them.
+
+    Raises
+    ------
+    InputError
+        If the loop as written reads something before it is made.
     """
     streaming = [o for o in loop.operations if is_streaming(o, loop, machine)]
     names = {o.name for o in streaming}
     tiles = components(loop, [o for o in loop.operations if o.name not in names])
-    slots = {
-        o.name: (depths or {}).get(o.name, DEFAULT_DEPTH)
-        if o.name in names
-        else _instances(o, loop)
-        for o in loop.operations
-    }
-    groups = [Group(name=f"tile{i}", warps=_width(machine, tile)) for i, tile in enumerate(tiles)]
-    place = {o.name: f"tile{i}" for i, tile in enumerate(tiles) for o in tile}
-    programs = [
-        Program(group=f"tile{i}", body=tuple(_tile_body(tile, names, loop, machine)))
-        for i, tile in enumerate(tiles)
-    ]
-    barriers: list[Barrier] = []
-    if streaming:
-        groups.insert(
-            0, Group(name="load", warps=_width(machine, streaming), variable_latency=True)
-        )
-        place |= dict.fromkeys(names, "load")
-        programs.insert(0, Program(group="load", body=tuple(_load_body(streaming, slots))))
-        for load in streaming:
-            users = sum(any(_reads(o, load.name, loop) for o in tile) for tile in tiles)
-            barriers += [
-                Barrier(name=f"{load.name}.full", slots=slots[load.name]),
-                Barrier(name=f"{load.name}.empty", slots=slots[load.name], arrivals=max(1, users)),
-            ]
-    return _schedule("multi-warp", loop, machine, groups, place, programs, barriers, slots)
+    bodies: dict[str, Body] = {LOADS: _loads(streaming)} if streaming else {}
+    bodies |= {f"tile{i}": _as_written(tile, machine) for i, tile in enumerate(tiles)}
+    rings = {name: (depths or {}).get(name, RING) for name in names}
+    return in_order("multi-warp", loop, machine, bodies, rings)
 
 
-def _at_once(operation: Operation, machine: Machine) -> list[Instruction]:
-    issue = Issue(operation=operation.name)
-    if machine.cost(operation).asynchronous:
-        return [issue, Await(operation=operation.name)]
-    return [issue]
+def in_order(
+    kind: str,
+    loop: Loop,
+    machine: Machine,
+    bodies: Mapping[str, Body],
+    rings: Mapping[str, int] | None = None,
+) -> Schedule:
+    """Return groups that issue operations in a given order, with the waits that it needs.
 
+    Parameters
+    ----------
+    kind : str
+        What is added to the loop's name.
+    loop, machine : Loop, Machine
+        What is ordered, and where.
+    bodies : mapping
+        What each group issues and awaits; ``load`` is for operations of variable latency.
+    rings : mapping, optional
+        Slots of results, or of the staging through which those in registers are sent.
 
-def _tile_body(
-    tile: Sequence[Operation], streaming: set[str], loop: Loop, machine: Machine
-) -> list[Instruction]:
-    """As written, with a wait before the first and a release after the last use of each load."""
-    body: list[Instruction] = []
-    last_use = {
-        load: max((i for i, o in enumerate(tile) if _reads(o, load, loop)), default=-1)
-        for load in streaming
-    }
-    awaited: set[str] = set()
-    for index, operation in enumerate(tile):
-        for load in sorted(streaming - awaited):
-            if _reads(operation, load, loop):
-                body.append(Wait(barrier=f"{load}.full"))
-                awaited.add(load)
-        body.extend(_at_once(operation, machine))
-        body.extend(
-            Arrive(barrier=f"{load}.empty") for load in sorted(streaming) if last_use[load] == index
-        )
-    return body
-
-
-def _load_body(streaming: Sequence[Operation], slots: dict[str, int]) -> list[Instruction]:
-    body: list[Instruction] = []
-    for load in streaming:
-        body.append(Wait(barrier=f"{load.name}.empty", distance=slots[load.name]))
-        body.append(Issue(operation=load.name, signals=(f"{load.name}.full",)))
-    return body
-
-
-def _instances(operation: Operation, loop: Loop) -> int:
-    """Return how many instances of a result are needed at once when nothing is pipelined."""
-    distances = [
-        d.distance
-        for d in loop.dependences
-        if d.producer == operation.name and d.kind == "data" and not d.in_place
-    ]
-    return 1 + max(distances, default=0)
-
-
-def _reads(operation: Operation, value: str, loop: Loop) -> bool:
-    return any(
-        d.producer == value and d.consumer == operation.name and d.kind == "data"
-        for d in loop.dependences
+    Raises
+    ------
+    InputError
+        If an operation is read before it is issued, or has too few slots.
+    """
+    order = Order(
+        name=f"{loop.name} {kind}",
+        groups=tuple(_group(name, tuple(body), loop, machine) for name, body in bodies.items()),
+        buffers=tuple(
+            Buffer(value=name, slots=slots, transfer=_in_registers(loop.operation(name)))
+            for name, slots in (rings or {}).items()
+        ),
+        loop=loop,
+        machine=machine,
     )
+    return derive(order, loop, machine)
+
+
+def _group(
+    name: str, body: tuple[Issue | Await, ...], loop: Loop, machine: Machine
+) -> OrderedGroup:
+    """Return a group as wide as the widest of its operations asks for."""
+    needed = max(loop.operation(i.operation).warps for i in body)
+    warps = min((pool.warps for pool in machine.groups if pool.warps >= needed), default=needed)
+    return OrderedGroup(name=name, warps=warps, variable_latency=name == LOADS, body=body)
+
+
+def _as_written(operations: Iterable[Operation], machine: Machine) -> Iterator[Issue | Await]:
+    """Yield operations in order, every asynchronous result waited for at once."""
+    for operation in operations:
+        yield Issue(operation=operation.name)
+        if machine.cost(operation).asynchronous:
+            yield Await(operation=operation.name)
+
+
+def _loads(loads: Sequence[Operation]) -> Iterator[Issue | Await]:
+    """Yield loads; those into registers are sent to others behind all loads of the round."""
+    yield from (Issue(operation=load.name) for load in loads)
+    yield from (Await(operation=load.name) for load in loads if _in_registers(load))
+
+
+def _in_registers(operation: Operation) -> bool:
+    return operation.result is not None and operation.result.memory == "registers"
 
 
 def is_streaming(operation: Operation, loop: Loop, machine: Machine) -> bool:
@@ -190,50 +171,3 @@ def components(loop: Loop, operations: Sequence[Operation]) -> list[list[Operati
     for operation in operations:
         tiles.setdefault(find(operation.name), []).append(operation)
     return list(tiles.values())
-
-
-def _width(machine: Machine, operations: Sequence[Operation]) -> int:
-    needed = max(operation.warps for operation in operations)
-    return min((pool.warps for pool in machine.groups if pool.warps >= needed), default=needed)
-
-
-def _schedule(
-    kind: str,
-    loop: Loop,
-    machine: Machine,
-    groups: list[Group],
-    place: dict[str, str],
-    programs: list[Program],
-    barriers: list[Barrier],
-    slots: dict[str, int],
-) -> Schedule:
-    storage = [
-        Storage(
-            value=o.name,
-            memory=o.result.memory,
-            slots=slots[o.name],
-            group=place[o.name] if o.result.memory == "registers" else None,
-            size=o.result.registers(o.warps)
-            if o.result.memory == "registers"
-            else o.result.bytes
-            if o.result.memory == "smem"
-            else o.result.columns,
-        )
-        for o in loop.operations
-        if o.result is not None and o.result.memory != "none"
-    ]
-    return Schedule.model_validate(
-        {
-            "name": f"{loop.name} {kind}",
-            "groups": tuple(groups),
-            "placements": tuple(
-                Placement(operation=o.name, group=place[o.name]) for o in loop.operations
-            ),
-            "storage": tuple(storage),
-            "barriers": tuple(barriers),
-            "programs": tuple(programs),
-            "loop": loop,
-            "machine": machine,
-            "machine_hash": machine.digest,
-        }
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,6 +19,7 @@ from twill.console import Report, silent
 from twill.errors import RefusedError
 from twill.names import file_name
 from twill.problem import build_problem
+from twill.sim.errors import SimulationError
 from twill.sim.execute import DEFAULT_ITERATIONS, DEFAULT_TOLERANCE, Run, run
 from twill.sim.throughput import clock_of, flop_per_iteration
 from twill.studies.subjects import Subject
@@ -55,7 +57,7 @@ class Variant(Part):
     over_bound : float or None
         By what part of the bound the interval exceeds it.
     note : str
-        Why the SM could not execute it as it is, or why there is none; empty if it could.
+        Why the SM could not execute it (as it is), or why there is none; empty if it could.
     """
 
     variant: str
@@ -284,17 +286,7 @@ def comparison(
     runs: list[tuple[Way, Run | None]] = []
     for way in ways:
         report(way.name)
-        result = None
-        if way.schedule is not None:
-            result = run(
-                way.schedule,
-                iterations=iterations,
-                seed=seed,
-                latency=_for_its_loads(texts, way.schedule),
-                tolerance=DEFAULT_TOLERANCE,
-                clock=clock,
-            )
-        runs.append((way, result))
+        runs.append(_run(way, texts, iterations=iterations, seed=seed, clock=clock))
     clock_mhz, clock_source = clock_of(schedule.machine, clock)
     base = _pace(runs[0][1])
     return Comparison(
@@ -308,6 +300,25 @@ def comparison(
         variants=tuple(_variant(way, result, base, schedule) for way, result in runs),
         schedules={way.name: way.schedule for way, _ in runs if way.schedule is not None},
     )
+
+
+def _run(
+    way: Way, texts: Sequence[str], *, iterations: int, seed: int, clock: float | None
+) -> tuple[Way, Run | None]:
+    """Return what a variant achieved; nothing, and a note that says why, if it cannot run."""
+    if way.schedule is None:
+        return way, None
+    try:
+        return way, run(
+            way.schedule,
+            iterations=iterations,
+            seed=seed,
+            latency=_for_its_loads(texts, way.schedule),
+            tolerance=DEFAULT_TOLERANCE,
+            clock=clock,
+        )
+    except SimulationError as error:
+        return replace(way, note=str(error)), None
 
 
 def _for_its_loads(texts: Sequence[str], schedule: Schedule) -> list[str]:

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from twill.artifacts.derive import RING, derive
+from twill.artifacts.derive import RING
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.order import Buffer, Order, OrderedGroup
 from twill.artifacts.schedule import Await, Issue, Schedule
-from twill.baselines import components, is_streaming
+from twill.baselines import LOADS, components, in_order, is_streaming
 from twill.bounds import bounds
 from twill.console import Report, silent
 from twill.errors import RefusedError
@@ -68,32 +67,11 @@ def _in_order(problem: Problem, interval: int, found: ModuloSchedule) -> Schedul
     loop, machine = problem.loop, problem.machine
     streaming = [o.name for o in loop.operations if is_streaming(o, loop, machine)]
     tiles = components(loop, [o for o in loop.operations if o.name not in streaming])
-    groups = [("load", streaming)] if streaming else []
-    groups += [(f"tile{i}", [o.name for o in tile]) for i, tile in enumerate(tiles)]
-    order = Order(
-        schema="twill.order",
-        name=f"{loop.name} swp",
-        groups=tuple(
-            OrderedGroup(
-                name=name,
-                warps=_width(machine, [loop.operation(member).warps for member in members]),
-                variable_latency=name == "load",
-                body=_body(problem, interval, found, members),
-            )
-            for name, members in groups
-        ),
-        buffers=tuple(
-            Buffer(
-                value=name,
-                slots=_depth(problem, interval, found, name),
-                transfer=problem.operations[problem.index[name]].memory is None,
-            )
-            for name in streaming
-        ),
-        loop=loop,
-        machine=machine,
-    )
-    return derive(order, loop, machine)
+    groups = {LOADS: streaming} if streaming else {}
+    groups |= {f"tile{i}": [o.name for o in tile] for i, tile in enumerate(tiles)}
+    bodies = {name: _body(problem, interval, found, members) for name, members in groups.items()}
+    rings = {name: _depth(problem, interval, found, name) for name in streaming}
+    return in_order("swp", loop, machine, bodies, rings)
 
 
 def _body(
@@ -119,11 +97,6 @@ def _depth(problem: Problem, interval: int, found: ModuloSchedule, name: str) ->
         for e in problem.consumers[u]
     ]
     return max(RING, 1 + -(-max(spans, default=0) // interval))
-
-
-def _width(machine: Machine, warps: Sequence[int]) -> int:
-    pools = sorted(pool.warps for pool in machine.groups)
-    return next((width for width in pools if width >= max(warps)), max(warps))
 
 
 def excess(schedule: Schedule) -> str:

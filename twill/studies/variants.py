@@ -63,25 +63,25 @@ def variant(name: str, schedule: Schedule, report: Report = silent) -> Variant:
     InputError
         If there is no such variant.
     """
+    if name not in VARIANTS:
+        raise InputError(f"one of {', '.join(VARIANTS)} (got {short(name)})", path="variant")
+    try:
+        made = _made(name, schedule, report)
+    except (InputError, RefusedError) as error:
+        return Variant(name, None, str(error))
+    return Variant(name, made, excess(made) if name == "swp" else "")
+
+
+def _made(name: str, schedule: Schedule, report: Report) -> Schedule:
     loop, machine = schedule.loop, schedule.machine
     match name:
         case "sequential":
-            return Variant(name, sequential(loop, machine))
+            return sequential(loop, machine)
         case "multi-warp":
-            return Variant(name, multi_warp(loop, machine, schedule.pipeline_depths))
+            return multi_warp(loop, machine, schedule.pipeline_depths)
         case "swp":
-            return _pipelined(schedule, report)
-        case "joint":
-            return Variant(name, schedule)
-    raise InputError(f"one of {', '.join(VARIANTS)} (got {short(name)})", path="variant")
-
-
-def _pipelined(schedule: Schedule, report: Report) -> Variant:
-    try:
-        pipelined = software_pipelined(schedule.loop, schedule.machine, report=report)
-    except RefusedError as error:
-        return Variant("swp", None, str(error))
-    return Variant("swp", pipelined, excess(pipelined))
+            return software_pipelined(loop, machine, report=report)
+    return schedule
 
 
 def experts(schedule: Schedule) -> list[Variant]:

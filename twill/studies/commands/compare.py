@@ -59,7 +59,11 @@ def compare_command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run loops as written, pipelined and jointly scheduled, and experts' schedules of them."""
+    """Run loops as written, pipelined and jointly scheduled, and experts' schedules of them.
+
+    A variant that cannot run is a row with its reason; the exit status is 1 if that is a schedule
+    itself.
+    """
     from twill.studies import compare_view as view
     from twill.studies.compare import compare_all, document
     from twill.studies.subjects import subjects
@@ -85,3 +89,5 @@ def compare_command(
     else:
         view.print_comparisons(found)
         say_written(*written)
+    if any(v.variant == "joint" and v.note for one in found for v in one.variants):
+        raise typer.Exit(1)
