@@ -162,6 +162,17 @@ class Observer:
             Cycle.
         """
 
+    def fenced(self, group: str, lane: int, cycle: float) -> None:
+        """Take a proxy fence.
+
+        Parameters
+        ----------
+        group, lane : str, int
+            The warp.
+        cycle : float
+            Cycle.
+        """
+
     def writing(
         self,
         value: str,

@@ -11,6 +11,11 @@ What orders accesses without an instruction in the program: an in-order unit exe
 the order in which they were issued, if something puts the issues in order (results are another
 matter: only an accumulator of the same unit may be read without a wait); and the warps of a group
 that pass values through memory wait for each other.
+
+Where units reach shared memory through a proxy of their own, a clock says twice what an agent
+knows: of what is over, and of what is over and behind a proxy fence. A unit's access needs the
+second of every access of warps that it conflicts with (Triton's ConSan, generic-to-async proxy
+ordering).
 """
 
 from __future__ import annotations
@@ -28,6 +33,8 @@ from twill.sim.work import Work, works
 
 STAGING, NOWHERE = "staging in smem", "no memory"
 ADDRESSED = ("smem", "tmem", STAGING)
+UNORDERED = "no chain of arrives and waits puts the two in order"
+UNFENCED = "no proxy fence stands between the warps' access and the unit's"
 REMEMBERED = 4
 """Commands of each group that an in-order unit remembers."""
 
@@ -57,6 +64,7 @@ class _Access:
     who: Instance
     epochs: Epochs
     execution: _Execution | None
+    by_proxy: bool = False
     is_open: bool = True
 
     def close(self) -> None:
@@ -92,7 +100,8 @@ class Races(Observer):
     Raises
     ------
     SimulationError
-        Of kind ``race``, from within the execution; it names the two accesses and the slot.
+        Of kind ``race`` or ``fence``, from within the execution; it names the two accesses and the
+        slot.
     """
 
     def __init__(self, schedule: Schedule) -> None:
@@ -103,6 +112,7 @@ class Races(Observer):
         self._ring = _concurrent(schedule)
         self._read = {read.value for work in self._works.values() for read in work.reads}
         self._agents = 0
+        self._fences = any(work.by_proxy for work in self._works.values())
         self._lanes = {
             (group.name, lane): self._agent()
             for group in schedule.groups
@@ -114,7 +124,7 @@ class Races(Observer):
             if work.asynchronous
             for k in range(self._ring)
         }
-        self._clocks: list[Clock] = [[0] * self._agents for _ in self._lanes]
+        self._clocks: list[Clock] = [self._blank() for _ in self._lanes]
         for lane, clock in enumerate(self._clocks):
             clock[lane] = 1
         self._changed = [0] * len(self._clocks)
@@ -137,6 +147,10 @@ class Races(Observer):
         self._agents += 1
         return self._agents - 1
 
+    def _blank(self) -> Clock:
+        """Return the clock of who knows nothing, with a second half for what is fenced."""
+        return [0] * (2 * self._agents if self._fences else self._agents)
+
     def _groups_of_lanes(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = defaultdict(list)
         for (group, _), agent in self._lanes.items():
@@ -151,7 +165,7 @@ class Races(Observer):
         if execution is None:
             self._executions.pop((operation, iteration - self._ring), None)
             work = self._works[operation]
-            clock = [0] * self._agents
+            clock = self._blank()
             execution = _Execution(clock, self._home[operation], work.asynchronous)
             if work.asynchronous:
                 agent = self._instances[operation, iteration % self._ring]
@@ -188,7 +202,7 @@ class Races(Observer):
         execution = self._execution(operation, iteration)
         if unit is None or not execution.asynchronous:
             return
-        behind = [0] * self._agents
+        behind = self._blank()
         for group in self._warps:
             before = next(
                 (
@@ -227,7 +241,7 @@ class Races(Observer):
         phases = self._phases[barrier, slot]
         if number not in phases:
             before = phases.pop(number - 2, None) or phases.get(number - 1)
-            phases[number] = [0] * self._agents if before is None else list(before)
+            phases[number] = self._blank() if before is None else list(before)
             if number - 1 in phases:
                 join(phases[number], phases[number - 1])
         if not group:
@@ -273,6 +287,16 @@ class Races(Observer):
         known = self._phases[barrier, slot].get(number)
         if known is not None:
             self._advance(self._lanes[group, lane], known)
+
+    def fenced(self, group: str, lane: int, cycle: float) -> None:
+        """Put a fence behind all that a warp did or knows of; see `Observer.fenced`."""
+        if not self._fences:
+            return
+        agent = self._lanes[group, lane]
+        clock = self._clocks[agent]
+        clock[self._agents :] = clock[: self._agents]
+        clock[agent] += 1
+        self._changed[agent] += 1
 
     def awaited(
         self,
@@ -381,7 +405,8 @@ class Races(Observer):
             epochs = execution.issued if place in ADDRESSED else {agent: own[agent]}
             return _Access(who, epochs, execution), (own, own)
         instance = self._instances[operation, iteration % self._ring]
-        access = _Access(who, {instance: execution.clock[instance]}, execution)
+        by_proxy = self._works[operation].by_proxy
+        access = _Access(who, {instance: execution.clock[instance]}, execution, by_proxy)
         ordered = execution.clock
         if execution.behind is not None:
             ordered = list(map(max, execution.clock, execution.behind))
@@ -422,7 +447,25 @@ class Races(Observer):
                 if other.is_open or not (
                     knows(clock, other.epochs) or self._met(access, clock, other, where)
                 ):
-                    raise SimulationError("race", _message(verb, access, place, done, other, where))
+                    raise SimulationError(
+                        "race", _message(verb, access, place, done, other, where, UNORDERED)
+                    )
+                if self._unfenced(access, clock, other, where):
+                    raise SimulationError(
+                        "fence", _message(verb, access, place, done, other, where, UNFENCED)
+                    )
+
+    def _unfenced(self, access: _Access, clock: Clock, other: _Access, where: Place) -> bool:
+        """Whether a unit comes to where a warp was before, and no proxy fence is between."""
+        in_shared = where[1] in ("smem", STAGING)
+        if not in_shared or not access.by_proxy or other.by_proxy or access.execution is None:
+            return False
+        epochs, before = other.epochs, other.execution
+        if before is not None and not before.asynchronous:
+            # Warps of one group meet in between, and all have run the same fences.
+            issuing = access.execution.issued
+            epochs = {a: epoch for a, epoch in epochs.items() if a in issuing} or epochs
+        return not knows(clock, {agent + self._agents: epoch for agent, epoch in epochs.items()})
 
     @staticmethod
     def _met(access: _Access, clock: Clock, other: _Access, where: Place) -> bool:
@@ -443,7 +486,7 @@ def _key(value: str, place: str, slot: int, lane: int) -> Place:
 
 
 def _message(
-    verb: str, access: _Access, place: Place, done: str, other: _Access, where: Place
+    verb: str, access: _Access, place: Place, done: str, other: _Access, where: Place, lack: str
 ) -> str:
     (name, of), (before, earlier) = access.who, other.who
     value, memory, _, slot = place
@@ -452,7 +495,7 @@ def _message(
         done = f"{done} {where[0]} in {where[1]} slot {where[3]} at its addresses"
     return (
         f"{name} of iteration {of} {verb} {what}, which {before} of iteration {earlier} {done}; "
-        "no chain of arrives and waits puts the two in order"
+        f"{lack}"
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from twill.artifacts.schedule import (
     Arrive,
     Await,
+    Fence,
     Get,
     Group,
     Instruction,
@@ -141,10 +142,16 @@ class Warp:
             return self._put(instruction, iteration)
         if isinstance(instruction, Get):
             return self._get(instruction, iteration)
-        return self._synchronise(instruction, iteration - instruction.distance)
+        return self._synchronise(instruction, iteration)
 
-    def _synchronise(self, instruction: Await | Wait | Arrive, iteration: int) -> Steps | None:
-        """Return what a wait or an arrive does for an iteration, None if that is nothing."""
+    def _synchronise(
+        self, instruction: Await | Wait | Arrive | Fence, iteration: int
+    ) -> Steps | None:
+        """Return what a wait, an arrive or a fence does, None if that takes no time."""
+        if isinstance(instruction, Fence):
+            self._fence()
+            return None
+        iteration -= instruction.distance
         if not 0 <= iteration < self._sm.iterations:
             return None
         if isinstance(instruction, Await):
@@ -335,6 +342,11 @@ class Warp:
         """Arrive once what the warp has stored and made is there for others to see."""
         staged, self._staged = max(self._staged, self._ended), 0.0
         self._sm.arrive(self, barrier, iteration, staged, expect)
+
+    def _fence(self) -> None:
+        """Tell who watches; a fence takes no time here."""
+        if self._sm.observer is not None:
+            self._sm.observer.fenced(self.group.name, self.lane, self._clock.now)
 
     def _signals(self, barrier: str) -> Signals:
         hardware = self._sm.hardware

@@ -76,6 +76,8 @@ class Work:
         Values that it reads.
     bytes : int
         Bytes of its result.
+    by_proxy : bool
+        Whether it accesses shared memory through a proxy of its unit.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Work:
     transfer: int
     reads: tuple[Read, ...]
     bytes: int
+    by_proxy: bool = False
     others: tuple[tuple[int, tuple[Segment, ...]], ...] = ()
 
     def issued_by(self, lane: int) -> tuple[Segment, ...]:
@@ -257,6 +260,7 @@ def _work(operation: Operation, cost: Cost, machine: Machine, reads: tuple[Read,
         transfer=cost.transfer,
         reads=reads,
         bytes=operation.result.bytes if operation.result is not None else 0,
+        by_proxy=cost.asynchronous and machine.units[first.unit].proxy is not None,
         others=others,
     )
 

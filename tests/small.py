@@ -26,6 +26,7 @@ def small_machine(
     groups: Iterable[tuple[int, int]] = ((4, 2),),
     smem: int | None = None,
     in_order: Iterable[str] = ("TC",),
+    proxies: Iterable[str] = (),
     file: int = 65536,
     step: int = 8,
     least: int = 24,
@@ -33,6 +34,8 @@ def small_machine(
     launch: int | None = None,
 ) -> twill.Machine:
     """Return a machine; `registers` is what values may take on each of two groups.
+
+    Units among `proxies` reach shared memory through one.
 
     `file` is in registers, 128 for each register per thread of four warps; allocations are
     multiples of `step` from `least` to `most`, and a launch gives multiples of `launch`.
@@ -50,6 +53,7 @@ def small_machine(
                 "unit": "units",
                 "source": "TEST",
                 "in_order": name in in_order,
+                "proxy": {"name": "async", "source": "TEST"} if name in proxies else None,
             }
             for name, capacity in units.items()
         },

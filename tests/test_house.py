@@ -92,10 +92,14 @@ def test_the_simulator_sees_artifacts_only() -> None:
 
 def test_the_verifier_sees_artifacts_and_the_problem_only() -> None:
     seen = {"twill.artifacts.schedule", "twill.problem"}
-    apart = {"twill.verified_configurations"}
-    for name, more in (("verifier", apart), ("verified_configurations", set[str]())):
+    apart = {"twill.verified_configurations", "twill.verified_fences"}
+    for name, expected in (
+        ("verifier", seen | apart),
+        ("verified_configurations", seen),
+        ("verified_fences", {"twill.artifacts.schedule"}),
+    ):
         own = {name for name in imports(ROOT / f"twill/{name}.py") if name.startswith("twill")}
-        assert own == seen | more, name
+        assert own == expected, name
 
 
 def test_what_shows_schedules_sees_no_solver() -> None:

@@ -20,6 +20,7 @@ from twill.artifacts.schedule import (
     Arrive,
     Await,
     Barrier,
+    Fence,
     Instruction,
     Issue,
     Schedule,
@@ -64,7 +65,10 @@ def made(
     """Return a schedule whose values have the slots that are given, else one."""
     loop = small_loop(operations, edges)
     machine = small_machine(
-        {"TMA": 1, "TC": 1, "ALU": 4}, groups=((4, 4),), smem=65536, in_order=("TC",)
+        {"TMA": 1, "TC": 1, "ALU": 4, "LSU": 1},
+        groups=((4, 4),),
+        smem=65536,
+        proxies=("TMA", "TC"),
     )
     schedule = unsolved(loop, machine, programs, tuple(barriers))
     storage: list[Storage] = []
@@ -73,8 +77,10 @@ def made(
             continue
         memory, count = operation.result.memory, (slots or {}).get(operation.name, 1)
         first = BYTES * sum(s.slots for s in storage if s.memory == "smem")
-        place: dict[str, object] = {"group": schedule.assignment[operation.name]}
-        if memory == "smem":
+        place: dict[str, object] = {}
+        if memory == "registers":
+            place = {"group": schedule.assignment[operation.name]}
+        elif memory == "smem":
             place = {"addresses": tuple(range(first, first + count * BYTES, BYTES))}
         size = BYTES if memory == "smem" else 8
         storage.append(
@@ -188,7 +194,7 @@ def no_barrier_on_the_back_edge(mistaken: bool) -> Schedule:
 def tile(epilogue: list[Instruction], products: list[Instruction]) -> Schedule:
     """Return a persistent kernel whose inner loop has one trip: a tile in every iteration."""
     return made(
-        [product("acc", "smem"), op("out", "ALU", 90, latency=100, registers=8)],
+        [product("acc", "tmem"), op("out", "ALU", 90, latency=100, registers=8)],
         [edge("acc", "out")],
         {"mma": products, "epilogue": epilogue},
         [Barrier(name="done", slots=1), Barrier(name="free", slots=1)],
@@ -262,8 +268,8 @@ def halves(
         ],
         [edge("low", "mma"), edge("high", "mma")],
         {
-            "low": [Wait(barrier="read", distance=1), Issue(operation="low"), *first],
-            "high": [Wait(barrier="read", distance=1), Issue(operation="high"), *second],
+            "low": [Wait(barrier="read", distance=1), Issue(operation="low"), Fence(), *first],
+            "high": [Wait(barrier="read", distance=1), Issue(operation="high"), Fence(), *second],
             "mma": [
                 Wait(barrier="written"),
                 Issue(operation="mma", signals=("read",)),
@@ -308,7 +314,69 @@ def arrive_where_a_wait_is_needed(mistaken: bool) -> Schedule:
     )
 
 
+def staged_store(mistaken: bool) -> Schedule:
+    """A tile is written to shared memory by warps and stored from there by TMA."""
+    written: list[Instruction] = [Issue(operation="tile"), Await(operation="tile"), Fence()]
+    return made(
+        [
+            op("tile", "ALU", 10, memory="smem"),
+            op("store", "TMA", 20, latency=60, asynchronous=True, warps=1),
+        ],
+        [edge("tile", "store")],
+        {
+            "epilogue": [
+                Wait(barrier="stored", distance=1),
+                *(without(written, Fence()) if mistaken else written),
+                Arrive(barrier="written"),
+            ],
+            "store": [Wait(barrier="written"), Issue(operation="store", signals=("stored",))],
+        },
+        [Barrier(name="written", slots=1), Barrier(name="stored", slots=1)],
+    )
+
+
+def copies_of_warps(mistaken: bool) -> Schedule:
+    """A product reads what cp.async copied; the wait for the copies is no fence."""
+    fence: list[Instruction] = [] if mistaken else [Fence()]
+    return made(
+        [
+            op("copy", "LSU", 20, latency=60, asynchronous=True, memory="smem"),
+            product(),
+        ],
+        [edge("copy", "mma")],
+        {
+            "all": [
+                Issue(operation="copy"),
+                Await(operation="copy"),
+                *fence,
+                Issue(operation="mma"),
+                Await(operation="mma"),
+            ]
+        },
+        [],
+    )
+
+
+def read_before_the_next_load(mistaken: bool) -> Schedule:
+    """A load by TMA overwrites what warps have read; that they arrived does not order the two."""
+    body: list[Instruction] = [
+        Wait(barrier="full"),
+        Issue(operation="use"),
+        Await(operation="use"),
+        Fence(),
+        Arrive(barrier="empty"),
+    ]
+    return made(
+        [load(), op("use", "ALU", 4, registers=8)],
+        [edge("load", "use")],
+        {"loader": LOADER, "compute": without(body, Fence()) if mistaken else body},
+        [Barrier(name="full", slots=2), Barrier(name="empty", slots=2)],
+        {"load": 2},
+    )
+
+
 RACE = "; no chain of arrives and waits puts the two in order"
+UNFENCED = "; no proxy fence stands between the warps' access and the unit's"
 BUGS = [
     Bug(
         "tile-ai/tilelang#2566",
@@ -348,13 +416,13 @@ BUGS = [
     Bug(
         "facebookexperimental/triton#2004",
         race_between_tiles,
-        "race: acc of iteration 1 writes acc in smem slot 0, which acc of iteration 0 writes"
+        "race: acc of iteration 1 writes acc in tmem slot 0, which acc of iteration 0 writes"
         f"{RACE}",
     ),
     Bug(
         "pytorch/helion#3621, data",
         parity_of_the_tile_before,
-        "value: out of iteration 0 reads acc of iteration 0 at cycle 0; smem slot 0 holds nothing",
+        "value: out of iteration 0 reads acc of iteration 0 at cycle 0; tmem slot 0 holds nothing",
     ),
     Bug(
         "pytorch/helion#3621, hang",
@@ -384,6 +452,24 @@ BUGS = [
         arrive_where_a_wait_is_needed,
         "barrier: compute arrives at epilogue slot 0 for iteration 1 (phase 1), which is in phase "
         "0",
+    ),
+    Bug(
+        "triton-lang/triton#9871",
+        staged_store,
+        f"fence: store of iteration 0 reads tile in smem slot 0, which tile of iteration 0 writes"
+        f"{UNFENCED}",
+    ),
+    Bug(
+        "tile-ai/tilelang#1850",
+        copies_of_warps,
+        f"fence: mma of iteration 0 reads copy in smem slot 0, which copy of iteration 0 writes"
+        f"{UNFENCED}",
+    ),
+    Bug(
+        "pytorch/pytorch#181248",
+        read_before_the_next_load,
+        f"fence: load of iteration 2 writes load in smem slot 0, which use of iteration 0 reads"
+        f"{UNFENCED}",
     ),
 ]
 

@@ -178,7 +178,7 @@ def test_turns_are_checked() -> None:
 
 
 def test_every_rule_has_a_violation(attention_schedule: twill.Schedule) -> None:
-    assert set(twill.verify(attention_schedule).rules) == {*CHANGES, "turns"}
+    assert set(twill.verify(attention_schedule).rules) == {*CHANGES, "turns", "fences"}
 
 
 def test_a_transfer_costs_time_and_needs_a_place() -> None:

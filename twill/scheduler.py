@@ -14,6 +14,7 @@ from typing import Literal, get_args
 from pydantic import ValidationError
 
 from twill.artifacts.base import first_problem
+from twill.artifacts.fences import with_fences
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
@@ -435,7 +436,7 @@ def realize(
         )
         for name, group in named.groups.items()
     )
-    return Schedule.model_validate(
+    schedule = Schedule.model_validate(
         {
             "name": problem.loop.name,
             "description": _description(problem),
@@ -463,6 +464,7 @@ def realize(
             "machine_hash": problem.machine.digest,
         }
     )
+    return with_fences(schedule)
 
 
 def _description(problem: Problem) -> str:

@@ -31,6 +31,7 @@ from twill.artifacts.schedule import (
 )
 from twill.problem import Edge, Problem, ProblemOperation, RegisterFile, build_problem
 from twill.verified_configurations import check_configurations
+from twill.verified_fences import check_fences
 
 MOST_REPORTED = 20
 
@@ -113,6 +114,7 @@ class _Case:
             "addresses": self.addresses,
             "slots": self.slots,
             "programs": self.programs,
+            "fences": partial(check_fences, schedule),
             "proof": self.proof,
         }
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from twill.artifacts.fences import with_fences
 from twill.artifacts.loop import Cost, Dependence, Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Buffer, Order, issues_of
@@ -158,6 +159,7 @@ class _Derivation:
                 "machine_hash": self.machine.digest,
             }
         )
+        result = with_fences(result)
         if order.file:
             result.read_from(order.file)
         return result

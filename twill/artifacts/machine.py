@@ -70,6 +70,21 @@ class CommandQueue(Part):
     source: Text
 
 
+class Proxy(Part):
+    """The proxy through which a unit's asynchronous operations reach shared memory.
+
+    Attributes
+    ----------
+    name : str
+        ``async``: what warps read and wrote there before needs a fence to be ordered with it.
+    source : str
+        Where that is said.
+    """
+
+    name: Literal["async"]
+    source: Text
+
+
 class Unit(Part):
     """A kind of functional unit.
 
@@ -90,6 +105,8 @@ class Unit(Part):
     in_flight : Count, optional
         Bytes that may be on their way at once, from the start of a command until its result is
         there.
+    proxy : Proxy, optional
+        Of its asynchronous operations; without it they access shared memory as warps do.
     source : str
         Where the numbers come from.
     """
@@ -100,6 +117,7 @@ class Unit(Part):
     in_order: bool = False
     queue: CommandQueue | None = None
     in_flight: Count | None = None
+    proxy: Proxy | None = None
     source: Text
 
 

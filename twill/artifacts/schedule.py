@@ -309,8 +309,19 @@ class Get(Part):
     distance: Few = 0
 
 
+class Fence(Part):
+    """Order what the group did in shared memory, or was told of, before asynchronous units.
+
+    That is a proxy fence (``fence.proxy.async``): it concerns those accesses of asynchronous units
+    that come to know of it, by issues, arrives and waits.
+    """
+
+    do: Literal["fence"] = "fence"
+    stage: Few = 0
+
+
 Instruction = Annotated[
-    Issue | Interleave | Await | Wait | Arrive | Put | Get, Field(discriminator="do")
+    Issue | Interleave | Await | Wait | Arrive | Put | Get | Fence, Field(discriminator="do")
 ]
 
 

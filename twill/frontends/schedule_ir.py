@@ -27,7 +27,7 @@ KEY = "twill.schedule"
 VERSION = 1
 WHAT = "a schedule as IR (`twill show SCHEDULE --as ir` writes one)"
 TILE, SIGNAL = "tile.", "twill."
-SIGNALS = ("await", "wait", "arrive", "put", "get")
+SIGNALS = ("await", "wait", "arrive", "put", "get", "fence")
 _JSON = ("time", "proof", "solver", "pipeline_depths", "hiding_depths", "loop", "machine")
 Data = dict[str, Any]
 

@@ -14,6 +14,10 @@ LEGEND = """\
 //   complete; a fresh one answers parity 1 at once.
 """
 NAMED = "// sync(b): a named barrier, at which a wait arrives as well.\n"
+FENCES = """\
+// fence(): a proxy fence, between what warps do in shared memory and what
+//   asynchronous units do there.
+"""
 SIGNALS = "// x = f(...) -> b: the completion of f arrives at b.\n"
 PARTS = """\
 // {a..b of c}: the part from cycle a to before cycle b of c cycles of issue.
@@ -42,6 +46,7 @@ def code(schedule: Schedule, iterations: int | None = None) -> str:
     body = "\n".join(groups)
     legend = LEGEND
     legend += NAMED if " sync(" in body else ""
+    legend += FENCES if " fence()" in body else ""
     legend += SIGNALS if " -> " in body else ""
     legend += PARTS if "{" in body else ""
     before = "".join(f"{line}\n" for line in _initial(data))
@@ -114,6 +119,8 @@ def _step(step: Data) -> Iterator[str]:
         case "arrive":
             expect = f", expect_bytes={step['expect_bytes']}" if "expect_bytes" in step else ""
             yield f"arrive({step['at']}{expect})"
+        case "fence":
+            yield "fence()"
         case _:
             yield f"{step['to']} = {step['from']}"
 

@@ -1,0 +1,208 @@
+"""Proxy fences: programs have those that they need, and both judges miss each that is left out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+import twill
+from tests.small import edge, hand_made, op, small_loop, small_machine
+from twill.artifacts.fences import with_fences
+from twill.artifacts.machine import Machine
+from twill.artifacts.schedule import Fence, Instruction, Schedule
+from twill.baselines import multi_warp, sequential
+from twill.frontends.loops import load_loop, packaged_loops
+from twill.joint.groups import WarpGroup
+from twill.sim.checks import check
+from twill.sim.errors import SimulationError
+
+
+def subject(name: str) -> tuple[twill.Loop, Machine]:
+    return load_loop(name), Machine.named(packaged_loops()[name].machine)
+
+
+def with_body(schedule: Schedule, number: int, body: tuple[Instruction, ...]) -> Schedule:
+    """Return a schedule with another body for one of its programs."""
+    programs = list(schedule.programs)
+    programs[number] = programs[number].model_copy(update={"body": body})
+    return schedule.model_copy(update={"programs": tuple(programs)})
+
+
+def fences(schedule: Schedule) -> Iterator[tuple[int, int]]:
+    """Yield the program and the position of every fence."""
+    for number, program in enumerate(schedule.programs):
+        for position, instruction in enumerate(program.body):
+            if isinstance(instruction, Fence):
+                yield number, position
+
+
+def one_less(schedule: Schedule) -> Iterator[Schedule]:
+    """Yield a schedule without each of its fences."""
+    for number, position in fences(schedule):
+        body = schedule.programs[number].body
+        yield with_body(schedule, number, body[:position] + body[position + 1 :])
+
+
+def bare(schedule: Schedule) -> Schedule:
+    """Return a schedule without any fence."""
+    for number, program in enumerate(schedule.programs):
+        body = tuple(i for i in program.body if not isinstance(i, Fence))
+        schedule = with_body(schedule, number, body)
+    return schedule
+
+
+def said_of_fences(schedule: Schedule) -> list[str]:
+    return [v.message for v in twill.verify(schedule).violations if v.rule == "fences"]
+
+
+def misses_a_fence(schedule: Schedule, iterations: int | None = None) -> bool:
+    try:
+        check(schedule, iterations=iterations)
+    except SimulationError as error:
+        if error.kind != "fence":
+            raise
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("gemm_pointers_hopper", 1),
+        ("linear_attention_blackwell", 2),
+        *(
+            pytest.param(name, count, marks=pytest.mark.slow)
+            for name, count in (
+                ("online_softmax_blackwell", 1),
+                ("linear_attention_hopper", 2),
+                ("attention_backward_d64_hopper", 2),
+                ("fa_bwd_hopper", 3),
+            )
+        ),
+    ],
+)
+def test_both_judges_miss_each_fence_of_a_solved_schedule(name: str, count: int) -> None:
+    schedule = twill.schedule(*subject(name))
+    assert len(list(fences(schedule))) == count
+    assert twill.verify(schedule).valid
+    assert not misses_a_fence(schedule)
+    for lacking in one_less(schedule):
+        assert said_of_fences(lacking)
+        assert misses_a_fence(lacking)
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "count"),
+    [
+        (sequential, "fa_bwd_hopper", 2),
+        (sequential, "gemm_pointers_blackwell", 1),
+        (multi_warp, "online_softmax_hopper", 1),
+    ],
+)
+def test_each_fence_of_a_naive_loop_is_missed(make: object, name: str, count: int) -> None:
+    assert callable(make)
+    schedule: Schedule = make(*subject(name))
+    assert len(list(fences(schedule))) == count
+    assert not misses_a_fence(schedule, 5)
+    assert all(misses_a_fence(lacking, 5) for lacking in one_less(schedule))
+
+
+def test_no_fence_stands_where_none_is_needed(paper_schedule: Schedule) -> None:
+    assert not list(fences(paper_schedule))  # its machine says nothing of proxies
+    # Products read what TMA wrote, which is behind the same proxy.
+    assert not list(fences(multi_warp(*subject("fa_fwd_hopper"))))
+
+
+def test_a_fence_takes_no_time_and_is_not_added_twice() -> None:
+    schedule = staged()
+    assert with_fences(schedule) == schedule
+    assert with_fences(bare(schedule)) == schedule
+    intervals = {twill.sim.run(s, iterations=16).total_cycles for s in (schedule, bare(schedule))}
+    assert len(intervals) == 1
+
+
+def staged() -> Schedule:
+    """Return two tiles that one group writes, a product of another reads, and TMA stores."""
+    loop = small_loop(
+        [
+            op("p", "ALU", 4, memory="smem"),
+            op("q", "ALU", 4, memory="smem"),
+            op("mma", "TC", 4, latency=6, asynchronous=True, issue=1, registers=8),
+            op("store", "TMA", 4, asynchronous=True, issue=1),
+        ],
+        [edge("p", "mma"), edge("q", "store")],
+    )
+    machine = small_machine(
+        {"ALU": 1, "TC": 1, "TMA": 1},
+        groups=((4, 3),),
+        hop=1,
+        smem=65536,
+        proxies=("TC", "TMA"),
+    )
+    groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
+    home = {"p": "left", "q": "left", "mma": "right", "store": "left"}
+    return hand_made(loop, machine, 20, {"p": 0, "q": 4, "mma": 12, "store": 10}, home, groups)
+
+
+@pytest.mark.parametrize("stage", [0, 1])
+def test_both_judges_agree_wherever_two_fences_stand(stage: int) -> None:
+    schedule, fence = bare(staged()), Fence(stage=stage)
+    places = [
+        (number, position)
+        for number, program in enumerate(schedule.programs)
+        for position in range(len(program.body) + 1)
+    ]
+    valid = 0
+    for (number, position), (other, place) in itertools.combinations(places, 2):
+        body = schedule.programs[number].body
+        one = with_body(schedule, number, (*body[:position], fence, *body[position:]))
+        body = one.programs[other].body
+        both = with_body(one, other, (*body[:place], fence, *body[place:]))
+        assert bool(said_of_fences(both)) == misses_a_fence(both, 5), both.programs
+        valid += not said_of_fences(both)
+    assert (valid > 0) == (stage == 0)
+
+
+def test_a_fence_of_the_reader_behind_its_wait_will_do() -> None:
+    schedule = staged()
+    writer, reader = (program.body for program in schedule.programs)
+    first = next(n for n, i in enumerate(writer) if isinstance(i, Fence))
+    lacking = with_body(schedule, 0, writer[:first] + writer[first + 1 :])
+    assert said_of_fences(lacking) == [
+        "p writes p in shared memory, mma reads p there by a proxy, and no fence between"
+    ]
+    behind = with_body(lacking, 1, (reader[0], Fence(), *reader[1:]))
+    assert not said_of_fences(behind)
+    assert not misses_a_fence(behind)
+    ahead = with_body(lacking, 1, (Fence(), *reader))
+    assert said_of_fences(ahead)
+    assert misses_a_fence(ahead)
+
+
+def test_a_load_over_a_staging_needs_a_fence_behind_put_and_get() -> None:
+    loop = small_loop(
+        [
+            op("a", "ALU", 4, registers=2, transfer=4),
+            op("b", "ALU", 4),
+            op("load", "TMA", 4, asynchronous=True, memory="smem", issue=1),
+        ],
+        [edge("a", "b"), edge("b", "load", kind="order")],
+    )
+    machine = small_machine(
+        {"ALU": 1, "TMA": 1}, groups=((4, 3),), hop=1, smem=65536, proxies=("TMA",)
+    )
+    groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
+    home = {"a": "left", "b": "right", "load": "right"}
+    schedule = hand_made(loop, machine, 30, {"a": 0, "b": 12, "load": 18}, home, groups)
+    assert not list(fences(schedule))
+    over = [
+        s.model_copy(update={"addresses": (0,)} if s.addresses else {}) for s in schedule.storage
+    ]
+    shared = with_fences(schedule.model_copy(update={"storage": tuple(over)}))
+    assert [shared.programs[n].group for n, _ in fences(shared)] == ["left", "right"]
+    assert not said_of_fences(shared)
+    for lacking, who in zip(one_less(shared), ("put", "get"), strict=True):
+        (said,) = said_of_fences(lacking)
+        assert said.startswith(f"{who} of a ")
