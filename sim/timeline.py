@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
+from twill.figures import drawing, shorten_words
 from twill.files import check_target, write_whole
+from twill.names import elided
 from twill.sim.record import Recording
 from twill.sim.slices import Slice, of_pipes, of_unit, of_warp
 
@@ -152,12 +154,11 @@ def draw_timeline(
     """
     check_timeline(file)
     file = Path(file)
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     lines = rows(schedule, recording, begin, end)
-    with mpl.rc_context({"svg.hashsalt": "twill", "svg.fonttype": "none"}):
+    with drawing():
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
         figure = Figure(
             figsize=(WIDTH_INCHES, FRAME_INCHES + ROW_INCHES * len(lines)), layout="constrained"
         )
@@ -170,6 +171,7 @@ def draw_timeline(
         _frame(axes, schedule, lines, begin, end)
         _legend(figure, schedule, looks)
         metadata = {"Date": None} if file.suffix == ".svg" else None
+        shorten_words(figure)
         drawn = io.BytesIO()
         figure.savefig(drawn, format=file.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
     write_whole(file, drawn.getvalue())
@@ -243,7 +245,7 @@ def _label(name: str, piece: Slice, *, working: bool, room: float) -> str:
 def _frame(axes: Axes, schedule: Schedule, lines: Sequence[Row], begin: float, end: float) -> None:
     axes.set_xlim(begin, end)
     axes.set_ylim(len(lines) - 0.4, -0.6)
-    axes.set_yticks(range(len(lines)), labels=[row.name for row in lines])
+    axes.set_yticks(range(len(lines)), labels=[elided(row.name) for row in lines])
     axes.set_xlabel("cycles")
     axes.ticklabel_format(axis="x", style="plain", useOffset=False)
     axes.set_title(

@@ -40,7 +40,14 @@ SOLVERS = {
     }
     | {"twill/frontends/schedule_ir.py", "twill/pipelined/ir.py", "twill/pipelined/ir_parts.py"},
 }
-ARTIFACTS = ("twill.artifacts", "twill.errors", "twill.console", "twill.files", "twill.names")
+ARTIFACTS = (
+    "twill.artifacts",
+    "twill.errors",
+    "twill.console",
+    "twill.files",
+    "twill.names",
+    "twill.figures",
+)
 
 
 def sources(folder: str) -> list[Path]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, cast
 
 from twill.errors import TwillError
 from twill.files import STANDARD_OUTPUT, inputs_kept
+from twill.names import one_line, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -65,12 +66,12 @@ def progress(title: str) -> Iterator[Report]:
     from rich.console import Console
     from rich.status import Status
 
-    status = Status(title, console=Console(stderr=True))
+    status = Status(_escaped(title), console=Console(stderr=True))
     timer = threading.Timer(QUIET_SECONDS, status.start)
     timer.daemon = True
     timer.start()
     try:
-        yield lambda message: status.update(f"{title}: {message}")
+        yield lambda message: status.update(_escaped(f"{title}: {message}"))
     finally:
         timer.cancel()
         status.stop()
@@ -102,7 +103,9 @@ class Counter:
             What.
         """
         if self._bar is not None:
-            self._bar.update(cast("TaskID", self._task), description=f"{self._title}: {message}")
+            self._bar.update(
+                cast("TaskID", self._task), description=_escaped(f"{self._title}: {message}")
+            )
 
     def begin(self, count: int, before: int = 0) -> None:
         """Tell how many things there are, and how many were done before.
@@ -129,6 +132,12 @@ class Counter:
             self._bar.update(
                 cast("TaskID", self._task), advance=1, rate=f"{self._done / spent:.3g}"
             )
+
+
+def _escaped(message: str) -> str:
+    from rich.markup import escape
+
+    return escape(one_line(message))
 
 
 @contextlib.contextmanager
@@ -314,7 +323,7 @@ def fail(message: str, status: int) -> None:
     status : int
         Exit status.
     """
-    sys.stderr.write(f"twill: {message}\n")
+    sys.stderr.write(f"twill: {one_line(message)}\n")
     raise SystemExit(status)
 
 
@@ -326,7 +335,7 @@ def warn(message: str) -> None:
     message : str
         One line.
     """
-    sys.stderr.write(f"{WARNING}{' '.join(message.split())}\n")
+    sys.stderr.write(f"{WARNING}{one_line(message)}\n")
 
 
 def say(text: str = "") -> None:
@@ -337,7 +346,7 @@ def say(text: str = "") -> None:
     text : str
         The line.
     """
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{visible(text)}\n")
 
 
 def say_written(*files: str | os.PathLike[str] | None) -> None:
@@ -393,6 +402,7 @@ def table(columns: list[str], rows: list[list[str]], right: set[str] | None = No
     from rich.console import Console
     from rich.table import Table
 
+    rows = [[visible(text) for text in row] for row in rows]
     console = Console(highlight=False, markup=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console = Console(highlight=False, markup=False, width=PIPED_WIDTH)

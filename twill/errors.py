@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from twill.names import one_line
+
 
 class TwillError(Exception):
     """Anything that stops a command, with the exit status it ends in."""
@@ -89,9 +91,9 @@ class InputError(TwillError):
     """
 
     def __init__(self, message: str, *, path: str = "", file: str = "") -> None:
-        self.message = _one_line(message)
-        self.path = _one_line(path)
-        self.file = _one_line(file)
+        self.message = one_line(message)
+        self.path = one_line(path)
+        self.file = one_line(file)
         super().__init__(": ".join(part for part in (self.file, self.path, self.message) if part))
 
     def within(self, file: str) -> InputError:
@@ -103,10 +105,6 @@ class InputError(TwillError):
             The file that was being read.
         """
         return InputError(self.message, path=self.path, file=self.file or file)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 class MissingLibraryError(TwillError):

@@ -3,13 +3,96 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import unicodedata
 
+MOST_NAME = 200
+"""Characters of a name that people give."""
+MOST_LABEL = 3 * MOST_NAME
+"""Characters of a name that is made of names, such as a barrier's."""
+MOST_SHOWN = 60
+"""Characters of a word in tables and pictures."""
 MOST_BYTES = 200
 """Of a file's name; systems allow 255 with its ending."""
 DIGITS = 16
 """Hexadecimal digits of the hash at the end of a name that was cut."""
 KEPT = "._-+#"
 """Characters of file names beside letters and digits."""
+
+
+def wrong(name: str) -> str:
+    """Return what keeps a text from being a name, empty if nothing does.
+
+    A name has 1 to 200 characters that can be seen: letters of all scripts, digits, signs and
+    spaces; no control characters, no line breaks, nothing that changes the direction of writing.
+
+    Parameters
+    ----------
+    name : str
+        The text.
+    """
+    if not 1 <= len(name) <= MOST_NAME:
+        return f"a name has 1 to {MOST_NAME} characters"
+    return "" if name.isprintable() else "a name has no control characters"
+
+
+def visible(text: str) -> str:
+    """Return a text whose characters can all be seen, its lines kept.
+
+    Others are written as JSON writes them, so that JSON stays what it says.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c == "\n" or unicodedata.category(c) == "Zs" else _escaped(c)
+        for c in text
+    )
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line of characters that can be seen.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    """
+    return visible(" ".join(text.split()))
+
+
+def elided(text: str, most: int = MOST_SHOWN) -> str:
+    """Return a text with the middle of longer words left out, for tables and pictures.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    most : int
+        Characters of a word.
+    """
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return " ".join(
+        word if len(word) <= most else f"{word[:half]}\u2026{word[1 - half :]}"
+        for word in text.split(" ")
+    )
+
+
+def cell(text: str) -> str:
+    """Return a text as tables show it.
+
+    Parameters
+    ----------
+    text : str
+        Any text; its lines are kept.
+    """
+    return "\n".join(elided(line) for line in visible(text).split("\n"))
 
 
 def file_name(name: str) -> str:
@@ -33,6 +116,10 @@ def file_name(name: str) -> str:
         return text
     end = f"~{hashlib.sha256(_bytes(name)).hexdigest()[:DIGITS]}"
     return _bytes(text)[: MOST_BYTES - len(end)].decode("utf-8", "ignore") + end
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character)[1:-1]
 
 
 def _bytes(text: str) -> bytes:

@@ -22,6 +22,7 @@ from twill.cache import Cache, doubt, request_key
 from twill.console import Report, silent
 from twill.errors import InputError, short
 from twill.joint.answer import EngineFactory, RangeProver
+from twill.names import wrong
 from twill.normalize import BUDGET, normalize
 from twill.paper_search import paper_search
 from twill.pipeline import Pipeline, pipeline
@@ -340,6 +341,9 @@ def with_wishes(
             raise InputError(f"one of {', '.join(LIMITS)} (got {short(name)})", path="limit")
         if not isinstance(value, int) or value < (0 if name == "transfers" else 1):
             raise InputError(f"a whole number (got {short(value)})", path=f"limit {name}")
+    for group in pins.values():
+        if wrong(group):
+            raise InputError(f"{wrong(group)} (got {short(group)})", path="pin")
     file = problem.registers
     if "registers" in limits and file is not None:
         most = min(limits["registers"], file.limit)

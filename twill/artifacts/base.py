@@ -163,6 +163,19 @@ def refuse(path: str, message: str) -> PydanticCustomError:
     return PydanticCustomError("refused", "{message}", {"message": message, "inner": path})
 
 
+def checked_name(name: str) -> str:
+    """Return a name, or refuse it if it cannot be shown.
+
+    Parameters
+    ----------
+    name : str
+        Not too long and not empty.
+    """
+    if not name.isprintable():
+        raise PydanticCustomError("name", "a name has no control characters")
+    return name
+
+
 def first_problem(error: ValidationError, file: str) -> InputError:
     """Return a validation error as one line that names file, path and value.
 

@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterable
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
-from twill.artifacts.base import Artifact, Part, refuse
+from twill.artifacts.base import Artifact, Part, checked_name, refuse
 from twill.artifacts.expressions import MOST_CYCLES
 from twill.errors import short
+from twill.names import MOST_LABEL, MOST_NAME
 
 ElementType = Literal[
     "f64",
@@ -33,8 +34,10 @@ MOST_EXTENT = 1 << 20
 MOST_ELEMENTS = 1 << 28
 MOST_DISTANCE = 1 << 16
 MOST_WARPS = 64
-MOST_NAME = 200
-Name = Annotated[str, Field(min_length=1, max_length=MOST_NAME)]
+Visible = AfterValidator(checked_name)
+Name = Annotated[str, Field(min_length=1, max_length=MOST_NAME), Visible]
+Label = Annotated[str, Field(min_length=1, max_length=MOST_LABEL), Visible]
+"""A name that is made of names."""
 ExactInt = Annotated[int, Field(ge=1, le=MOST_CYCLES)]
 Delay = Annotated[int, Field(ge=0, le=MOST_CYCLES)]
 

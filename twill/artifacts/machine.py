@@ -334,7 +334,7 @@ class Machine(Artifact):
     multiprocessors: Count
     contexts: Count
     warps: Count
-    units: Annotated[dict[str, Unit], Field(min_length=1)]
+    units: Annotated[dict[Name, Unit], Field(min_length=1)]
     memories: dict[Literal["smem", "tmem"], Memory] = {}
     registers: Registers | None = None
     products: Products | None = None
@@ -344,7 +344,7 @@ class Machine(Artifact):
     sources: Annotated[dict[str, Text], Field(min_length=1)]
     interference: tuple[Interference, ...] | None = None
     levels: tuple[Level, ...] | None = None
-    constants: dict[str, Quantity] = {}
+    constants: dict[Name, Quantity] = {}
     rules: tuple[Rule, ...] = ()
 
     @model_validator(mode="after")

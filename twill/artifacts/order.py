@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_validator
 
 from twill.artifacts.base import Artifact, Part, first_problem, refuse
-from twill.artifacts.loop import MOST_WARPS, Loop, Name
+from twill.artifacts.loop import MOST_WARPS, Label, Loop, Name
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import (
     Barrier,
@@ -100,7 +100,7 @@ class Order(Artifact):
 
     schema_name: Literal["twill.order"] = Field("twill.order", alias="schema")
     schema_version: Literal[1] = 1
-    name: Name
+    name: Label
     description: str = ""
     initiation_interval: Interval | None = None
     waits: Waits = "late"

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self, cast
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from twill.artifacts.base import Artifact, Part, refuse, unknown
-from twill.artifacts.loop import MOST_DISTANCE, MOST_WARPS, Loop, Name
+from twill.artifacts.loop import MOST_DISTANCE, MOST_WARPS, Label, Loop, Name
 from twill.artifacts.machine import Machine
 from twill.errors import InputError, short
 from twill.files import read_bytes
@@ -167,7 +167,7 @@ class Barrier(Part):
         arrive announces (``expect``), and do not arrive.
     """
 
-    name: Name
+    name: Label
     slots: Some
     arrivals: Some = 1
     kind: Literal["named"] | None = None
@@ -261,7 +261,7 @@ class Wait(Part):
     """
 
     do: Literal["wait"] = "wait"
-    barrier: Name
+    barrier: Label
     stage: Few = 0
     distance: Distance = 0
     polling: bool | None = None
@@ -277,7 +277,7 @@ class Arrive(Part):
     """
 
     do: Literal["arrive"] = "arrive"
-    barrier: Name
+    barrier: Label
     stage: Few = 0
     distance: Few = 0
     expect: PositiveInt | None = None
@@ -472,7 +472,7 @@ class Schedule(Artifact):
 
     schema_name: Literal["twill.schedule"] = Field("twill.schedule", alias="schema")
     schema_version: Literal[1] = 1
-    name: Name
+    name: Label
     description: str = ""
     rules: Rules = "issue"
     time: TimeScale = TimeScale()

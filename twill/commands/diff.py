@@ -32,11 +32,13 @@ def diff(
     from twill.frontends.schedules import load_schedule
     from twill.views.differences import differences_data, print_differences
 
-    found = compare(load_schedule(first), load_schedule(second))
+    schedules = load_schedule(first), load_schedule(second)
+    found = compare(*schedules)
     if output is not None:
         from twill.differences.picture import draw_differences
+        from twill.pictures.short import with_short_names
 
-        draw_differences(found, output)
+        draw_differences(compare(*map(with_short_names, schedules)), output)
     if output == STANDARD_OUTPUT:
         pass
     elif as_json:

@@ -84,7 +84,9 @@ def show(
     elif output is None:
         raise InputError(f"--as {form.value} makes a file; name it with -o", path="--output")
     else:
-        _drawer(form)(schedule, output)
+        from twill.pictures.short import with_short_names
+
+        _drawer(form)(with_short_names(schedule), output)
         say_written(output)
 
 
@@ -105,9 +107,11 @@ def _text(schedule: Schedule, form: Form, iterations: int | None) -> str:
 
 
 def _write(text: str, output: str | None) -> None:
-    target = output or STANDARD_OUTPUT
-    write_whole(target, text)
-    say_written(target)
+    if output is None:
+        say(text.removesuffix("\n"))
+    else:
+        write_whole(output, text)
+        say_written(output)
 
 
 def _print(schedule: Schedule, form: Form, output: str | None, as_json: bool) -> None:

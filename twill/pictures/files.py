@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from twill.errors import InputError, short
+from twill.figures import drawing
 from twill.files import STANDARD_OUTPUT, write_whole
 
 if TYPE_CHECKING:
@@ -79,19 +80,12 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
     width, height : float
         Inches.
     """
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    with drawing(
+        hatch_linewidth=0.5, hatch_color="0.55", font_family="DejaVu Sans", path_simplify=True
+    ):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
-    settings: dict[Any, Any] = {
-        "svg.hashsalt": "twill",
-        "svg.fonttype": "none",
-        "hatch.linewidth": 0.5,
-        "hatch.color": "0.55",
-        "font.family": "DejaVu Sans",
-        "path.simplify": True,
-    }
-    with mpl.rc_context(settings):
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
         yield figure

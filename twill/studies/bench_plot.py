@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from twill.figures import drawing
 from twill.files import write_whole
 from twill.studies.bench import Bench, Growth, Outcome
 
@@ -33,11 +34,10 @@ def plot_growth(bench: Bench, folder: Path) -> list[Path]:
     list of Path
         The files.
     """
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    with drawing():
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
-    with mpl.rc_context({"svg.hashsalt": "twill", "svg.fonttype": "none"}):
         figure = Figure(figsize=(10, 4), layout="constrained")
         FigureCanvasAgg(figure)
         left, right = figure.subplots(1, 2)
@@ -46,6 +46,8 @@ def plot_growth(bench: Bench, folder: Path) -> list[Path]:
             _draw_seconds(left, bench, key, colour)
             _draw_memory(right, bench, key, colour)
         left.set_yscale("log")
+        left.yaxis.set_major_formatter("{x:g}")
+        left.yaxis.set_minor_formatter("")
         _label(left, bench, "time until the schedule (s)")
         _label(right, bench, "peak memory (MiB)")
         right.set_ylim(bottom=0)

@@ -6,6 +6,8 @@ import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from twill.figures import drawing, shorten_words
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -27,16 +29,14 @@ def svg(draw: Callable[[Figure], None], width: float, height: float) -> str:
     width, height : float
         In inches.
     """
-    import matplotlib as mpl
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
+    with drawing(font_size=9, hatch_linewidth=0.5):
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
 
-    with mpl.rc_context(
-        {"svg.hashsalt": "twill", "svg.fonttype": "none", "font.size": 9, "hatch.linewidth": 0.5}
-    ):
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasSVG(figure)
         draw(figure)
+        shorten_words(figure)
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()

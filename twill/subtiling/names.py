@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from twill.artifacts.loop import MOST_NAME
 from twill.errors import InputError, short
+from twill.names import MOST_NAME
 
 Named = Mapping[tuple[int, int], str]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twill.artifacts.loop import MOST_NAME, Dependence, Folded, Invariant, Loop, Operation, Read
+from twill.artifacts.loop import Dependence, Folded, Invariant, Loop, Operation, Read
+from twill.names import MOST_NAME
 from twill.subtiling.classes import RESULT
 from twill.subtiling.names import numbered
 from twill.subtiling.plan import Plan, Role

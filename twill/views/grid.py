@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
 from twill.console import PIPED_WIDTH
+from twill.names import cell
 
 EDGES = 2
 GAPS = (2, 1)
@@ -58,6 +60,7 @@ def grid(
     console : rich.console.Console, optional
         Where to.
     """
+    rows, footer = ([[cell(text) for text in row] for row in part] for part in (rows, footer))
     console = console or output()
     widths = [
         _width([column.heading, *(row[i] for row in (*rows, *footer))])
@@ -87,7 +90,7 @@ def grid(
 
 
 def _width(cells: Sequence[str]) -> int:
-    return max(len(line) for cell in cells for line in cell.split("\n"))
+    return max(cell_len(line) for cell in cells for line in cell.split("\n"))
 
 
 def _total(widths: Sequence[int], gap: int) -> int:

@@ -17,7 +17,6 @@ from twill.frontends.builder.values import (
     describe,
 )
 
-MOST_NAME = 200
 OWN_MODULES = "twill.frontends.builder"
 
 

@@ -18,8 +18,7 @@ from twill.frontends.builder.values import (
     Variable,
     describe,
 )
-
-MOST_NAME = 200
+from twill.names import wrong
 
 
 class Recorder:
@@ -469,10 +468,9 @@ class Recorder:
 
     def check_name(self, name: str) -> str:
         """Return `name`, or refuse it if it is no name."""
-        if not isinstance(name, str) or not 1 <= len(name) <= MOST_NAME:
-            raise InputError(
-                f"a name has 1 to {MOST_NAME} characters (got {short(name)})", file=here()
-            )
+        why = wrong(name) if isinstance(name, str) else "a name is text"
+        if why:
+            raise InputError(f"{why} (got {short(name)})", file=here())
         return name
 
 

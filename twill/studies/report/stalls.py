@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from twill.names import elided
 from twill.studies.drawing import COLOURS, HATCHES, svg
 from twill.studies.report.steady import CAUSES, Steady
 
@@ -47,7 +48,7 @@ def plot_stalls(found: Sequence[Steady]) -> str:
                 label=CAUSES[cause],
             )
             left = [a + b for a, b in zip(left, widths, strict=True)]
-        axes.set_yticks(range(len(bars)), labels=[name for name, _ in bars])
+        axes.set_yticks(range(len(bars)), labels=[elided(name) for name, _ in bars])
         axes.invert_yaxis()
         axes.set_xlim(0, 100)
         axes.set_xlabel("share of the steady state (%)")

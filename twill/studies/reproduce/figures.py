@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from twill.figures import drawing
 from twill.files import write_whole
 from twill.studies.published import AIM
 from twill.studies.reproduce.claims import CaseResult
@@ -42,10 +43,11 @@ def draw(results: Sequence[CaseResult], stem: Path) -> list[Path]:
     drawn = [r for r in results if r.case in KERNELS and r.intervals]
     compared = [r for r in results if r.comparisons]
     files = []
-    if drawn:
-        files.append(_save(_intervals(drawn), Path(f"{stem}_intervals.svg")))
-    if compared:
-        files.append(_save(_errors(compared[0]), Path(f"{stem}_published.svg")))
+    with drawing():
+        if drawn:
+            files.append(_save(_intervals(drawn), Path(f"{stem}_intervals.svg")))
+        if compared:
+            files.append(_save(_errors(compared[0]), Path(f"{stem}_published.svg")))
     return files
 
 
@@ -60,11 +62,8 @@ def _figure(heights: list[float]) -> Figure:
 
 
 def _save(figure: Figure, file: Path) -> Path:
-    import matplotlib as mpl
-
-    with mpl.rc_context({"svg.hashsalt": "twill", "svg.fonttype": "none"}):
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
     write_whole(file, text.getvalue())
     return file
 
