@@ -1,0 +1,264 @@
+"""Random loops of a few operations, and machines on which they hardly fit."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import twill
+from twill.artifacts.loop import Cost, Dependence, Invariant, Operation, Step, Tile
+
+SOURCE = "TEST"
+SLOT = 1024
+"""Bytes of the smallest tile in SMEM."""
+
+
+def quantity(value: float, unit: str = "things") -> dict[str, Any]:
+    return {"value": value, "unit": unit, "source": SOURCE}
+
+
+def random_loop(seed: int) -> tuple[twill.Loop, twill.Machine]:
+    """Return a loop of 2 to 6 operations and a machine for it."""
+    return _Draw(random.Random(seed), seed).made()
+
+
+class _Draw:
+    """Draws a loop first, and then a machine from what it needs."""
+
+    def __init__(self, generator: random.Random, seed: int) -> None:
+        self.random, self.seed = generator, seed
+        self.count = generator.choice([2, 3, 3, 4, 4, 5, 5, 6])
+        self.units = {"TC": 1, "A": 1, "B": generator.randint(2, 3), "TMA": 1}
+        self.long = generator.choice([1, 2, 2, 3])
+
+    def made(self) -> tuple[twill.Loop, twill.Machine]:
+        loads = min(self.random.choice([0, 0, 1, 1, 2]), self.count - 1)
+        drawn = [self._load() if n < loads else self._compute() for n in range(self.count)]
+        edges = self._edges(loads, drawn)
+        operations = []
+        for index, draft in enumerate(drawn):
+            read = [e for e in edges if e["consumer"] == f"o{index}" and e["kind"] == "data"]
+            tiles = [drawn[int(e["producer"][1:])]["result"] for e in read]
+            for number, e in enumerate(read):
+                e["operand"] = number
+            operations.append(Operation(name=f"o{index}", operands=tuple(tiles), **draft))
+        loop = twill.Loop(
+            name=f"random_{self.seed}",
+            operations=tuple(operations),
+            dependences=tuple(Dependence(**e) for e in edges),
+            invariants=tuple(self._invariants(operations)),
+        )
+        return loop, self._machine(loop)
+
+    def _load(self) -> dict[str, Any]:
+        cycles = self.random.randint(1, self.long)
+        cost = Cost(
+            steps=(Step(unit="TMA", cycles=cycles),),
+            asynchronous=True,
+            issue=self.random.randint(0, 2),
+            latency=cycles + self.random.randint(0, 6),
+            variable_latency=True,
+        )
+        tile = Tile(shape=(256, self.random.choice([1, 1, 2])), dtype="f32", memory="smem")
+        return {"kind": "load", "warps": 1, "result": tile, "cost": cost}
+
+    def _compute(self) -> dict[str, Any]:
+        product = self.random.random() < 0.45
+        cycles = self.random.randint(1, self.long)
+        if product:
+            steps = [Step(unit="TC", cycles=cycles)]
+            if self.random.random() < 0.2:
+                steps.append(Step(unit="B", cycles=self.random.randint(1, 2)))
+        else:
+            unit = self.random.choice(["A", "B"])
+            steps = [Step(unit=unit, cycles=cycles, count=self._share(unit))]
+            if self.random.random() < 0.15:
+                steps.append(Step(unit="B" if unit == "A" else "A", cycles=1))
+        asynchronous = product or self.random.random() < 0.1
+        cost = Cost(
+            steps=tuple(steps),
+            asynchronous=asynchronous,
+            issue=self.random.randint(0, 2) if asynchronous else 0,
+            latency=self._occupancy(steps, asynchronous) + self.random.randint(0, 3),
+            transfer=self.random.choice([0, 0, 1, 2]),
+            working_set=0 if product else self.random.choice([0, 0, 2, 4]),
+        )
+        where = ["registers", "registers", "smem", "tmem"] if product else ["registers"] * 4
+        memory = self.random.choice([*where, "smem"])
+        return {
+            "kind": "mma" if product else "add",
+            "warps": 4,
+            "result": self._tile(memory),
+            "elementwise": not asynchronous and self.random.random() < 0.5,
+            "cost": cost,
+        }
+
+    def _share(self, unit: str) -> int:
+        return self.random.randint(1, self.units["B"]) if unit == "B" else 1
+
+    @staticmethod
+    def _occupancy(steps: Iterable[Step], asynchronous: bool) -> int:
+        cycles = [step.cycles for step in steps]
+        return max(cycles) if asynchronous else sum(cycles)
+
+    def _tile(self, memory: str) -> Tile:
+        draw = self.random.choice
+        shape = {
+            "registers": (128, draw([4, 8, 16])),
+            "smem": (256, draw([1, 2, 4])),
+            "tmem": (128, draw([16, 32])),
+        }[memory]
+        return Tile.model_validate({"shape": shape, "dtype": "f32", "memory": memory})
+
+    def _edges(self, loads: int, drawn: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        draw = self.random
+        found: dict[tuple[int, int, int], dict[str, Any]] = {}
+
+        def add(u: int, v: int, distance: int, **more: Any) -> None:
+            edge = {"producer": f"o{u}", "consumer": f"o{v}", "distance": distance, "kind": "data"}
+            found.setdefault((u, v, distance), {**edge, **more})
+
+        for v in range(max(loads, 1), self.count):
+            for u in range(v):
+                if draw.random() < 1.6 / (v + 0.6):
+                    add(u, v, 0 if u < loads or draw.random() < 0.8 else draw.randint(1, 2))
+        if draw.random() < 0.35:
+            v = draw.randrange(loads, self.count)
+            u = draw.randrange(v + 1)
+            if u != v or drawn[u]["result"].memory == "registers":
+                distance = draw.choice([1, 1, 2])
+                add(u, v, distance)
+                if draw.random() < 0.6 or u == v:
+                    add(u, v, distance + 1 if u == v else 0)
+        for v in range(loads, self.count):
+            if draw.random() < 0.25:
+                add(v, v, 1, in_place=True)
+        if draw.random() < 0.3:
+            u = draw.randrange(loads, self.count)
+            v = draw.randrange(self.count)
+            if u > v:
+                add(u, v, draw.randint(1, 2), kind=draw.choice(["data", "data", "order"]))
+        return list(found.values())
+
+    def _invariants(self, operations: list[Operation]) -> Iterable[Invariant]:
+        if self.random.random() < 0.15:
+            tile = Tile(shape=(256, 1), dtype="f32", memory="smem")
+            yield Invariant(name="kept", tile=tile, used_by=(operations[-1].name,))
+        if self.random.random() < 0.1 and operations[-1].warps == 4:
+            tile = Tile(shape=(128, 4), dtype="f32", memory="registers")
+            yield Invariant(name="held", tile=tile, used_by=(operations[-1].name,))
+
+    # The machine
+
+    def _machine(self, loop: twill.Loop) -> twill.Machine:
+        draw = self.random
+        pools = [(1, draw.randint(1, 2))] if draw.random() < 0.6 else []
+        pools.append((4, draw.randint(1, 3)))
+        if draw.random() < 0.35:
+            pools.append((8, draw.randint(1, 2)))
+        data: dict[str, Any] = {
+            "name": "small",
+            "clock": {"value": 1000.0, "unit": "MHz", "source": SOURCE},
+            "multiprocessors": quantity(1),
+            "contexts": quantity(4),
+            "warps": quantity(64),
+            "units": {
+                name: {"capacity": c, "unit": "units", "source": SOURCE, "in_order": name == "TC"}
+                for name, c in self.units.items()
+            },
+            "groups": tuple({"warps": w, "count": c, "source": SOURCE} for w, c in pools),
+            "synchronisation": {
+                "wait": {"value": 0, "source": SOURCE},
+                "arrive": {"value": 0, "source": SOURCE},
+                "hop": {"value": draw.choice([0, 0, 1, 2, 3]), "source": SOURCE},
+            },
+            "transfer": {"cycles": "0", "source": SOURCE},
+            "sources": {SOURCE: "made up for a test"},
+            "memories": self._memories(loop),
+        }
+        if draw.random() < 0.6:
+            data["registers"] = self._file(loop)
+        return twill.Machine.model_validate(data)
+
+    def _memories(self, loop: twill.Loop) -> dict[str, Any]:
+        """Return memories that hold every tile once, and a little more."""
+
+        def needed(memory: str, size: Callable[[Tile], int]) -> int:
+            results = [o.result for o in loop.operations if o.result]
+            fixed = [i.tile for i in loop.invariants]
+            return sum(size(tile) for tile in [*results, *fixed] if tile.memory == memory)
+
+        more = self.random.choice([0, 0, 1, 2, 4, 8, 64])
+        columns = self.random.choice([0, 0, 16, 32, 480])
+        smem = max(needed("smem", lambda tile: tile.bytes) + more * SLOT, SLOT)
+        tmem = max(needed("tmem", lambda tile: tile.columns) + columns, 32)
+        return {
+            "smem": {"capacity": smem, "unit": "bytes", "source": SOURCE},
+            "tmem": {"capacity": tmem, "unit": "columns", "source": SOURCE},
+        }
+
+    def _file(self, loop: twill.Loop) -> dict[str, Any]:
+        """Return a file that gives groups hardly what an operation needs, or enough."""
+        results = {o.name: o.result.registers(o.warps) for o in loop.operations if o.result
+                   and o.result.memory == "registers"}  # fmt: skip
+        most_at_once = 4
+        for o in loop.operations:
+            read = {d.producer for d in loop.dependences if d.consumer == o.name}
+            own = sum(results.get(name, 0) for name in read | {o.name})
+            most_at_once = max(most_at_once, own + (o.cost.working_set if o.cost else 0))
+        reserve = self.random.choice([0, 0, 3])
+        limit = most_at_once + reserve + self.random.choice([0, 2, 4, 8, 16, 32])
+        most = -(-limit // 8) * 8
+        groups = self.random.choice([1, 2, 3, 4, 8])
+        return {
+            "file": quantity(groups * most * 128),
+            "limit": quantity(limit),
+            "step": quantity(8),
+            "least": quantity(8),
+            "most": quantity(most),
+            "warps": quantity(4),
+            "reserve": quantity(reserve),
+        }
+
+
+FEATURES = (
+    "widths of groups",
+    "counts of groups",
+    "hops",
+    "register files",
+    "memories just large enough",
+    "streaming",
+    "accumulators",
+    "several distances",
+)
+"""What the loops have to vary."""
+
+
+def features(loop: twill.Loop, machine: twill.Machine) -> set[str]:
+    """Return which features a loop and its machine have."""
+    pairs = [(d.producer, d.consumer) for d in loop.dependences if d.kind == "data"]
+    waits = {d.consumer for d in loop.dependences}
+    loads = [o for o in loop.operations if o.cost and o.cost.variable_latency]
+    found = {
+        "widths of groups": len({pool.warps for pool in machine.groups}) > 1,
+        "counts of groups": any(pool.count > 1 for pool in machine.groups),
+        "hops": machine.synchronisation.hop.value > 0,
+        "register files": machine.registers is not None,
+        "memories just large enough": _tight(loop, machine),
+        "streaming": any(o.name not in waits for o in loads),
+        "accumulators": any(d.in_place for d in loop.dependences),
+        "several distances": len(pairs) > len(set(pairs)),
+    }
+    return {name for name, has in found.items() if has}
+
+
+def _tight(loop: twill.Loop, machine: twill.Machine) -> bool:
+    """Whether the tiles in a memory, one of each, leave no room for the largest once more."""
+    for memory, facts in machine.memories.items():
+        tiles = [o.result for o in loop.operations if o.result and o.result.memory == memory]
+        tiles += [i.tile for i in loop.invariants if i.tile.memory == memory]
+        sizes = [t.bytes if memory == "smem" else t.columns for t in tiles]
+        if sizes and sum(sizes) <= facts.capacity < sum(sizes) + max(sizes):
+            return True
+    return False
