@@ -1,38 +1,48 @@
-"""Compare the solver with the oracle on many loops: ``python -m tests.oracle FIRST LAST``."""
+"""Compare the solver with the oracle on many loops: ``python -m tests.oracle --help``."""
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
-from collections import Counter
+from pathlib import Path
 
-from tests.oracle.compare import compare
-from tests.oracle.loops import features, random_loop
+from tests.oracle.campaign import Figures
+from tests.oracle.compare import Comparison
+from tests.oracle.loops import random_loop
+from tests.oracle.simulate import simulated
 
 
-def main(first: int, last: int) -> None:
-    """Print what every loop with an objection is about, and figures of all."""
-    had: Counter[str] = Counter()
-    undecided: Counter[str] = Counter()
-    refused = disagreed = 0
+def main() -> None:
+    """Print every objection of oracle, verifier and simulator, and figures of all loops."""
+    parser = argparse.ArgumentParser(prog="python -m tests.oracle")
+    parser.add_argument("first", type=int, help="the first seed")
+    parser.add_argument("end", type=int, help="the seed after the last one")
+    parser.add_argument("--keep", type=Path, help="folder for loops with objections")
+    arguments = parser.parse_args()
+    figures, objected = Figures(), 0
     begin = time.monotonic()
-    for seed in range(first, last):
-        loop, machine = random_loop(seed)
-        had.update(features(loop, machine))
-        at = time.monotonic()
-        result = compare(seed, loop, machine)
-        undecided.update(result.undecided)
-        refused += result.schedule is None
-        disagreed += bool(result.objections)
-        for objection in result.objections:
+    for seed in range(arguments.first, arguments.end):
+        result = figures.look_at(seed)
+        objections = list(result.objections)
+        for whose, schedule in result.schedules.items():
+            objections += [f"simulator, {whose}: {said}" for said in simulated(schedule)]
+        for objection in objections:
             print(f"{seed}: {objection}", flush=True)
-        if time.monotonic() - at > 5:
-            print(f"{seed}: {time.monotonic() - at:.1f} s", flush=True)
-    print(f"{last - first} loops, {refused} refused, {disagreed} with objections")
-    print("undecided:", dict(undecided))
-    print("features:", dict(had))
-    print(f"{time.monotonic() - begin:.0f} s")
+        objected += bool(objections)
+        if objections and arguments.keep is not None:
+            keep(arguments.keep, seed, result)
+    print(f"{figures}\n{objected} with objections, {time.monotonic() - begin:.0f} s")
+
+
+def keep(folder: Path, seed: int, result: Comparison) -> None:
+    """Write a loop with its machine and schedules."""
+    folder.mkdir(parents=True, exist_ok=True)
+    loop, machine = random_loop(seed)
+    (folder / f"{seed}.loop.json").write_text(loop.to_json())
+    (folder / f"{seed}.machine.json").write_text(machine.to_json())
+    for whose, schedule in result.schedules.items():
+        (folder / f"{seed}.{whose}.json").write_text(schedule.to_json())
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main()

@@ -87,7 +87,7 @@ class _Draw:
         where = ["registers", "registers", "smem", "tmem"] if product else ["registers"] * 4
         memory = self.random.choice([*where, "smem"])
         return {
-            "kind": "mma" if product else "add",
+            "kind": "product" if product else "work",
             "warps": 4,
             "result": self._tile(memory),
             "elementwise": not asynchronous and self.random.random() < 0.5,
@@ -112,34 +112,37 @@ class _Draw:
         return Tile.model_validate({"shape": shape, "dtype": "f32", "memory": memory})
 
     def _edges(self, loads: int, drawn: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        draw = self.random
-        found: dict[tuple[int, int, int], dict[str, Any]] = {}
-
-        def add(u: int, v: int, distance: int, **more: Any) -> None:
-            edge = {"producer": f"o{u}", "consumer": f"o{v}", "distance": distance, "kind": "data"}
-            found.setdefault((u, v, distance), {**edge, **more})
-
+        self.found: dict[tuple[int, int, int], dict[str, Any]] = {}
+        draw, last = self.random, self.count - 1
         for v in range(max(loads, 1), self.count):
             for u in range(v):
                 if draw.random() < 1.6 / (v + 0.6):
-                    add(u, v, 0 if u < loads or draw.random() < 0.8 else draw.randint(1, 2))
+                    self._add(u, v, 0 if u < loads or draw.random() < 0.8 else draw.randint(1, 2))
         if draw.random() < 0.35:
-            v = draw.randrange(loads, self.count)
-            u = draw.randrange(v + 1)
-            if u != v or drawn[u]["result"].memory == "registers":
-                distance = draw.choice([1, 1, 2])
-                add(u, v, distance)
-                if draw.random() < 0.6 or u == v:
-                    add(u, v, distance + 1 if u == v else 0)
+            self._add_distances(loads, drawn)
         for v in range(loads, self.count):
             if draw.random() < 0.25:
-                add(v, v, 1, in_place=True)
-        if draw.random() < 0.3:
-            u = draw.randrange(loads, self.count)
-            v = draw.randrange(self.count)
-            if u > v:
-                add(u, v, draw.randint(1, 2), kind=draw.choice(["data", "data", "order"]))
-        return list(found.values())
+                self._add(v, v, 1, in_place=True)
+        u, v = draw.randint(loads, last), draw.randint(0, last)
+        if u > v and draw.random() < 0.5:
+            self._add(u, v, draw.randint(1, 2), kind=draw.choice(["data", "data", "order"]))
+        return list(self.found.values())
+
+    def _add(self, u: int, v: int, distance: int, **more: Any) -> None:
+        edge = {"producer": f"o{u}", "consumer": f"o{v}", "distance": distance, "kind": "data"}
+        self.found.setdefault((u, v, distance), {**edge, **more})
+
+    def _add_distances(self, loads: int, drawn: list[dict[str, Any]]) -> None:
+        """Add reads of one value at two distances."""
+        v = self.random.randrange(loads, self.count)
+        u = self.random.randrange(v + 1)
+        distance = self.random.choice([1, 1, 2])
+        if u != v:
+            self._add(u, v, 0)
+            self._add(u, v, distance)
+        elif drawn[u]["result"].memory == "registers":
+            self._add(u, v, distance)
+            self._add(u, v, distance + 1)
 
     def _invariants(self, operations: list[Operation]) -> Iterable[Invariant]:
         if self.random.random() < 0.15:
@@ -218,6 +221,7 @@ class _Draw:
             "least": quantity(8),
             "most": quantity(most),
             "warps": quantity(4),
+            "launch": self.random.choice([None, quantity(8)]),
             "reserve": quantity(reserve),
         }
 

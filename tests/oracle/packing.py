@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
 from tests.oracle.facts import COPY, SWIZZLE
+from twill.artifacts.loop import TMEM_LANES
 
 
 class Undecided(Exception):  # noqa: N818 - an answer, not an error
@@ -16,56 +18,53 @@ class Undecided(Exception):  # noqa: N818 - an answer, not an error
 
 @dataclass(frozen=True)
 class Block:
-    """So many slots of one size: bytes of SMEM, or columns of 64 lanes of TMEM."""
+    """A slot: bytes of SMEM, or columns of 64 lanes of TMEM, and the lanes that it takes."""
 
     size: int
     lanes: int
-    slots: int
+
+
+@dataclass(frozen=True)
+class _Rectangle:
+    """Where a slot is: first address, addresses, and which half of the lanes if not all."""
+
+    address: cp_model.IntVar
+    extent: int
+    half: cp_model.IntVar | None
 
 
 def packed(
     memory: str,
     capacity: int,
-    values: Sequence[Block],
+    values: Sequence[tuple[Block, int]],
     fixed: Sequence[Block],
     meet: Collection[tuple[int, int]],
     effort: float,
 ) -> bool:
-    """Return whether there are addresses: slots of a value, and of values that meet, are apart.
+    """Return whether there are addresses for so many slots of every value.
+
+    Slots of a value share no address, nor do those of two values that meet; what is fixed shares
+    with nothing.
 
     Raises
     ------
     Undecided
         If the effort did not suffice.
     """
-    every = [*values, *fixed]
-    pairs = set(meet)
-    for a in range(len(values), len(every)):
-        pairs |= {(b, a) for b in range(a)}
+    every = [*values, *((block, 1) for block in fixed)]
+    if any(_extent(memory, block) > capacity for block, _ in every):
+        return False
     model = cp_model.CpModel()
-    rectangles: list[list[tuple[cp_model.IntVar, int, cp_model.IntVar | None]]] = []
-    for block in every:
-        rectangles.append([])
-        for _ in range(block.slots):
-            if memory == "smem":
-                grain, half, extent = SWIZZLE if block.size >= SWIZZLE else COPY, None, block.size
-            else:
-                grain, extent = 1, block.size * 64 // block.lanes
-                half = model.new_bool_var("") if block.lanes == 64 else None
-            if extent > capacity:
-                return False
-            place = model.new_int_var(0, (capacity - extent) // grain, "")
-            scaled = model.new_int_var(0, capacity, "")
-            model.add(scaled == place * grain)
-            rectangles[-1].append((scaled, extent, half))
-    for a, one in enumerate(rectangles):
-        for n, first in enumerate(one):
-            for second in one[:n]:
-                _apart(model, first, second)
-            for b in range(a):
-                if (b, a) in pairs or (a, b) in pairs:
-                    for second in rectangles[b]:
-                        _apart(model, first, second)
+    places = [
+        [_rectangle(model, memory, capacity, block) for _ in range(slots)] for block, slots in every
+    ]
+    for slots in places:
+        for one, other in itertools.combinations(slots, 2):
+            _apart(model, one, other)
+    for a, b in itertools.combinations(range(len(every)), 2):
+        if (a, b) in meet or b >= len(values):
+            for one, other in itertools.product(places[a], places[b]):
+                _apart(model, one, other)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = effort
@@ -75,17 +74,27 @@ def packed(
     return status != cp_model.INFEASIBLE
 
 
-def _apart(
-    model: cp_model.CpModel,
-    one: tuple[cp_model.IntVar, int, cp_model.IntVar | None],
-    other: tuple[cp_model.IntVar, int, cp_model.IntVar | None],
-) -> None:
+def _extent(memory: str, block: Block) -> int:
+    return block.size if memory == "smem" else block.size * TMEM_LANES // 2 // block.lanes
+
+
+def _rectangle(model: cp_model.CpModel, memory: str, capacity: int, block: Block) -> _Rectangle:
+    grain = 1 if memory == "tmem" else SWIZZLE if block.size >= SWIZZLE else COPY
+    extent = _extent(memory, block)
+    place = model.new_int_var(0, (capacity - extent) // grain, "")
+    address = model.new_int_var(0, capacity, "")
+    model.add(address == place * grain)
+    half = model.new_bool_var("") if block.lanes < TMEM_LANES else None
+    return _Rectangle(address, extent, half)
+
+
+def _apart(model: cp_model.CpModel, one: _Rectangle, other: _Rectangle) -> None:
     before, after = model.new_bool_var(""), model.new_bool_var("")
-    model.add(one[0] + one[1] <= other[0]).only_enforce_if(before)
-    model.add(other[0] + other[1] <= one[0]).only_enforce_if(after)
+    model.add(one.address + one.extent <= other.address).only_enforce_if(before)
+    model.add(other.address + other.extent <= one.address).only_enforce_if(after)
     ways = [before, after]
-    if one[2] is not None and other[2] is not None:
+    if one.half is not None and other.half is not None:
         aside = model.new_bool_var("")
-        model.add(one[2] + other[2] == 1).only_enforce_if(aside)
+        model.add(one.half + other.half == 1).only_enforce_if(aside)
         ways.append(aside)
     model.add_bool_or(ways)

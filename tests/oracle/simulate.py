@@ -1,0 +1,39 @@
+"""What the simulated SM says against a schedule's programs."""
+
+from __future__ import annotations
+
+import twill
+from twill.sim.dataflow import Dataflow
+from twill.sim.errors import SimulationError
+from twill.sim.occupancy import Occupancy
+from twill.sim.races import Races
+from twill.sim.sm import StreamingMultiprocessor
+from twill.sim.values import Values
+
+TRIP_COUNTS = (1, 2, 3, 7, 24)
+
+
+def simulated(schedule: twill.Schedule, trip_counts: tuple[int, ...] = TRIP_COUNTS) -> list[str]:
+    """Return every objection to the first run with any: races, values, and what is exceeded."""
+    dataflow = Dataflow.of(schedule.loop)
+    for iterations in trip_counts:
+        found = _run(schedule, dataflow, iterations)
+        if found:
+            return [f"{iterations} iterations: {objection}" for objection in found]
+    return []
+
+
+def _run(schedule: twill.Schedule, dataflow: Dataflow, iterations: int) -> list[str]:
+    values = Values(schedule, iterations, dataflow=dataflow)
+    watched, occupancy = values.watch(), Occupancy(schedule)
+    machine = StreamingMultiprocessor(
+        schedule, iterations, observers=[Races(schedule), occupancy, watched]
+    )
+    try:
+        machine.run()
+    except SimulationError as error:
+        return [str(error)]
+    wrong = [f"{d.operation} of iteration {d.iteration} is wrong" for d in
+             values.differences(watched)]  # fmt: skip
+    report = occupancy.report(max(machine.finished_at))
+    return wrong + [f"{name} exceeded" for name, entry in report.items() if entry.exceeded]
