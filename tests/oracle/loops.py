@@ -157,7 +157,7 @@ class _Draw:
     def _machine(self, loop: twill.Loop) -> twill.Machine:
         draw = self.random
         pools = [(1, draw.randint(1, 2))] if draw.random() < 0.6 else []
-        pools.append((4, draw.randint(1, 3)))
+        pools.append((4, draw.choice([1, 2, 2, 3] if pools else [2, 2, 3])))
         if draw.random() < 0.35:
             pools.append((8, draw.randint(1, 2)))
         data: dict[str, Any] = {
@@ -192,7 +192,7 @@ class _Draw:
             fixed = [i.tile for i in loop.invariants]
             return sum(size(tile) for tile in [*results, *fixed] if tile.memory == memory)
 
-        more = self.random.choice([0, 0, 1, 2, 4, 8, 64])
+        more = self.random.choice([0, 0, 1, 2, 4, 8, 16, 64])
         columns = self.random.choice([0, 0, 16, 32, 480])
         smem = max(needed("smem", lambda tile: tile.bytes) + more * SLOT, SLOT)
         tmem = max(needed("tmem", lambda tile: tile.columns) + columns, 32)
@@ -211,9 +211,9 @@ class _Draw:
             own = sum(results.get(name, 0) for name in read | {o.name})
             most_at_once = max(most_at_once, own + (o.cost.working_set if o.cost else 0))
         reserve = self.random.choice([0, 0, 3])
-        limit = most_at_once + reserve + self.random.choice([0, 2, 4, 8, 16, 32])
+        limit = most_at_once + reserve + self.random.choice([0, 4, 8, 16, 32, 48])
         most = -(-limit // 8) * 8
-        groups = self.random.choice([1, 2, 3, 4, 8])
+        groups = self.random.choice([2, 2, 3, 4, 8])
         return {
             "file": quantity(groups * most * 128),
             "limit": quantity(limit),

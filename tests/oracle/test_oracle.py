@@ -60,7 +60,7 @@ def test_a_worse_answer_is_objected_to(level: str, monkeypatch: pytest.MonkeyPat
         )
 
     monkeypatch.setattr(twill, "schedule", worse)
-    objections = compare(*random_loop(8)).objections
+    objections = compare(*random_loop(16)).objections
     assert any(said.startswith(level) for said in objections), objections
 
 
@@ -72,5 +72,5 @@ def test_an_answer_that_breaks_a_rule_is_objected_to(monkeypatch: pytest.MonkeyP
         return found.model_copy(update={"initiation_interval": interval - 1})
 
     monkeypatch.setattr(twill, "schedule", broken)
-    objections = compare(*random_loop(8)).objections
+    objections = compare(*random_loop(16)).objections
     assert any(said.startswith("no schedule at") for said in objections), objections
