@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import twill
@@ -84,6 +85,16 @@ class Facts:
     @property
     def hop(self) -> int:
         return self.machine.synchronisation.hop.value
+
+    def nearest(self, u: int, v: int) -> float:
+        """Return the iterations between two operations along a path of dependences, the fewest."""
+        reached = {u: 0}
+        for _ in self.ops:
+            for edge in self.edges:
+                if edge.u in reached:
+                    far = reached[edge.u] + edge.distance
+                    reached[edge.v] = min(far, reached.get(edge.v, far))
+        return reached.get(v, math.inf)
 
 
 def facts(loop: twill.Loop, machine: twill.Machine) -> Facts:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model_helper import Literal
 
-from tests.oracle.facts import Op
+from tests.oracle.facts import Facts, Op
 from tests.oracle.packing import Block, packed
 from tests.oracle.registers import Linear
 from twill.artifacts.loop import TMEM_LANES
@@ -49,6 +49,18 @@ class Cut:
                 model.add(variable <= value - 1).only_enforce_if(literal)
                 fewer.append(literal)
         model.add_bool_or([*(m.Not() for m in self.meet), *fewer])
+
+
+def updated_in_place(given: Facts, u: Op) -> bool:
+    """Whether an operation's next instance lies where this one does.
+
+    That is so if it updates itself and dependences order all other readers before the update.
+    """
+    updates = [e.distance for e in given.edges if e.u == e.v == u.index and e.in_place]
+    readers = [e for e in given.edges if e.u == u.index and e.carries and e.v != u.index]
+    return bool(updates) and all(
+        given.nearest(e.v, u.index) <= min(updates) - e.distance for e in readers
+    )
 
 
 class Memory:
@@ -123,7 +135,8 @@ class Memory:
             for b, known in released.items():
                 told = system.given.hop * (1 - system.same[v, b])
                 model.add(known >= time + told).only_enforce_if(*when)
-        model.add(system.interval * slots >= released[u.index])
+        if staged or not updated_in_place(system.given, u):
+            model.add(system.interval * slots >= released[u.index])
         present = (system.crosses[u.index],) if staged else ()
         return Stored(u, block, present, slots, read, released)
 
