@@ -13,8 +13,8 @@ class SimulationError(RefusedError):
     kind : str
         ``value`` (a read found another instance), ``overwrite`` (a slot was overwritten while it
         was read), ``barrier`` (an arrive at the wrong phase, or a wait that comes two phases too
-        late), ``race`` (nothing puts two accesses in order), ``fence`` (no proxy fence does) or
-        ``deadlock``.
+        late), ``race`` (nothing puts two accesses in order), ``visibility`` (only what makes
+        none of them visible does), ``fence`` (no proxy fence stands between) or ``deadlock``.
     """
 
     def __init__(self, kind: str, message: str) -> None:

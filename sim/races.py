@@ -12,10 +12,11 @@ the order in which they were issued, if something puts the issues in order (resu
 matter: only an accumulator of the same unit may be read without a wait); and the warps of a group
 that pass values through memory wait for each other.
 
-Where units reach shared memory through a proxy of their own, a clock says twice what an agent
-knows: of what is over, and of what is over and behind a proxy fence. A unit's access needs the
-second of every access of warps that it conflicts with (Triton's ConSan, generic-to-async proxy
-ordering).
+Where units reach shared memory through a proxy of their own, a clock has three parts: what is over,
+what of that an agent sees, and what of that is behind a proxy fence. TMA's completion passes on the
+first, and of the others only what it wrote itself; accesses need the second of each other, and a
+unit's the third of what warps did (Triton's ConSan: visibility, precise write tracking, and
+generic-to-async proxy ordering).
 """
 
 from __future__ import annotations
@@ -33,8 +34,12 @@ from twill.sim.work import Work, works
 
 STAGING, NOWHERE = "staging in smem", "no memory"
 ADDRESSED = ("smem", "tmem", STAGING)
-UNORDERED = "no chain of arrives and waits puts the two in order"
-UNFENCED = "no proxy fence stands between the warps' access and the unit's"
+LACKING = {
+    "race": "no chain of arrives and waits puts the two in order",
+    "visibility": "the two are in order only by bytes that TMA delivered, which make nothing else "
+    "visible",
+    "fence": "no proxy fence stands between the warps' access and the unit's",
+}
 REMEMBERED = 4
 """Commands of each group that an in-order unit remembers."""
 
@@ -100,8 +105,8 @@ class Races(Observer):
     Raises
     ------
     SimulationError
-        Of kind ``race`` or ``fence``, from within the execution; it names the two accesses and the
-        slot.
+        Of kind ``race``, ``visibility`` or ``fence``, from within the execution; it names the two
+        accesses and the slot.
     """
 
     def __init__(self, schedule: Schedule) -> None:
@@ -112,7 +117,7 @@ class Races(Observer):
         self._ring = _concurrent(schedule)
         self._read = {read.value for work in self._works.values() for read in work.reads}
         self._agents = 0
-        self._fences = any(work.by_proxy for work in self._works.values())
+        self._proxies = any(work.by_proxy for work in self._works.values())
         self._lanes = {
             (group.name, lane): self._agent()
             for group in schedule.groups
@@ -126,7 +131,7 @@ class Races(Observer):
         }
         self._clocks: list[Clock] = [self._blank() for _ in self._lanes]
         for lane, clock in enumerate(self._clocks):
-            clock[lane] = 1
+            self._enter(clock, lane, 1)
         self._changed = [0] * len(self._clocks)
         self._executions: dict[Instance, _Execution] = {}
         self._phases: dict[tuple[str, int], dict[int, Clock]] = defaultdict(dict)
@@ -148,8 +153,14 @@ class Races(Observer):
         return self._agents - 1
 
     def _blank(self) -> Clock:
-        """Return the clock of who knows nothing, with a second half for what is fenced."""
-        return [0] * (2 * self._agents if self._fences else self._agents)
+        """Return the clock of who knows nothing: in order, and if told apart visible and fenced."""
+        return [0] * (3 * self._agents if self._proxies else self._agents)
+
+    def _enter(self, clock: Clock, agent: int, epoch: int) -> None:
+        """Begin an epoch of an agent, who sees what it did itself."""
+        clock[agent] = epoch
+        if self._proxies:
+            clock[self._agents + agent] = epoch
 
     def _groups_of_lanes(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = defaultdict(list)
@@ -169,7 +180,7 @@ class Races(Observer):
             execution = _Execution(clock, self._home[operation], work.asynchronous)
             if work.asynchronous:
                 agent = self._instances[operation, iteration % self._ring]
-                clock[agent] = iteration // self._ring + 1
+                self._enter(clock, agent, iteration // self._ring + 1)
             self._executions[key] = execution
         return execution
 
@@ -248,14 +259,26 @@ class Races(Observer):
             clock = self._execution(operation, iteration).clock
             agent = self._instances[operation, iteration % self._ring]
             self._follow(barrier, iteration, (operation, False), agent, clock)
-            join(phases[number], clock)
+            join(phases[number], self._told_by(operation, agent, clock))
             return
         agent = self._lanes[group, lane]
         clock = self._clocks[agent]
         self._follow(barrier, iteration, (group, True), agent, clock)
         join(phases[number], clock)
-        clock[agent] += 1
+        self._enter(clock, agent, clock[agent] + 1)
         self._changed[agent] += 1
+
+    def _told_by(self, operation: str, agent: int, clock: Clock) -> Clock:
+        """Return what the completion of an asynchronous operation tells those who wait for it.
+
+        A tensor core's commit passes on all that its issuer knew; the bytes that TMA counts say
+        that they are there, and nothing of what their issuer saw.
+        """
+        if not self._works[operation].by_proxy or self._unit[operation] is not None:
+            return clock
+        told = clock[: self._agents] + [0] * (len(clock) - self._agents)
+        self._enter(told, agent, clock[agent])
+        return told
 
     def _follow(self, barrier: str, iteration: int, who: _Party, agent: int, clock: Clock) -> None:
         """Check that an arrival comes after the phase before, or it may count for that one."""
@@ -290,12 +313,13 @@ class Races(Observer):
 
     def fenced(self, group: str, lane: int, cycle: float) -> None:
         """Put a fence behind all that a warp did or knows of; see `Observer.fenced`."""
-        if not self._fences:
+        if not self._proxies:
             return
         agent = self._lanes[group, lane]
         clock = self._clocks[agent]
-        clock[self._agents :] = clock[: self._agents]
-        clock[agent] += 1
+        visible = slice(self._agents, 2 * self._agents)
+        clock[2 * self._agents :] = clock[visible]
+        self._enter(clock, agent, clock[agent] + 1)
         self._changed[agent] += 1
 
     def awaited(
@@ -444,16 +468,23 @@ class Races(Observer):
                     continue
                 if other.who[0] == access.who[0] == place[0] and place[0] not in self._read:
                     continue  # nobody in the loop reads what it makes
-                if other.is_open or not (
-                    knows(clock, other.epochs) or self._met(access, clock, other, where)
-                ):
+                kind = self._lacking(access, clock, other, where)
+                if kind is not None:
                     raise SimulationError(
-                        "race", _message(verb, access, place, done, other, where, UNORDERED)
+                        kind, _message(verb, access, place, done, other, where, LACKING[kind])
                     )
-                if self._unfenced(access, clock, other, where):
-                    raise SimulationError(
-                        "fence", _message(verb, access, place, done, other, where, UNFENCED)
-                    )
+
+    def _lacking(self, access: _Access, clock: Clock, other: _Access, where: Place) -> str | None:
+        """Return what is missing between two accesses, None if they are in order."""
+        if other.is_open:
+            return "race"
+        if not (self._sees(clock, other.epochs) or self._met(access, clock, other, where)):
+            return "visibility" if knows(clock, other.epochs) else "race"
+        return "fence" if self._unfenced(access, clock, other, where) else None
+
+    def _sees(self, clock: Clock, epochs: Epochs) -> bool:
+        part = self._agents if self._proxies else 0
+        return knows(clock, {agent + part: epoch for agent, epoch in epochs.items()})
 
     def _unfenced(self, access: _Access, clock: Clock, other: _Access, where: Place) -> bool:
         """Whether a unit comes to where a warp was before, and no proxy fence is between."""
@@ -465,19 +496,21 @@ class Races(Observer):
             # Warps of one group meet in between, and all have run the same fences.
             issuing = access.execution.issued
             epochs = {a: epoch for a, epoch in epochs.items() if a in issuing} or epochs
-        return not knows(clock, {agent + self._agents: epoch for agent, epoch in epochs.items()})
+        shifted = {agent + 2 * self._agents: epoch for agent, epoch in epochs.items()}
+        return not knows(clock, shifted)
 
-    @staticmethod
-    def _met(access: _Access, clock: Clock, other: _Access, where: Place) -> bool:
+    def _met(self, access: _Access, clock: Clock, other: _Access, where: Place) -> bool:
         """Whether the warps of a group waited for each other between two uses of memory."""
         before, after = other.execution, access.execution
         if where[1] not in ADDRESSED or before is None or before.asynchronous:
             return False
         if after is None or after.group != before.group:
             return False
-        join(clock, before.clock)
+        done = self._blank()
         for agent, epoch in before.issued.items():
-            clock[agent] = max(clock[agent], epoch)
+            self._enter(done, agent, epoch)
+        join(clock, before.clock)
+        join(clock, done)
         return True
 
 

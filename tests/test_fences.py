@@ -9,9 +9,20 @@ import pytest
 
 import twill
 from tests.small import edge, hand_made, op, small_loop, small_machine
+from tests.test_sim import unsolved
 from twill.artifacts.fences import with_fences
 from twill.artifacts.machine import Machine
-from twill.artifacts.schedule import Fence, Instruction, Schedule
+from twill.artifacts.schedule import (
+    Arrive,
+    Await,
+    Barrier,
+    Fence,
+    Instruction,
+    Issue,
+    Schedule,
+    Storage,
+    Wait,
+)
 from twill.baselines import multi_warp, sequential
 from twill.frontends.loops import load_loop, packaged_loops
 from twill.joint.groups import WarpGroup
@@ -206,3 +217,54 @@ def test_a_load_over_a_staging_needs_a_fence_behind_put_and_get() -> None:
     for lacking, who in zip(one_less(shared), ("put", "get"), strict=True):
         (said,) = said_of_fences(lacking)
         assert said.startswith(f"{who} of a ")
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_bytes_that_arrive_make_nothing_else_visible(told: bool) -> None:
+    """A group writes a tile, then loads another; who waits for the load alone may not see the tile.
+
+    Triton's ConSan calls it precise write tracking: a load's barrier carries what the load wrote.
+    """
+    loop = small_loop(
+        [
+            op("tile", "ALU", 4, memory="smem"),
+            op("load", "TMA", 4, latency=40, asynchronous=True, memory="smem"),
+            op("use", "ALU", 4, registers=8),
+        ],
+        [edge("tile", "use"), edge("load", "use")],
+    )
+    machine = small_machine({"ALU": 1, "TMA": 1}, groups=((4, 2),), proxies=("TMA",))
+    schedule = unsolved(
+        loop,
+        machine,
+        {
+            "left": [
+                Wait(barrier="read", distance=1),
+                Issue(operation="tile"),
+                Await(operation="tile"),
+                *([Arrive(barrier="written")] if told else []),
+                Issue(operation="load", signals=("full",)),
+            ],
+            "right": [
+                *([Wait(barrier="written")] if told else []),
+                Wait(barrier="full"),
+                Issue(operation="use"),
+                Fence(),
+                Arrive(barrier="read"),
+            ],
+        },
+        (*(Barrier(name=name, slots=1) for name in ("written", "full", "read")),),
+    )
+    shared = [Storage(value=name, memory="smem", slots=1, size=1024) for name in ("tile", "load")]
+    registers = Storage(value="use", memory="registers", group="right", slots=1, size=8)
+    schedule = schedule.model_copy(update={"storage": (*shared, registers)})
+    if told:
+        check(schedule)
+    else:
+        with pytest.raises(SimulationError) as caught:
+            check(schedule)
+        assert str(caught.value) == (
+            "visibility: use of iteration 0 reads tile in smem slot 0, which tile of iteration 0 "
+            "writes; the two are in order only by bytes that TMA delivered, which make nothing "
+            "else visible"
+        )

@@ -46,7 +46,8 @@ class Verdict:
     harm : str or None
         How the numbers show it, None if they never did.
     reported : str or None
-        Which check reported it: ``value``, ``overwrite``, ``race``, ``barrier`` or ``deadlock``.
+        Which check reported it: ``value``, ``overwrite``, ``race``, ``visibility``,
+        ``fence``, ``barrier`` or ``deadlock``.
     message : str
         What that check said.
     """
