@@ -261,11 +261,13 @@ class Problem:
             Operations.
         """
         first, second = self.operations[u], self.operations[v]
-        if self.turn(u, v) == 0:
+        if self.turn(u, v) == self.turn(v, u) == 0:
             return True
         unit = first.in_order_unit or ""
-        ours = [(r.length, r.count) for r in first.reservations if r.unit == unit]
-        theirs = [(r.length, r.count) for r in second.reservations if r.unit == unit]
+        ours, theirs = (
+            [(r.length, r.count) for r in o.reservations if r.unit == unit and r.start == 0]
+            for o in (first, second)
+        )
         return any(
             mine >= self.turn(u, v) and yours >= self.turn(v, u) and m + n > self.capacities[unit]
             for mine, m in ours

@@ -25,7 +25,7 @@ from twill.joint.answer import (
     Limits,
     RangeProver,
 )
-from twill.joint.groups import available_groups, likely_groups
+from twill.joint.groups import available_groups, likely_groups, most_used
 from twill.joint.relaxation import FAMILIES as RELAXED
 from twill.joint.relaxation import lacks_registers
 from twill.levels import LEVELS, Levels
@@ -565,8 +565,8 @@ class _Search:
         return _Refutation(refuted=refuted, families=answer.families, solver=name), None
 
     def _most_groups(self, groups: int | None = None) -> int:
-        most = len(self.groups) if self.limits.groups is None else self.limits.groups
-        return min(most, len(self.groups), groups or len(self.groups))
+        most = most_used(self.groups)
+        return min(most, self.limits.groups or most, groups or most)
 
     def _likely_groups(self, groups: int | None) -> list[int]:
         """Return numbers of groups to look for schedules with."""

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 
 from twill.joint.diagram import Diagram
-from twill.joint.groups import WarpGroup, opened_before
+from twill.joint.groups import WarpGroup, filled_before, opened_before, pools
 from twill.joint.lifetimes import Moment
 from twill.joint.terms import Clauses, Literal
 from twill.problem import Problem
@@ -68,8 +68,16 @@ class Placing:
                 if before in here:
                     earlier.append(here[before])
 
+        for pool, after in filled_before(self.groups, self._problem):
+            idle = Diagram(clauses, [(1, clauses.negated(self.used[g])) for g in pool.members])
+            full = idle.at_most(len(pool.members) - pool.most)
+            clauses.clause(clauses.negated(self.used[after]), full)
+
     def _limit_warps(self) -> None:
-        """Keep the warps of all used groups within what an SM holds."""
+        """Keep used groups within those of the machine, and their warps within what an SM holds."""
+        for pool in pools(self.groups):
+            used = [(1, self.used[g]) for g in pool.members]
+            self._clauses.clause(Diagram(self._clauses, used).at_most(pool.most))
         most = self._problem.machine.warps.value
         if sum(group.warps for group in self.groups) > most:
             items = [(g.warps, used) for g, used in zip(self.groups, self.used, strict=True)]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from twill.joint.addresses import Conflict, allocate
 from twill.joint.answer import ADDRESSES, Assignment, Hint
 from twill.joint.diagram import Diagram
-from twill.joint.groups import allocated, least_allocation, shares
+from twill.joint.groups import Share, allocated, least_allocation, shares
 from twill.joint.lifetimes import Moment, Occupant, memory_occupants
 from twill.joint.relaxation import average_registers
 from twill.joint.sums import Sum, demand, excess, peaks, sums_of
@@ -289,23 +289,41 @@ class Counts:
         unused: list[tuple[int, Literal]] = []
         with clauses.under(self._system.guards.get("registers")):
             for share in shares(file, placing.groups):
-                used = clauses.either([placing.used[g] for g in share.members])
-                items.append((share.blocks * file.least, used))
-                clauses.clause(clauses.negated(used), *(placing.used[g] for g in share.members))
-                unused.append((share.blocks, clauses.negated(used)))
                 steps: list[tuple[int, Literal]] = []
                 for level in range(file.least + file.step, file.most + 1, file.step):
                     more = clauses.fresh()
                     if steps:
                         clauses.clause(clauses.negated(more), steps[-1][1])
                     steps.append((level, more))
-                    items.append((share.blocks * file.step, more))
+                for blocks, used in self._blocks(file, share):
+                    items.append((blocks * file.least, used))
+                    unused.append((blocks, clauses.negated(used)))
+                    for _, more in steps:
+                        taken = clauses.fresh()
+                        clauses.clause(clauses.negated(used), clauses.negated(more), taken)
+                        items.append((blocks * file.step, taken))
                 for g in share.members:
                     self._levels[g] = steps
             self._state_the_pool(file, Diagram(clauses, items), unused)
         for event in list(self._diagrams):
             self._link(event)
         self._link_averages()
+
+    def _blocks(self, file: RegisterFile, share: Share) -> list[tuple[int, Literal]]:
+        """Return the blocks that a share takes together, each with a literal that says so."""
+        placing, clauses = self._system.placing, self._clauses
+        if len(share.members) == 1:
+            return [(share.blocks, placing.used[share.members[0]])]
+        warps = [(placing.groups[g].warps, placing.used[g]) for g in share.members]
+        idle = [(width, clauses.negated(used)) for width, used in warps]
+        few, many = Diagram(clauses, warps), Diagram(clauses, idle)
+        total, found = sum(width for width, _ in warps), list[tuple[int, Literal]]()
+        for before in range(0, share.blocks * file.warps, file.warps):
+            used = clauses.fresh()
+            clauses.clause(used, few.at_most(before))
+            clauses.clause(clauses.negated(used), many.at_most(total - before - 1))
+            found.append((1, used))
+        return found
 
     def _state_the_pool(
         self, file: RegisterFile, allocated: Diagram, unused: Sequence[tuple[int, Literal]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from twill.joint.cpsat_time import Literal, Times, negated
-from twill.joint.groups import WarpGroup, opened_before
+from twill.joint.groups import WarpGroup, filled_before, opened_before, pools
 from twill.joint.lifetimes import Moment
 from twill.problem import Problem
 
@@ -42,6 +42,8 @@ class Places:
             self.on.append(here)
         self.used = [self._is_used(g) for g in range(len(self.groups))]
         self._open_in_order()
+        for pool in pools(self.groups):
+            times.model.add(sum(self.used[g] for g in pool.members) <= pool.most)
         most = problem.machine.warps.value
         if sum(group.warps for group in self.groups) > most:
             warps = [g.warps * used for g, used in zip(self.groups, self.used, strict=True)]
@@ -67,6 +69,10 @@ class Places:
                     self._times.clause(negated(here[after]), *seen)
                 if before in here:
                     seen.append(here[before])
+
+        for pool, after in filled_before(self.groups, self._problem):
+            used = sum(self.used[g] for g in pool.members)
+            self._times.model.add(used >= pool.most * self.used[after])
 
     def keep(self, group: Sequence[int]) -> None:
         """State that every operation is where it was.

@@ -15,7 +15,7 @@ from twill.joint.answer import ADDRESSES, Assignment, Hint
 from twill.joint.cpsat_places import Places
 from twill.joint.cpsat_time import Literal, Times, negated
 from twill.joint.crowds import crowds
-from twill.joint.groups import UNLIMITED, shares
+from twill.joint.groups import UNLIMITED, Share, shares
 from twill.joint.lifetimes import (
     Moment,
     Occupant,
@@ -24,7 +24,7 @@ from twill.joint.lifetimes import (
     unit_occupants,
 )
 from twill.joint.sums import Sum, excess, sums_of
-from twill.problem import Problem
+from twill.problem import Problem, RegisterFile
 
 STATED_PER_ROUND = 4
 FEW_OCCUPANTS = 12
@@ -235,10 +235,11 @@ class Sums:
         total, blocks = [], []
         together = shares(file, self._places.groups)
         for share in together:
-            used = self._times.either([self._places.used[g] for g in share.members])
             more = self._model.new_int_var(0, steps, f"steps of {share.members}")
-            total.append(share.blocks * (file.least * used + file.step * more))
-            blocks.append(share.blocks * used)
+            for size, used in self._blocks(file, share):
+                taken = more * used if isinstance(used, bool) else self._taken(more, steps, used)
+                total.append(size * (file.least * used + file.step * taken))
+                blocks.append(size * used)
             for g in share.members:
                 room[g] = file.least - file.reserve + file.step * more
         pools = [file.pool(count) for count in range(sum(s.blocks for s in together) + 1)]
@@ -246,6 +247,25 @@ class Sums:
         self._model.add_element(sum(blocks), pools, pool)
         self._model.add(sum(total) <= pool)
         return room
+
+    def _blocks(self, file: RegisterFile, share: Share) -> list[tuple[int, Literal]]:
+        """Return the blocks that a share takes together, each with a literal that says so."""
+        if len(share.members) == 1:
+            return [(share.blocks, self._places.used[share.members[0]])]
+        warps = sum(self._places.groups[g].warps * self._places.used[g] for g in share.members)
+        found: list[tuple[int, Literal]] = []
+        for before in range(0, share.blocks * file.warps, file.warps):
+            used = self._model.new_bool_var(f"more than {before} warps of {share.members}")
+            self._model.add(warps >= before + 1).only_enforce_if(used)
+            self._model.add(warps <= before).only_enforce_if(~used)
+            found.append((1, used))
+        return found
+
+    def _taken(self, more: Any, steps: int, used: Any) -> Any:
+        """Return the steps of an allocation that a block takes, if it is used."""
+        taken = self._model.new_int_var(0, steps, "")
+        self._model.add(taken >= more).only_enforce_if(used)
+        return taken
 
     def _pinned_with(self, v: int) -> list[Any]:
         return [

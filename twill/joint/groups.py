@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from twill.problem import Problem, ProblemOperation, RegisterFile
@@ -25,12 +27,15 @@ class WarpGroup:
         limit registers.
     live_limit : int
         Most registers per thread that values and working sets may take.
+    most : int
+        How many groups of its width may be used together.
     """
 
     warps: int
     variable_latency: bool
     allocation: int
     live_limit: int
+    most: int = UNLIMITED
 
     def takes(self, operation: ProblemOperation) -> bool:
         """Return whether an operation may run on it.
@@ -46,38 +51,150 @@ class WarpGroup:
 def available_groups(problem: Problem) -> tuple[WarpGroup, ...]:
     """Return all warp groups that a schedule may use; it need not use them all.
 
-    Those for operations of variable latency come first. There are as many as could ever help: no
-    more of a width than there are operations for it, and a second loading group only if some
-    load waits for something.
+    Those for operations of variable latency come first. There are as many as could ever help.
+    Where both kinds could do with more groups of a width than the machine has, each is given what
+    it could do with, and `pools` says how many of them may be used together.
 
     Parameters
     ----------
     problem : Problem
         The problem.
     """
-    count = {pool.warps: pool.count for pool in problem.machine.groups}
-    limit = _most_live(problem.registers)
+    limit, counts = _most_live(problem.registers), _counts(problem)
+    helpful = _helpful(problem)
+    return tuple(
+        WarpGroup(width, variable_latency=kind, allocation=0, live_limit=limit, most=counts[width])
+        for kind in (True, False)
+        for width in counts
+        for _ in range(helpful[kind, width])
+    )
+
+
+def _counts(problem: Problem) -> dict[int, int]:
+    """Return how many groups of each width the machine has, the narrowest first."""
+    return dict(sorted((pool.warps, pool.count) for pool in problem.machine.groups if pool.count))
+
+
+def _helpful(problem: Problem) -> dict[tuple[bool, int], int]:
+    """Return how many groups of each kind and width a schedule could use.
+
+    What an idle narrower group could execute as well moves there, so that a wider one is used for
+    operations that need it, and for what is too much for all narrower ones.
+    """
+    counts, widths = _counts(problem), _narrowest_widths(problem)
+    cascades = narrower_is_as_good(problem)
+    most = {True: _most_loading(problem), False: widths[False].total()}
+    found: dict[tuple[bool, int], int] = {}
+    wanted = {True: 0, False: 0}
+    for width, count in counts.items():
+        for kind, left in wanted.items():
+            wanted[kind] = min(most[kind], left + widths[kind][width])
+            room = count - _needs(width, widths[not kind], counts)
+            found[kind, width] = min(wanted[kind], room)
+        if cascades:
+            over = max(0, sum(wanted.values()) - count)
+            wanted = {kind: min(amount, over) for kind, amount in wanted.items()}
+    return found
+
+
+def _narrowest_widths(problem: Problem) -> dict[bool, Counter[int]]:
+    """Return of each kind how many operations have a width as the narrowest that takes them."""
+    counts = _counts(problem)
+    found: dict[bool, Counter[int]] = {True: Counter(), False: Counter()}
+    for o in problem.operations:
+        width = min((w for w in counts if w >= o.warps), default=None)
+        if width is not None:
+            found[o.variable_latency][width] += 1
+    return found
+
+
+def _needs(width: int, widths: Counter[int], counts: Mapping[int, int]) -> int:
+    """Return how many groups of a width are needed in any case for operations of such widths."""
+    widest = max(widths, default=None)
+    return int(widest is not None and all(w == width for w in counts if w >= widest))
+
+
+def _most_loading(problem: Problem) -> int:
+    """Return how many groups loads could make use of.
+
+    All that wait for nothing, keep nothing in registers and are pinned nowhere are as well on one
+    group.
+    """
+    waiting = {edge.consumer for edge in problem.edges}
+    pinned = {v for v, _ in problem.wishes.pins}
+    kept = {v for invariant in problem.pinned for v in invariant.used_by}
+    loads = [o for o in problem.operations if o.variable_latency]
+    apart = [o for o in loads if o.index in waiting | pinned | kept or o.registers or o.working_set]
+    return len(apart) + (len(apart) < len(loads))
+
+
+def narrower_is_as_good(problem: Problem) -> bool:
+    """Return whether a group's work may as well be done by an idle narrower one that takes it.
+
+    It may not where that costs registers: narrow groups share one allocation, which is the largest
+    of theirs in each of their blocks, and a launch of fewer blocks may have fewer registers.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    """
+    file = problem.registers
+    if file is None:
+        return True
+    counts = _counts(problem)
+    if sum(w * count for w, count in counts.items() if w < file.warps) > file.warps:
+        return False
+    blocks = 1 + sum(w // file.warps * count for w, count in counts.items())
+    return all(
+        file.pool(few) >= min(few * file.most, file.pool(many) - (many - few) * file.least)
+        for few, many in itertools.combinations(range(1, blocks + 1), 2)
+    )
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Groups of one width, more than the machine has.
+
+    Attributes
+    ----------
+    members : tuple of int
+        Positions of the groups.
+    most : int
+        How many of them may be used.
+    """
+
+    members: tuple[int, ...]
+    most: int
+
+
+def pools(groups: Sequence[WarpGroup]) -> list[Pool]:
+    """Return which groups there are not enough warp groups for to use them all.
+
+    Parameters
+    ----------
+    groups : sequence of WarpGroup
+        The groups.
+    """
+    widths = dict.fromkeys(group.warps for group in groups)
     found = []
-    loading = [o for o in problem.operations if o.variable_latency]
-    others = [o for o in problem.operations if not o.variable_latency]
-    if loading:
-        width = min((w for w in count if w >= max(o.warps for o in loading)), default=0)
-        waiting = [o for o in loading if any(e.consumer == o.index for e in problem.edges)]
-        most = count.get(width, 0)
-        if others and not any(count[w] for w in count if w != width and w >= _widest(others)):
-            most = max(1, most - 1)
-        loaders = min(count.get(width, 0), most, 1 + len(waiting), len(loading))
-        found += [WarpGroup(width, variable_latency=True, allocation=0, live_limit=limit)] * loaders
-        count[width] = count.get(width, 0) - loaders
-    for width in sorted(count):
-        fitting = sum(o.warps <= width for o in others)
-        group = WarpGroup(width, variable_latency=False, allocation=0, live_limit=limit)
-        found += [group] * min(max(count[width], 0), fitting)
-    return tuple(found)
+    for width in widths:
+        members = tuple(g for g, group in enumerate(groups) if group.warps == width)
+        most = min(groups[g].most for g in members)
+        if len(members) > most:
+            found.append(Pool(members, most))
+    return found
 
 
-def _widest(operations: Sequence[ProblemOperation]) -> int:
-    return max(operation.warps for operation in operations)
+def most_used(groups: Sequence[WarpGroup]) -> int:
+    """Return how many groups a schedule can use at most.
+
+    Parameters
+    ----------
+    groups : sequence of WarpGroup
+        The groups that it may use.
+    """
+    return len(groups) - sum(len(pool.members) - pool.most for pool in pools(groups))
 
 
 def opened_before(groups: Sequence[WarpGroup], problem: Problem) -> list[tuple[int, int]]:
@@ -94,21 +211,48 @@ def opened_before(groups: Sequence[WarpGroup], problem: Problem) -> list[tuple[i
         The problem.
     """
     pairs = []
+    scarce = {g for pool in pools(groups) for g in pool.members}
     for second, group in enumerate(groups):
         same = [g for g in range(second) if groups[g] == group]
         if same:
             pairs.append((same[-1], second))
             continue
-        allowed = [o.warps for o in problem.operations if group.takes(o)]
-        narrower = [
-            g
-            for g, other in enumerate(groups)
-            if other.variable_latency == group.variable_latency
-            and max(allowed, default=0) <= other.warps < group.warps
-        ]
-        if narrower:
-            pairs.append((narrower[-1], second))
+        narrower = _next_narrower(groups, problem, second)
+        if narrower is not None and narrower not in scarce:
+            pairs.append((narrower, second))
     return pairs
+
+
+def filled_before(groups: Sequence[WarpGroup], problem: Problem) -> list[tuple[Pool, int]]:
+    """Return pools, each with a wider group that is used only if no group of the pool is idle.
+
+    Parameters
+    ----------
+    groups : sequence of WarpGroup
+        The groups.
+    problem : Problem
+        The problem.
+    """
+    found = []
+    for pool in pools(groups):
+        for second, group in enumerate(groups):
+            first = group not in groups[:second]
+            if first and _next_narrower(groups, problem, second) in pool.members:
+                found.append((pool, second))
+    return found
+
+
+def _next_narrower(groups: Sequence[WarpGroup], problem: Problem, position: int) -> int | None:
+    """Return the last group of the next narrower width that takes all that one takes."""
+    group = groups[position]
+    allowed = [o.warps for o in problem.operations if group.takes(o)]
+    narrower = [
+        g
+        for g, other in enumerate(groups)
+        if other.variable_latency == group.variable_latency
+        and max(allowed, default=0) <= other.warps < group.warps
+    ]
+    return narrower[-1] if narrower and narrower_is_as_good(problem) else None
 
 
 def groups_within(
@@ -131,6 +275,7 @@ def groups_within(
     if most is None:
         return frozenset(range(len(groups)))
     before = {second: first for first, second in opened_before(groups, problem)}
+    filled = {second: pool.most for pool, second in filled_before(groups, problem)}
     kinds = {operation.variable_latency for operation in problem.operations}
     found = []
     for g in range(len(groups)):
@@ -138,7 +283,7 @@ def groups_within(
         while opened[-1] in before:
             opened.append(before[opened[-1]])
         lacking = kinds - {groups[here].variable_latency for here in opened}
-        if len(opened) + len(lacking) <= most:
+        if len(opened) + max(len(lacking), filled.get(opened[-1], 0)) <= most:
             found.append(g)
     return frozenset(found)
 
@@ -152,7 +297,8 @@ class Share:
     members : tuple of int
         Positions of the groups.
     blocks : int
-        Allocations of `RegisterFile.warps` warps that they take.
+        Blocks of `RegisterFile.warps` warps that they take, each with that allocation; of narrow
+        groups the most, one for so many warps that are used.
     """
 
     members: tuple[int, ...]
@@ -162,7 +308,7 @@ class Share:
 def shares(file: RegisterFile, groups: Sequence[WarpGroup]) -> list[Share]:
     """Return which groups are allocated registers together.
 
-    A wide group has blocks of its own; narrow ones share a block, in the order of their positions.
+    A wide group has blocks of its own; all narrow ones have one allocation.
 
     Parameters
     ----------
@@ -171,17 +317,29 @@ def shares(file: RegisterFile, groups: Sequence[WarpGroup]) -> list[Share]:
     groups : sequence of WarpGroup
         The groups.
     """
-    found, narrow, filled = [], list[int](), 0
-    for g, group in enumerate(groups):
-        if group.warps >= file.warps:
-            found.append(Share((g,), group.warps // file.warps))
-            continue
-        if filled + group.warps > file.warps:
-            found.append(Share(tuple(narrow), 1))
-            narrow, filled = [], 0
-        narrow.append(g)
-        filled += group.warps
-    return [*found, *([Share(tuple(narrow), 1)] if narrow else [])]
+    wide = [g for g, group in enumerate(groups) if group.warps >= file.warps]
+    narrow = tuple(g for g, group in enumerate(groups) if group.warps < file.warps)
+    found = [Share((g,), groups[g].warps // file.warps) for g in wide]
+    if narrow:
+        found.append(Share(narrow, narrow_blocks(file, [groups[g] for g in narrow])))
+    return found
+
+
+def narrow_blocks(file: RegisterFile, groups: Sequence[WarpGroup]) -> int:
+    """Return how many blocks the warps of narrow groups take, were as many used as there may be.
+
+    Parameters
+    ----------
+    file : RegisterFile
+        The limits.
+    groups : sequence of WarpGroup
+        The groups.
+    """
+    warps = sum(group.warps for group in groups)
+    warps -= sum(
+        groups[pool.members[0]].warps * (len(pool.members) - pool.most) for pool in pools(groups)
+    )
+    return -(-warps // file.warps)
 
 
 def likely_groups(problem: Problem) -> int:
@@ -217,9 +375,12 @@ def allocated(
         return tuple(groups)
     allocation: dict[Share, int] = {}
     for share in shares(file, groups):
-        live = [needed[g] for g in share.members if needed[g] is not None]
-        if live:
-            allocation[share] = least_allocation(file, max(x or 0 for x in live))
+        used = [g for g in share.members if needed[g] is not None]
+        if used:
+            narrow = all(groups[g].warps < file.warps for g in used)
+            blocks = narrow_blocks(file, [groups[g] for g in used]) if narrow else share.blocks
+            live = max(needed[g] or 0 for g in used)
+            allocation[Share(tuple(used), blocks)] = least_allocation(file, live)
     pool = file.pool(sum(share.blocks for share in allocation))
     room = pool - sum(share.blocks * a for share, a in allocation.items())
     if room < 0 or any(a > file.most for a in allocation.values()):

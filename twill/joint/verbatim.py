@@ -34,7 +34,7 @@ from dataclasses import replace
 from twill.errors import InputError
 from twill.joint.answer import FAMILIES, NO_LIMITS, Answer, Assignment, Hint, Limits
 from twill.joint.formulas import Formulas
-from twill.joint.groups import WarpGroup, allocated
+from twill.joint.groups import WarpGroup, allocated, pools
 from twill.joint.library import import_yices
 from twill.joint.sums import peaks
 from twill.joint.system import anchor_of
@@ -313,7 +313,10 @@ class _Printed:
                     self.formulas.state(self.formulas.no(place))
 
     def _warps_of_an_sm(self) -> None:
-        """All groups that are used have no more warps than an SM holds."""
+        """The groups that are used are among those of the machine, and an SM holds their warps."""
+        for pool in pools(self.groups):
+            used = self.formulas.total((1, self._used(w)) for w in pool.members)
+            self.formulas.state(self.formulas.at_most(used, pool.most))
         most = self.problem.machine.warps.value
         if sum(group.warps for group in self.groups) > most:
             total = self.formulas.total(
