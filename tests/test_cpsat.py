@@ -29,7 +29,13 @@ from twill.joint.cpsat import CpSatEngine, CpSatProver, prove
 from twill.joint.cpsat_run import Run, import_ortools
 from twill.joint.cpsat_system import CpSatSystem
 from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import WarpGroup, available_groups, groups_within, opened_before
+from twill.joint.groups import (
+    WarpGroup,
+    available_groups,
+    filled_before,
+    groups_within,
+    opened_before,
+)
 from twill.problem import Problem, Wishes, build_problem
 
 SOON = Conditions(timeout=0.01)
@@ -469,8 +475,15 @@ def test_groups_within_a_limit_are_those_that_some_assignment_uses() -> None:
             for count in range(1, most + 1):
                 for used in itertools.combinations(range(len(groups)), count):
                     opened = all(first in used for first, second in before if second in used)
-                    if opened and all(
-                        any(groups[g].takes(o) for g in used) for o in problem.operations
+                    full = all(
+                        len({*pool.members} & {*used}) == pool.most
+                        for pool, second in filled_before(groups, problem)
+                        if second in used
+                    )
+                    if (
+                        opened
+                        and full
+                        and all(any(groups[g].takes(o) for g in used) for o in problem.operations)
                     ):
                         reached |= set(used)
             within = groups_within(groups, problem, most)

@@ -48,6 +48,32 @@ def test_groups_take_turns_on_a_unit_that_holds_two(engine: EngineName) -> None:
     assert twill.verify(schedule).violations == ()
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_turn_is_kept_where_only_one_of_two_takes_time_to_issue(engine: EngineName) -> None:
+    loop = small_loop(
+        [
+            op("o0", "TC", latency=2, asynchronous=True),
+            op("o1", "TC", 2, asynchronous=True, latency=4, registers=4),
+            op("o2", "TC", asynchronous=True, issue=2, latency=4, memory="smem"),
+            op("o3", "ALU", count=3, latency=2, registers=16, transfer=2, elementwise=True),
+        ],
+        [
+            edge("o2", "o1", 1),
+            edge("o2", "o2", 1, in_place=True),
+            edge("o3", "o2", 2),
+            edge("o1", "o3"),
+            edge("o2", "o3"),
+        ],
+    )
+    machine = small_machine(
+        {"TC": 1, "ALU": 3}, registers=64, groups=((1, 1), (4, 3), (8, 1)), least=8, most=64,
+        smem=40960,
+    )  # fmt: skip
+    schedule = twill.schedule(loop, machine, engine=engine)
+    assert twill.verify(schedule).violations == ()
+    assert schedule.initiation_interval == 4
+
+
 def test_two_steps_of_one_operation_add_up_on_their_unit() -> None:
     steps = (Step(unit="ALU", cycles=2), Step(unit="ALU", cycles=3))
     twice = op("a", "ALU").model_copy(update={"cost": Cost(steps=steps, latency=5)})
@@ -192,20 +218,6 @@ def test_a_wait_may_look_back_further_than_a_ring() -> None:
     )
     schedule = twill.schedule(loop, small_machine())
     assert run(schedule, iterations=200).achieved
-
-
-def test_the_register_file_counts_groups_without_an_allocation_in_full() -> None:
-    loop = small_loop([op(name, "ALU", registers=4) for name in "abc"])
-    groups = {name: WarpGroup(4, False, 160, 160) for name in "abc"}
-    place = {name: name for name in "abc"}
-    start = {"a": 0, "b": 1, "c": 2}
-    machine = small_machine(registers=255, groups=((4, 3),))
-    schedule = hand_made(loop, machine, 3, start, place, groups)
-    assert twill.verify(schedule).valid
-    unsaid = schedule.model_copy(
-        update={"groups": tuple(g.model_copy(update={"registers": None}) for g in schedule.groups)}
-    )
-    assert [v.rule for v in twill.verify(unsaid).violations] == ["register file"]
 
 
 def test_invariants_have_places_of_their_own() -> None:

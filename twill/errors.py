@@ -2,7 +2,7 @@
 
 Every error is one line and names the file, the path inside it and the offending value where there
 are such. The command line turns `TwillError` into exit status 2; a proper "no" (infeasible,
-refused, not achieved) ends in 1.
+refused, not achieved) ends in 1, and a defect of the package itself in 3.
 """
 
 from __future__ import annotations
@@ -113,6 +113,28 @@ class MissingLibraryError(TwillError):
 
 class SolverError(TwillError):
     """A solver stopped without an answer for a reason that is not a limit of time."""
+
+
+class DefectError(TwillError):
+    """The package contradicts itself; nothing is wrong with the input.
+
+    Parameters
+    ----------
+    message : str
+        What was contradicted.
+    report : str
+        File with what reproduces it; empty if none could be written.
+    """
+
+    exit_status = 3
+
+    def __init__(self, message: str, report: str = "") -> None:
+        super().__init__(message, report)
+        self.report = report
+
+    def __str__(self) -> str:
+        where = f"; {self.report} says how to reproduce it" if self.report else ""
+        return f"{_one_line(self.args[0])}{where}"
 
 
 class WorkerError(TwillError):

@@ -160,7 +160,8 @@ def no_schedule(
     families : tuple of str
         Constraint families in the way.
     """
-    lack = _widest_values(problem, groups) if "registers" in families else None
+    wide = "registers" in families and any(o.registers for o in problem.operations)
+    lack = _widest_values(problem, groups) if wide else None
     advice = (
         f"; the widest values are {lack.value} {lack.unit}, a group has at most {lack.limit:g} for "
         "values: smaller tiles need fewer (twill loop subtile)"

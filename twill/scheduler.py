@@ -20,6 +20,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
 from twill.cache import Cache, doubt, request_key
 from twill.console import Report, silent
+from twill.defects import refuse_invalid
 from twill.errors import InputError, short
 from twill.joint.answer import EngineFactory, RangeProver
 from twill.names import wrong
@@ -116,7 +117,10 @@ def schedule(
     InputError
         If the loop cannot be costed for the machine.
     RefusedError
-        If no schedule exists within the limits.
+        If no schedule exists within the limits, or what the engine ``verbatim`` found breaks a rule
+        of the model.
+    DefectError
+        If `twill.verify` refuses what was found, with a report; nothing is returned that it does.
     """
     return solve(
         loop,
@@ -180,6 +184,26 @@ def solve(
     """
     _check_arguments(rules, time, budget, search)
     options, orders = options or Options(), tuple(orders)
+    question = {
+        "rules": rules,
+        "time": time,
+        "engine": engine,
+        "search": search,
+        "budget": budget,
+        "most_stages": options.most_stages,
+        "seed": options.seed,
+        "until": options.until,
+        "limits": dict(limits or {}),
+        "pins": dict(pins or {}),
+        "orders": orders,
+    }
+    versions = {name: _installed(name) for name in EVERY_PACKAGE}
+
+    def judge(artifact: Schedule) -> None:
+        run = {"timeout": options.timeout, "jobs": options.jobs, "versions": versions}
+        by_figures = engine == "verbatim"
+        refuse_invalid(artifact, {**question, **run}, printed=by_figures)
+
     ask = partial(
         _solve,
         loop,
@@ -194,28 +218,13 @@ def solve(
         pins=pins,
         orders=orders,
         report=report,
+        judge=judge,
     )
     if cache is None:
         return ask()
     began = monotonic()
-    key = request_key(
-        {
-            "loop": loop.to_json(),
-            "machine": machine.to_json(),
-            "rules": rules,
-            "time": time,
-            "engine": engine,
-            "search": search,
-            "budget": budget,
-            "most_stages": options.most_stages,
-            "seed": options.seed,
-            "until": options.until,
-            "limits": dict(limits or {}),
-            "pins": dict(pins or {}),
-            "orders": orders,
-            "versions": {name: _installed(name) for name in EVERY_PACKAGE},
-        }
-    )
+    given = {"loop": loop.to_json(), "machine": machine.to_json(), "versions": versions}
+    key = request_key({**question, **given})
 
     def doubts(schedule: Schedule) -> str:
         asked = with_wishes(
@@ -224,8 +233,8 @@ def solve(
             pins=pins or {},
             orders=orders,
         )
-        versions = _versions(engine, asked.scale)
-        return doubt(schedule, asked, seed=options.seed, solver=versions)
+        solver = _versions(engine, asked.scale)
+        return doubt(schedule, asked, seed=options.seed, solver=solver)
 
     known = cache.get(key, doubts)
     if known is not None:
@@ -253,6 +262,7 @@ def _solve(
     pins: Mapping[str, str] | None,
     orders: tuple[tuple[str, str], ...],
     report: Report,
+    judge: Callable[[Schedule], None],
 ) -> Solved:
     wished = partial(with_wishes, limits=limits or {}, pins=pins or {}, orders=orders)
     factory = engine_factory("difference" if engine == "both" else engine)
@@ -275,6 +285,7 @@ def _solve(
         artifact = realize(named, found.proof, seed=options.seed, engine=engine)
     except ValidationError as error:  # more slots or cycles than a schedule can say
         raise first_problem(error, loop.file or loop.name) from None
+    judge(artifact)
     return Solved(artifact, dict(found.seconds))
 
 

@@ -109,7 +109,8 @@ class Counts:
             A solution that violates no sum.
         """
         problem = self._system.problem
-        if "registers" not in self._sums or all(g.allocation for g in assignment.groups):
+        stated = problem.registers is not None and "registers" in self._system.families
+        if not stated or all(g.allocation for g in assignment.groups):
             return assignment
         needed = peaks(problem, self._system.interval, assignment)
         groups = allocated(problem, assignment.groups, needed)
@@ -285,19 +286,24 @@ class Counts:
         assert file is not None
         placing, clauses = self._system.placing, self._clauses
         self._levels = [[] for _ in placing.groups]
+        least = least_allocation(file, 0)
         items: list[tuple[int, Literal]] = []
         unused: list[tuple[int, Literal]] = []
         with clauses.under(self._system.guards.get("registers")):
             for share in shares(file, placing.groups):
                 steps: list[tuple[int, Literal]] = []
-                for level in range(file.least + file.step, file.most + 1, file.step):
+                for level in range(least + file.step, file.most + 1, file.step):
                     more = clauses.fresh()
                     if steps:
                         clauses.clause(clauses.negated(more), steps[-1][1])
                     steps.append((level, more))
-                for blocks, used in self._blocks(file, share):
-                    items.append((blocks * file.least, used))
+                together = self._blocks(file, share)
+                for blocks, used in together:
+                    items.append((blocks * least, used))
                     unused.append((blocks, clauses.negated(used)))
+                    if len(together) == 1:
+                        items += [(blocks * file.step, more) for _, more in steps]
+                        continue
                     for _, more in steps:
                         taken = clauses.fresh()
                         clauses.clause(clauses.negated(used), clauses.negated(more), taken)
@@ -312,8 +318,11 @@ class Counts:
     def _blocks(self, file: RegisterFile, share: Share) -> list[tuple[int, Literal]]:
         """Return the blocks that a share takes together, each with a literal that says so."""
         placing, clauses = self._system.placing, self._clauses
-        if len(share.members) == 1:
-            return [(share.blocks, placing.used[share.members[0]])]
+        if share.blocks == 1 or len(share.members) == 1:
+            members = [placing.used[g] for g in share.members]
+            used = clauses.either(members)
+            clauses.clause(clauses.negated(used), *members)
+            return [(share.blocks, used)]
         warps = [(placing.groups[g].warps, placing.used[g]) for g in share.members]
         idle = [(width, clauses.negated(used)) for width, used in warps]
         few, many = Diagram(clauses, warps), Diagram(clauses, idle)
@@ -375,11 +384,11 @@ class Counts:
         problem, interval = self._system.problem, self._system.interval
         file = problem.registers
         assert file is not None
-        entry, found = self._sums["registers"], False
+        found = False
         for g, live in enumerate(needed):
-            if live is None or least_allocation(file, live) == file.least:
+            if live is None or least_allocation(file, live) == least_allocation(file, 0):
                 continue
-            event = _peak(problem, interval, entry, assignment, g)
+            event = _peak(problem, interval, self._sums["registers"], assignment, g)
             if ("registers", event) not in self.stated:
                 self._state("registers", event)
                 found = True

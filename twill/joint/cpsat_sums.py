@@ -15,7 +15,7 @@ from twill.joint.answer import ADDRESSES, Assignment, Hint
 from twill.joint.cpsat_places import Places
 from twill.joint.cpsat_time import Literal, Times, negated
 from twill.joint.crowds import crowds
-from twill.joint.groups import UNLIMITED, Share, shares
+from twill.joint.groups import UNLIMITED, Share, least_allocation, shares
 from twill.joint.lifetimes import (
     Moment,
     Occupant,
@@ -230,7 +230,8 @@ class Sums:
         """Return what each group may have live, with all allocations together in the file."""
         file = self._problem.registers
         assert file is not None
-        steps = (file.most - file.least) // file.step
+        least = least_allocation(file, 0)
+        steps = (file.most - least) // file.step
         room: list[Any] = [0] * len(self._places.groups)
         total, blocks = [], []
         together = shares(file, self._places.groups)
@@ -238,10 +239,10 @@ class Sums:
             more = self._model.new_int_var(0, steps, f"steps of {share.members}")
             for size, used in self._blocks(file, share):
                 taken = more * used if isinstance(used, bool) else self._taken(more, steps, used)
-                total.append(size * (file.least * used + file.step * taken))
+                total.append(size * (least * used + file.step * taken))
                 blocks.append(size * used)
             for g in share.members:
-                room[g] = file.least - file.reserve + file.step * more
+                room[g] = least - file.reserve + file.step * more
         pools = [file.pool(count) for count in range(sum(s.blocks for s in together) + 1)]
         pool = self._model.new_int_var(min(pools), max(pools), "register pool")
         self._model.add_element(sum(blocks), pools, pool)
@@ -250,8 +251,11 @@ class Sums:
 
     def _blocks(self, file: RegisterFile, share: Share) -> list[tuple[int, Literal]]:
         """Return the blocks that a share takes together, each with a literal that says so."""
-        if len(share.members) == 1:
-            return [(share.blocks, self._places.used[share.members[0]])]
+        if share.blocks == 1 or len(share.members) == 1:
+            members = [self._places.used[g] for g in share.members]
+            anyone = self._times.either(members)
+            self._times.clause(negated(anyone), *members)
+            return [(share.blocks, anyone)]
         warps = sum(self._places.groups[g].warps * self._places.used[g] for g in share.members)
         found: list[tuple[int, Literal]] = []
         for before in range(0, share.blocks * file.warps, file.warps):
