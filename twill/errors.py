@@ -134,7 +134,7 @@ class DefectError(TwillError):
 
     def __str__(self) -> str:
         where = f"; {self.report} says how to reproduce it" if self.report else ""
-        return f"{_one_line(self.args[0])}{where}"
+        return f"{one_line(self.args[0])}{where}"
 
 
 class WorkerError(TwillError):
