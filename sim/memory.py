@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from twill.artifacts.schedule import Schedule
@@ -11,7 +12,7 @@ from twill.sim.addresses import beneath
 from twill.sim.clock import Clock
 from twill.sim.observer import Observer
 from twill.sim.slots import Slots, copy_for
-from twill.sim.work import Work
+from twill.sim.work import Work, handed_on
 
 Instance = tuple[str, int]
 """An operation and its iteration."""
@@ -52,15 +53,16 @@ class Access:
         What it reads.
     watched : tuple of Operand
         Those that the scoreboard holds it back for.
-    result : Slots
-        What it writes.
+    results : tuple of (int, Slots)
+        What it writes, by the warp whose it is: where a wider operation of the group reads it, it
+        writes for warps that have no share in it too.
     own : bool
         Whether every warp holds its own part of the result.
     """
 
     operands: tuple[Operand, ...]
     watched: tuple[Operand, ...]
-    result: Slots
+    results: tuple[tuple[int, Slots], ...]
     own: bool
 
 
@@ -113,6 +115,7 @@ class Memory:
         for reader in works.values():
             for read in reader.reads:
                 self.readers[read.value].append((reader.name, read.distance))
+        self._handed_on = handed_on(works, self._home)
 
     # -- places -------------------------------------------------------------------------------
 
@@ -126,6 +129,16 @@ class Memory:
         """
         storage = self._storage.get((value, False))
         return storage is None or storage.memory == "registers"
+
+    def is_handed_on(self, value: str) -> bool:
+        """Return whether warps of its group read a register value that did not make it.
+
+        Parameters
+        ----------
+        value : str
+            The value.
+        """
+        return value in self._handed_on and self.in_registers(value)
 
     def count(self, value: str, *, staged: bool) -> int | None:
         """Return how many slots a value or its staging has, None if it has no storage.
@@ -160,7 +173,8 @@ class Memory:
         if storage is not None and storage.memory != "registers":
             return self._slots_of(value, storage.memory, 0, storage.slots, staged=False)
         if storage is None:
-            return self._slots_of(value, "no memory", lane, self._iterations)
+            held = lane if group == self._home[value] else self._works[value].holder(lane)
+            return self._slots_of(value, "no memory", held, self._iterations)
         if group == self._home[value]:
             return self._slots_of(value, f"registers of {group}", lane, storage.slots)
         copy = self._copies.get((value, reader, distance))
@@ -217,9 +231,17 @@ class Memory:
         return Access(
             operands=operands,
             watched=tuple(o for o in operands if self._is_watched(o, group)),
-            result=self.place(work.name, group, lane),
+            results=tuple(
+                (other, self.place(work.name, group, other)) for other in self._written(work, lane)
+            ),
             own=self.in_registers(work.name),
         )
+
+    def _written(self, work: Work, lane: int) -> Iterable[int]:
+        """Return the warps for which one warp writes."""
+        if not self.is_handed_on(work.name):
+            return (lane,)
+        return range(lane, self._handed_on[work.name], work.warps)
 
     def _is_watched(self, operand: Operand, group: str) -> bool:
         """Whether it is a synchronous result of the reader's own group, or a copy of another's."""
@@ -257,12 +279,12 @@ class Memory:
                 if self.observer is not None:
                     self.observer.reading(*slots.instance(of), *reader, group, lane, now)
                 slots.read(of, now, math.inf, reader, chained=operand.chained)
-        if first or access.own:
+        for whose, result in access.results if first or access.own else ():
             if self.observer is not None:
-                instance = access.result.instance(iteration)
-                self.observer.writing(*instance, work.name, group, lane, now)
-            self._write_over(access.result, iteration, staged=False, writer=work.name)
-            access.result.begin_write(iteration, now, reader)
+                instance = result.instance(iteration)
+                self.observer.writing(*instance, work.name, group, whose, now)
+            self._write_over(result, iteration, staged=False, writer=work.name)
+            result.begin_write(iteration, now, reader)
 
     def settle(
         self,
@@ -303,11 +325,11 @@ class Memory:
                 if self.observer is not None:
                     by = (self._home[work.name], lane if own else who[1])
                     self.observer.read(*operand.slots.instance(of), *reader, *by, who[0], until)
-        if last or access.own:
-            access.result.end_write(iteration, readable)
+        for whose, result in access.results if last or access.own else ():
+            result.end_write(iteration, readable)
             if self.observer is not None:
-                by = (self._home[work.name], lane if access.own else who[1])
-                instance = access.result.instance(iteration)
+                by = (self._home[work.name], whose if access.own else who[1])
+                instance = result.instance(iteration)
                 self.observer.wrote(*instance, work.name, *by, who[0], readable)
 
     def move(

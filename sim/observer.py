@@ -149,6 +149,17 @@ class Observer:
             Cycle.
         """
 
+    def met(self, group: str, cycle: float) -> None:
+        """Take that all warps of a group have waited for each other.
+
+        Parameters
+        ----------
+        group : str
+            The group.
+        cycle : float
+            Cycle.
+        """
+
     def awaited(self, group: str, lane: int, operation: str, iteration: int, cycle: float) -> None:
         """Take a wait for an operation that came to its end.
 

@@ -18,7 +18,7 @@ from twill.sim.dataflow import NOTHING, Expressions
 from twill.sim.observer import Observer
 from twill.sim.work import works
 
-STAGING = "staging in smem"
+STAGING, NOWHERE = "staging in smem", "no memory"
 WHOLE = -1
 """The lane of what all warps share."""
 END_READ, END_WRITE, BEGIN = range(3)
@@ -81,7 +81,7 @@ class Provenance(Observer):
         begin: float,
     ) -> None:
         """Take the first cycle of a read; see `Observer.reading`."""
-        key, who = _key(value, place, slot, lane), (operation, of_iteration, lane)
+        key, who = self._key(value, place, slot, lane), (operation, of_iteration, lane)
         distance = of_iteration - iteration
         self._at(begin, BEGIN, lambda: self._begin_read(key, who, distance))
 
@@ -99,7 +99,7 @@ class Provenance(Observer):
         end: float,
     ) -> None:
         """Take the last cycle of a read; see `Observer.read`."""
-        key, who = _key(value, place, slot, lane), (operation, of_iteration, lane)
+        key, who = self._key(value, place, slot, lane), (operation, of_iteration, lane)
         distance = of_iteration - iteration
         # A store has its registers once it is issued.
         stored = operation not in self._works and place != STAGING
@@ -118,7 +118,7 @@ class Provenance(Observer):
         begin: float,
     ) -> None:
         """Take the first cycle of a write; see `Observer.writing`."""
-        key, who = _key(value, place, slot, lane), (operation, iteration, lane)
+        key, who = self._key(value, place, slot, lane), (operation, iteration, lane)
         self._at(begin, BEGIN, lambda: self._begin_write(key, who))
 
     def wrote(
@@ -134,7 +134,7 @@ class Provenance(Observer):
         end: float,
     ) -> None:
         """Take the cycle from which a write can be read; see `Observer.wrote`."""
-        key, who = _key(value, place, slot, lane), (operation, iteration, lane)
+        key, who = self._key(value, place, slot, lane), (operation, iteration, lane)
         order = END_WRITE if end > begin else BEGIN
         self._at(end, order, lambda: self._end_write(key, who))
 
@@ -175,6 +175,13 @@ class Provenance(Observer):
         read = self._execution(who).read[key[0], distance]
         now = self._found(key, who, distance)
         read[key[2]] = self._expressions.mixed(read.get(key[2], now), now)
+
+    def _key(self, value: str, place: str, slot: int, lane: int) -> Place:
+        """Return the cell that a warp uses: of staging, that of the warp whose part it is."""
+        if place in ("smem", "tmem"):
+            return (value, place, WHOLE, slot)
+        held = self._works[value].holder(lane) if place in (STAGING, NOWHERE) else lane
+        return (value, place, held, slot)
 
     def _found(self, key: Place, who: tuple[str, int, int], distance: int) -> int:
         cell = self._cells[key]
@@ -237,7 +244,3 @@ class Provenance(Observer):
         if lane == WHOLE:
             return self._expressions.of_warps([lanes[k] for k in sorted(lanes)])
         return lanes[min(lanes)]
-
-
-def _key(value: str, place: str, slot: int, lane: int) -> Place:
-    return (value, place, WHOLE if place in ("smem", "tmem") else lane, slot)

@@ -322,6 +322,13 @@ class Races(Observer):
         self._enter(clock, agent, clock[agent] + 1)
         self._changed[agent] += 1
 
+    def met(self, group: str, cycle: float) -> None:
+        """Let the warps of a group know what all of them know; see `Observer.met`."""
+        together = list(map(max, *(self._clocks[agent] for agent in self._shared[group])))
+        for agent in self._shared[group]:
+            self._advance(agent, together)
+            self._clocks[agent][agent] += 1
+
     def awaited(
         self,
         group: str,
@@ -350,13 +357,16 @@ class Races(Observer):
         begin: float,
     ) -> None:
         """Check that the last write comes before a read; see `Observer.reading`."""
-        key = _key(value, place, slot, lane)
+        key = self._key(value, place, slot, lane)
         access, clocks = self._access(operation, of_iteration, group, lane, place)
         chained = self._chained(operation, value, of_iteration - iteration)
         clock = clocks[1] if chained else clocks[0]
         cell = self._cells[key]
         self._compare("reads", access, clock, key, [(key, cell)], writes_only=True)
         self._compare("reads", access, clock, key, self._under(key), writes_only=True)
+        other = cell.reads.get(access.who)
+        if other is not None and access.execution is None:
+            access.epochs |= other.epochs  # warps that get the part of one
         cell.reads[access.who] = access
 
     def read(
@@ -373,7 +383,9 @@ class Races(Observer):
         end: float,
     ) -> None:
         """Take the end of a read; see `Observer.read`."""
-        access = self._cells[_key(value, place, slot, lane)].reads.get((operation, of_iteration))
+        access = self._cells[self._key(value, place, slot, lane)].reads.get(
+            (operation, of_iteration)
+        )
         if access is not None:
             access.close()
 
@@ -389,7 +401,7 @@ class Races(Observer):
         begin: float,
     ) -> None:
         """Check that all earlier accesses come before a write; see `Observer.writing`."""
-        key = _key(value, place, slot, lane)
+        key = self._key(value, place, slot, lane)
         access, (_, clock) = self._access(operation, iteration, group, lane, place)
         if place != NOWHERE:
             cell = self._cells[key]
@@ -410,7 +422,7 @@ class Races(Observer):
         end: float,
     ) -> None:
         """Take the end of a write; see `Observer.wrote`."""
-        access = self._cells[_key(value, place, slot, lane)].write
+        access = self._cells[self._key(value, place, slot, lane)].write
         if access is not None and access.who == (operation, iteration):
             access.close()
 
@@ -441,6 +453,13 @@ class Races(Observer):
         return work is not None and any(
             read.chained and (read.value, read.distance) == (value, distance) for read in work.reads
         )
+
+    def _key(self, value: str, place: str, slot: int, lane: int) -> Place:
+        """Return the cell that a warp uses: of staging, that of the warp whose part it is."""
+        if place in ("smem", "tmem"):
+            return (value, place, 0, slot)
+        held = self._works[value].holder(lane) if place in (STAGING, NOWHERE) else lane
+        return (value, place, held, slot)
 
     def _under(self, key: Place) -> Iterator[tuple[Place, _Cell]]:
         """Yield the cells that lie over the addresses of one."""
@@ -512,10 +531,6 @@ class Races(Observer):
         join(clock, before.clock)
         join(clock, done)
         return True
-
-
-def _key(value: str, place: str, slot: int, lane: int) -> Place:
-    return (value, place, 0 if place in ("smem", "tmem") else lane, slot)
 
 
 def _message(

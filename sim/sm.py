@@ -99,6 +99,7 @@ class StreamingMultiprocessor:
             off,
         )
         self._arrivals: dict[tuple[str, int, str], tuple[int, float]] = {}
+        self._meeting: dict[str, list[Warp]] = defaultdict(list)
         self._programs = {program.group: program for program in schedule.programs}
         self.warps = list(self._make_warps(seed))
         for name, work in self.works.items():
@@ -198,6 +199,25 @@ class StreamingMultiprocessor:
             even = group.warps % contexts == 0 and work.warps % contexts == 0
             if not even and (pipes or group.warps > 1):
                 return False
+        return True
+
+    def meet(self, warp: Warp) -> bool:
+        """Return whether all warps of a group are here; the others go on with the last one.
+
+        Parameters
+        ----------
+        warp : Warp
+            One of them.
+        """
+        waiting = self._meeting[warp.group.name]
+        waiting.append(warp)
+        if sum(one.stands_for for one in waiting) < warp.group.warps:
+            return False
+        if self.observer is not None:
+            self.observer.met(warp.group.name, self.clock.now)
+        for other in waiting[:-1]:
+            self.clock.at(self.clock.now, other.resume)
+        waiting.clear()
         return True
 
     def arrive(

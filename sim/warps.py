@@ -108,6 +108,8 @@ class Warp:
         self._underway: dict[Instance, Pace] = {}
         self._staged = 0.0
         self._ended = 0.0
+        self._mixed = len({sm.works[part.operation].warps for part in program.issues}) > 1
+        self._width: frozenset[int] | None = None
         self._steps = self._run()
 
     def resume(self) -> None:
@@ -122,12 +124,55 @@ class Warp:
             for position, instruction in enumerate(self._program.body):
                 steps = self._execute(position, instruction, number)
                 if steps is not None:
+                    if self._mixed:
+                        yield from self._meet(instruction, number)
                     yield from steps
         if self._waits():
             yield
         stalled = sum(cycles for cause, cycles in self.spent.items() if cause != ISSUE)
         self.spent[ISSUE] = max(0.0, self._clock.now - stalled)
         self.finished = True
+
+    def _meet(self, instruction: Instruction, number: int) -> Steps:
+        """Wait for the group's other warps where another number of them goes to work.
+
+        Those that have no share in an operation do not run ahead of it, nor it of them.
+        """
+        widths = self._widths(instruction, number)
+        if not widths or widths == self._width:
+            return
+        first, self._width = self._width is None, widths
+        if first:
+            return
+        if self._waits():
+            yield
+        begun = self._clock.now
+        if not self._sm.meet(self):
+            yield
+            self._count(f"wait {self.group.name}", self._clock.now - begun)
+            who = (self.group.name, number)
+            self._stalled("synchronisation", *who, begun, self._clock.now)
+        self._pay(self.group.name, number, self._sm.hardware.signals.wait)
+
+    def _widths(self, instruction: Instruction, number: int) -> frozenset[int]:
+        """Return how many warps have a share in what an instruction does in a round."""
+        works = self._sm.works
+        match instruction:
+            case Put():
+                return frozenset((works[instruction.value].warps,))
+            case Get():
+                return frozenset((works[instruction.reader].warps,))
+            case Issue():
+                parts: Sequence[Issue] = (instruction,)
+            case Interleave():
+                parts = instruction.parts
+            case _:
+                return frozenset()
+        return frozenset(
+            works[part.operation].warps
+            for part in parts
+            if 0 <= number - part.stage < self._sm.iterations
+        )
 
     def _execute(self, position: int, instruction: Instruction, number: int) -> Steps | None:
         """Return what an instruction does in a round, None if that is nothing."""
@@ -381,7 +426,7 @@ class Warp:
         self._staged = max(self._staged, done)
         by = (self.group.name, self.lane)
         copy = memory.place(value, *by, instruction.reader, instruction.distance)
-        staging = memory.staging(value, self.lane)
+        staging = memory.staging(value, self._sm.works[value].holder(self.lane))
         memory.move(staging, copy, iteration, f"get of {value}", by, done)
 
     # -- time ---------------------------------------------------------------------------------

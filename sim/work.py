@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -93,6 +93,16 @@ class Work:
     bytes: int
     by_proxy: bool = False
     others: tuple[tuple[int, tuple[Segment, ...]], ...] = ()
+
+    def holder(self, lane: int) -> int:
+        """Return which of its warps holds the part of its result that some warp reads.
+
+        Parameters
+        ----------
+        lane : int
+            The position in its group of the warp that reads; a wider operation reads parts twice.
+        """
+        return lane % self.warps
 
     def issued_by(self, lane: int) -> tuple[Segment, ...]:
         """Return what one of its warps issues.
@@ -200,6 +210,24 @@ def works(
         )
         for operation in loop.operations
     }
+
+
+def handed_on(works: Mapping[str, Work], home: Mapping[str, str]) -> dict[str, int]:
+    """Return the results that more warps of a group read than make it, with how many those are.
+
+    Parameters
+    ----------
+    works : mapping
+        Operations by name.
+    home : mapping
+        Their groups.
+    """
+    found: dict[str, int] = {}
+    for reader in works.values():
+        for value in {read.value for read in reader.reads if home[read.value] == home[reader.name]}:
+            if reader.warps > works[value].warps:
+                found[value] = max(reader.warps, found.get(value, 0))
+    return found
 
 
 def _simplified(work: Work, bundle: int, without: frozenset[Mechanism]) -> Work:

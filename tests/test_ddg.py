@@ -18,6 +18,7 @@ from twill.bounds import Bounds, bounds
 from twill.frontends.ddg import load_ddg
 from twill.frontends.ddg.types import tile_of
 from twill.problem import build_problem
+from twill.sim.checks import check
 
 FILE = Path(__file__).parent / "data" / "two_products.ddg.json"
 Document = dict[str, Any]
@@ -118,6 +119,118 @@ def test_the_loop_schedules_verifies_and_runs(machine: twill.Machine) -> None:
     assert schedule.initiation_interval == 450
     assert twill.verify(schedule).valid
     assert twill.sim.run(schedule).iterations_per_cycle == pytest.approx(1 / 450)
+
+
+LINEAR = (
+    "#ttg.linear<{register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [0, 64]], "
+    "lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[32, 0], [64, 0]], block = []}>"
+)
+TOKEN, WIDE = "!ttg.async.token", f"tensor<128x128xf32, {LINEAR}>"
+
+
+def add(
+    document: Document,
+    name: str,
+    kind: str,
+    operands: list[Document],
+    result_types: list[str],
+    pipeline: str = "CUDA",
+    warps: int = 4,
+) -> None:
+    """Add an operation of the loop with its node, numbered in order."""
+    nodes = document["loops"][0]["ddg"]["nodes"]
+    document["ops"][name] = {
+        "kind": kind, "scope": "loop:0", "operands": operands, "result_types": result_types
+    }  # fmt: skip
+    nodes.append(
+        {"id": len(nodes), "op_ref": name, "op_kind": kind, "pipeline": pipeline, "latency": 60,
+         "self_latency": 60, "occupancy": 60, "min_warps": warps}
+    )  # fmt: skip
+
+
+def link(document: Document, *ends: tuple[int, int, int, int]) -> None:
+    """Add edges: from, to, distance, latency."""
+    document["loops"][0]["ddg"]["edges"] += [
+        {"src": u, "dst": v, "kind": "loop_carried" if distance else "data",
+         "distance": distance, "latency": latency}
+        for u, v, distance, latency in ends
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("carried", ["said", "not said"])
+def test_tokens_of_tensor_memory_are_no_data(
+    carried: str, document: Document, machine: twill.Machine, tmp_path: Path
+) -> None:
+    """The accumulator is read, scaled and written again: nobody reads registers after scaling.
+
+    As data, the token from the read to the write would hold its 128 registers beside those of the
+    scaled tile, of 239.
+    """
+    scaling = copy.deepcopy(document)
+    token: Document = {"iter_arg": {"loop": 0, "idx": 1}}
+    add(scaling, "o_read", "ttng.tmem_load", [{"op": "o_buffer"}, token], [WIDE, TOKEN])
+    add(scaling, "o_scaled", "arith.mulf", [{"op": "o_read"}, {"const": 2.0}], [WIDE])
+    stored: list[Document] = [{"op": "o_buffer"}, {"op": "o_read", "result": 1}, {"op": "o_scaled"}]
+    add(scaling, "o_store", "ttng.tmem_store", stored, [TOKEN])
+    scaling["ops"]["o"]["operands"][3] = {"op": "o_store"}
+    if carried == "said":
+        results = [{"op": "s_read", "result": 0}, {"op": "o"}, {"const": -1}]
+        scaling["ops"]["yield"] = {"kind": "scf.yield", "scope": "loop:0", "operands": results}
+    link(scaling, (8, 9, 1, 320), (9, 10, 0, 60), (10, 11, 0, 60), (9, 11, 0, 60), (11, 8, 0, 60))
+    loop = load_ddg(write(tmp_path, scaling))
+    kinds = {
+        (d.producer, d.consumer): (d.kind, d.in_place)
+        for d in loop.dependences
+        if d.producer.endswith((".9", ".10", ".11")) or d.consumer == "tmem_load.9"
+    }
+    assert kinds == {
+        ("mma.8", "tmem_load.9"): ("data", False),
+        ("tmem_load.9", "mul.10"): ("data", False),
+        ("mul.10", "tmem_store.11"): ("data", False),
+        ("tmem_load.9", "tmem_store.11"): ("anti", False),
+        ("tmem_store.11", "mma.8"): ("data", True),
+    }
+    schedule = twill.schedule(loop, machine)
+    assert twill.verify(schedule).violations == ()
+    for iterations in (1, 2, 20):
+        check(schedule, iterations=iterations)
+
+
+def test_a_load_of_one_warp_is_read_by_four(
+    document: Document, machine: twill.Machine, tmp_path: Path
+) -> None:
+    """Its result stays in registers, from where it is sent to the group that reads it."""
+    biased = copy.deepcopy(document)
+    layout = f"tensor<128x64xf32, {LINEAR.replace(', [0, 64]', '')}>"
+    add(biased, "bias", "tt.descriptor_load", [{"op": "row"}], [layout], "TMA", 1)
+    biased["ops"]["e"] = {
+        "kind": "arith.addf", "scope": "loop:0", "operands": [{"op": "s_read"}, {"op": "bias"}],
+        "result_types": [layout],
+    }  # fmt: skip
+    link(biased, (9, 5, 0, 60))
+    loop = load_ddg(write(tmp_path, biased))
+    bias = loop.operation("load.9")
+    assert bias.result is not None
+    assert (bias.warps, bias.result.memory) == (1, "registers")
+    schedule = twill.schedule(loop, machine)
+    assert schedule.assignment["load.9"] != schedule.assignment["exp2.5"]
+    for iterations in (1, 2, 20):
+        check(schedule, iterations=iterations)
+
+
+def test_another_resource_bound_is_said(
+    document: Document, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = copy.deepcopy(document)
+    other["loops"][0]["res_mii"] = 300
+    file = write(tmp_path, other)
+    assert bounds_of(load_ddg(file)).resource == 210
+    assert capsys.readouterr().err == (
+        f"twill: warning: {file}: loops[0].res_mii is 300 cycles; its nodes occupy TC for 210, "
+        "which counts\n"
+    )
+    load_ddg(str(FILE))
+    assert capsys.readouterr().err == ""
 
 
 def test_a_name_and_a_choice_of_loop(document: Document, tmp_path: Path) -> None:

@@ -23,7 +23,11 @@ from twill.artifacts.schedule import (
 from twill.frontends.loops import load_loop
 from twill.joint.groups import WarpGroup
 from twill.pipelined.rounds import unrolled
+from twill.sim.checks import check
+from twill.sim.dataflow import Dataflow
 from twill.sim.errors import SimulationError
+from twill.sim.sm import StreamingMultiprocessor
+from twill.sim.values import Values
 
 
 def words(program: Program) -> list[str]:
@@ -165,6 +169,35 @@ def test_warps_without_a_share_in_a_value_neither_put_nor_get_it(left: int, righ
     schedule = hand_made(loop, small_machine(groups=[(4, 2), (8, 2)]), 8, {"a": 0, "b": 5},
                          {"a": "left", "b": "right"}, groups)  # fmt: skip
     assert twill.sim.run(schedule).measured_interval_cycles == 4
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("place", ["left", "right"])
+@pytest.mark.parametrize(
+    ("maker", "reader", "left", "right"),
+    [(1, 4, 4, 4), (1, 4, 1, 8), (1, 8, 8, 8), (4, 8, 4, 8), (4, 8, 8, 8), (8, 4, 8, 8)],
+)
+def test_a_value_is_read_by_more_or_fewer_warps_than_make_it(
+    maker: int, reader: int, left: int, right: int, place: str, asynchronous: bool
+) -> None:
+    """On another group through SMEM; on its own one the warps wait for each other."""
+    operations = [
+        op("a", "TC", 2, latency=6, registers=1, transfer=4, warps=maker,
+           asynchronous=asynchronous),
+        op("b", "ALU", 2, registers=1, warps=reader),
+    ]  # fmt: skip
+    loop = small_loop(operations, [edge("a", "b"), edge("a", "b", 1)])
+    groups = {"left": WarpGroup(max(left, reader) if place == "left" else left, False, 0, 9)}
+    if place == "right":
+        groups["right"] = WarpGroup(right, False, 0, 9)
+    machine = small_machine(groups=[(1, 2), (4, 2), (8, 2)], smem=1 << 16)
+    schedule = hand_made(loop, machine, 16, {"a": 0, "b": 11}, {"a": "left", "b": place}, groups)
+    for iterations in (1, 2, 9):
+        check(schedule, iterations=iterations)
+        values = Values(schedule, iterations, dataflow=Dataflow(loop, stand_ins=True))
+        watched = values.watch()
+        StreamingMultiprocessor(schedule, iterations, observers=[watched]).run()
+        assert values.differences(watched) == []
 
 
 def alternating(length: int, hop: int) -> twill.Schedule:

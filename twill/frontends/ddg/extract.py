@@ -3,17 +3,21 @@
 The costs are for the packaged machine ``ddg``, whose units are the file's pipelines. Occupancy is
 the reservation, latency the dependence, and self_latency the issue cost of what is executed beside
 its warps (TMA, TC, access to tensor memory). ResMII and RecMII of the loop are then the file's
-``res_mii`` and ``rec_mii``:
+``res_mii`` and ``rec_mii`` (if ``res_mii`` is not, a warning says so):
 
 - Nodes that occupy nothing are folded into the delays of what they connect. An allocation among
   them says where the value is stored that it is made of.
 - Integer scalars stay, since the file costs them, but have no result that takes a register, and a
   TMA load does not wait for those that follow from the loop counter alone: they are addresses.
+- An edge carries data where its end reads a result of its beginning, or memory that this wrote. A
+  token only orders: what writes memory that was read before follows, and holds no registers.
 - A TMA load that waits for nothing streams: the depth of its ring hides its latency.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Iterator
 
 from twill.artifacts.loop import (
@@ -28,10 +32,18 @@ from twill.artifacts.loop import (
     Step,
     Tile,
 )
+from twill.console import warn
 from twill.errors import InputError, RefusedError
 from twill.files import read_bytes
 from twill.frontends.ddg.contract import Delay, contract
-from twill.frontends.ddg.format import DependenceGraphs, LoopEntry, Node, Op, Operand
+from twill.frontends.ddg.format import (
+    DependenceGraphs,
+    IterationArgument,
+    LoopEntry,
+    Node,
+    Op,
+    Operand,
+)
 from twill.frontends.ddg.types import is_integer, tile_of
 
 MACHINE = "ddg"
@@ -40,7 +52,9 @@ TMEM_ACCESS = ("ttng.tmem_load", "ttng.tmem_store")
 ALLOCATIONS = ("ttg.local_alloc", "ttng.tmem_alloc")
 MOST_PIECES = 64
 """Instructions that a synchronous operation counts as, between which its unit may change hands."""
-ACCUMULATOR, USE_ACCUMULATOR = 2, 4
+WRITES = {"tc_gen5_mma": 2, "tc_gen5_mma_scaled": 2, "tmem_store": 0, "local_store": 1}
+"""Which operand is the buffer that an operation writes into."""
+USE_ACCUMULATOR = 4
 
 
 def load_ddg(file: str, *, loop: int | None = None, name: str | None = None) -> Loop:
@@ -96,6 +110,13 @@ class _Extraction:
         self.free = [n.id for n in self.nodes.values() if n.occupancy == 0]
         self.kept = [n for n in self.nodes.values() if n.occupancy]
         self._refuse()
+        self._compare()
+        self.yields = {
+            loop.loop_id: op.operands
+            for loop in graphs.loops
+            for op in graphs.ops.values()
+            if op.kind == "scf.yield" and op.scope == f"loop:{loop.loop_id}"
+        }
         self.names = {n.id: f"{_kind(n).rsplit('.', 1)[-1]}.{n.id}" for n in self.nodes.values()}
         self.addresses = self._addresses()
         self.delays = self._delays()
@@ -112,6 +133,18 @@ class _Extraction:
                 )
         if not self.kept:
             raise RefusedError(f"{where}: no node occupies anything")
+
+    def _compare(self) -> None:
+        """Warn if the file's ResMII is not what its nodes occupy."""
+        busy = Counter[str]()
+        for node in self.kept:
+            busy[node.pipeline] += node.occupancy
+        ((unit, cycles),) = busy.most_common(1)
+        if self.entry.res_mii not in (None, cycles):
+            warn(
+                f"{self.graphs.file}: {self.path.removesuffix('.ddg')}.res_mii is "
+                f"{self.entry.res_mii} cycles; its nodes occupy {unit} for {cycles}, which counts"
+            )
 
     def loop(self, name: str | None) -> Loop:
         return Loop.model_validate(
@@ -183,8 +216,9 @@ class _Extraction:
         op = self._op(node)
         if node.id in self.addresses:
             return None
-        if _kind(node) == "mma" and len(op.operands) > ACCUMULATOR:
-            return self._type(op.operands[ACCUMULATOR])
+        position = WRITES.get(node.op_kind.rsplit(".", 1)[-1], len(op.operands))
+        if position < len(op.operands):
+            return self._type(op.operands[position])
         stored = self._allocated(node)
         if stored is not None:
             return stored
@@ -214,11 +248,13 @@ class _Extraction:
 
     def _dependence(self, delay: Delay) -> Dependence:
         producer, consumer = self.nodes[delay.producer], self.nodes[delay.consumer]
-        kind = self._dependence_kind(producer, consumer, delay)
+        kind = self._dependence_kind(delay)
+        buffer = self._written(consumer)
         in_place = (
             kind == "data"
-            and _kind(producer) == _kind(consumer) == "mma"
-            and self._accumulator(producer) == self._accumulator(consumer) is not None
+            and not delay.through
+            and self._written(producer) == buffer is not None
+            and buffer in self._read(consumer)
         )
         streams = _is_load(producer) and producer.id not in self.waiting
         return Dependence(
@@ -230,25 +266,56 @@ class _Extraction:
             delay=None if streams else delay.cycles,
         )
 
-    def _dependence_kind(self, producer: Node, consumer: Node, delay: Delay) -> DependenceKind:
-        """Say whether the consumer reads the value, overwrites what it was, or merely follows."""
-        buffer = self._accumulator(consumer)
-        if self.tiles[producer.id] is None:
+    def _dependence_kind(self, delay: Delay) -> DependenceKind:
+        """Say whether the consumer reads the value, overwrites what was read, or merely follows."""
+        way = [self.nodes[n] for n in (delay.producer, *delay.through, delay.consumer)]
+        kinds = {self._step(u, v, delay.distance) for u, v in itertools.pairwise(way)}
+        if kinds == {"data"} and self.tiles[delay.producer] is None:
             return "order"
-        if buffer is None or delay.through:
-            return "data"
-        if self._accumulator(producer) == buffer:
-            return "data" if self._accumulates(consumer) else "order"
-        if delay.distance and any(o.op == buffer for o in self._op(producer).operands):
-            return "anti"
-        return "data"
+        return kinds.pop() if len(kinds) == 1 else "order"
 
-    def _accumulator(self, node: Node) -> str | None:
-        """Return the operation that made the buffer which a product writes."""
+    def _step(self, first: Node, then: Node, distance: int) -> DependenceKind:
+        """Say what one node is to the next: a token orders both and is nothing to read.
+
+        What a token stands for is in memory: one reads what the other wrote, or overwrites it.
+        """
+        operands = self._op(then).operands
+        sources = [self._source(operand) for operand in operands]
+        values = [s.op for s in sources if s is not None and self._type(s) is not None]
+        if not operands or first.op_ref in values or self._written(first) in self._read(then):
+            return "data"
+        buffer = self._written(then)
+        if buffer is not None:
+            return "anti" if buffer in self._read(first) else "order"
+        return "data" if distance and None in sources else "order"
+
+    def _source(self, operand: Operand) -> Operand | None:
+        """Return what a loop carries as an operand; None if the file does not say."""
+        seen: set[IterationArgument] = set()
+        while operand.iter_arg is not None:
+            carried = operand.iter_arg
+            made = self.yields.get(carried.loop, ())
+            if carried in seen or carried.idx >= len(made):
+                return None
+            seen.add(carried)
+            operand = made[carried.idx]
+        return operand
+
+    def _written(self, node: Node) -> str | None:
+        """Return the operation that made the buffer which a node writes into."""
         operands = self._op(node).operands
-        if _kind(node) != "mma" or len(operands) <= ACCUMULATOR:
+        position = WRITES.get(node.op_kind.rsplit(".", 1)[-1])
+        if position is None or len(operands) <= position:
             return None
-        return operands[ACCUMULATOR].op
+        root = self._root(operands[position])
+        return None if root is None else root.op
+
+    def _read(self, node: Node) -> set[str]:
+        """Return the operations that made the buffers which a node reads."""
+        written = self._written(node)
+        roots = {root.op for o in self._op(node).operands if (root := self._root(o)) is not None}
+        adds = _kind(node).startswith("mma") and self._accumulates(node)
+        return {name for name in roots if name is not None and (name != written or adds)}
 
     def _accumulates(self, node: Node) -> bool:
         """Return whether a product adds to its buffer: unless a constant says that it does not."""
@@ -258,12 +325,12 @@ class _Extraction:
     def _invariants(self) -> Iterator[Invariant]:
         """Yield the buffers from outside the loop that its operations read."""
         inside = {node.op_ref for node in self.nodes.values()}
-        accumulators = {self._accumulator(node) for node in self.kept}
+        written = {self._written(node) for node in self.nodes.values()}
         users: dict[str, set[str]] = {}
         for node in self.nodes.values():
             for operand in self._op(node).operands:
                 root = self._root(operand)
-                if root is None or root.op in accumulators or root.op in inside:
+                if root is None or root.op in written or root.op in inside:
                     continue
                 tile = self._type(root)
                 if tile is not None and tile.memory in ("smem", "tmem"):

@@ -128,6 +128,7 @@ class LoopEntry(_Lenient):
 
     loop_id: Number
     is_outer: bool = False
+    res_mii: Cycles | None = None
     ddg: Graph
 
 
