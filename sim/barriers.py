@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 
-from twill.artifacts.schedule import Barrier
+from twill.artifacts.schedule import MOST_BYTES, Barrier
 from twill.sim.clock import Clock
 from twill.sim.errors import SimulationError
 
@@ -201,8 +201,21 @@ class Barriers:
                 f"{who} {verb} {name} slot {slot} for iteration {iteration} (phase "
                 f"{phase}), which is in phase {current}",
             )
+        if self._checks and arrives and len(self._arrived[name, slot]) == barrier.arrivals:
+            raise SimulationError(
+                "barrier",
+                f"{who} arrives at {name} slot {slot} for iteration {iteration} (phase {phase}), "
+                f"which has its {barrier.arrivals} arrivals and waits for "
+                f"{self._expected[name, slot]} bytes",
+            )
         (self._arrived if arrives else self._delivered)[name, slot].append(who)
         self._expected[name, slot] += size
+        if self._checks and abs(self._expected[name, slot]) > MOST_BYTES:
+            raise SimulationError(
+                "barrier",
+                f"{name} slot {slot} counts {self._expected[name, slot]} bytes in phase {phase}; "
+                f"an mbarrier counts from {-MOST_BYTES} to {MOST_BYTES}",
+            )
         if len(self._arrived[name, slot]) == barrier.arrivals and not self._expected[name, slot]:
             self._arrived[name, slot].clear()
             self._delivered[name, slot].clear()

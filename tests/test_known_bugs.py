@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+from pydantic import ValidationError
 
 import twill
 from tests.small import edge, hand_made, op, small_loop, small_machine
@@ -484,6 +485,32 @@ def test_a_known_mistake_is_named(bug: Bug) -> None:
 def test_nothing_is_said_of_the_corrected_program(bug: Bug) -> None:
     for iterations in TRIP_COUNTS:
         check(bug.program(False), iterations=iterations)
+
+
+def test_a_barrier_counts_no_more_bytes_than_an_mbarrier_can() -> None:
+    """Triton's ConSan: the range of the transaction count; it has 20 bits and a sign."""
+    with pytest.raises(ValidationError, match="less than or equal to 1048575"):
+        Arrive(barrier="full", expect=1 << 20)
+    schedule = gemm(twice(600_000), COMPUTE, transactions=True)
+    full, empty = schedule.barriers
+    two = full.model_copy(update={"arrivals": 2})
+    with pytest.raises(SimulationError, match="full slot 0 counts 1200000 bytes in phase 0"):
+        check(schedule.model_copy(update={"barriers": (two, empty)}))
+
+
+def test_an_arrival_more_than_a_phase_takes_is_named_while_bytes_are_missing() -> None:
+    """Triton's ConSan: underflow of the arrival count."""
+    with pytest.raises(
+        SimulationError,
+        match=r"loader arrives at full slot 0 for iteration 0 .* which has its 1 arrivals and waits "
+        "for 512 bytes",
+    ):
+        check(gemm(twice(BYTES // 2), COMPUTE, transactions=True))
+
+
+def twice(expect: int) -> list[Instruction]:
+    """Return a loader that arrives with so many bytes two times."""
+    return [LOADER[0], *[Arrive(barrier="full", expect=expect)] * 2, LOADER[1]]
 
 
 def test_registers_that_are_never_allocated_are_missed() -> None:

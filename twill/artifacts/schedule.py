@@ -22,6 +22,8 @@ Distance = Annotated[int, Field(ge=-MOST_DISTANCE, le=MOST_DISTANCE)]
 Time = Annotated[int, Field(ge=0, le=1 << 40)]
 Half = Annotated[int, Field(ge=0, le=1)]
 Interval = Annotated[int, Field(ge=1, le=1 << 24)]
+MOST_BYTES = (1 << 20) - 1
+"""That an mbarrier's phase can wait for (PTX ISA, mbarrier, range of the tx-count)."""
 
 
 class TimeScale(Part):
@@ -273,14 +275,15 @@ class Arrive(Part):
     Attributes
     ----------
     expect : int, optional
-        Bytes that the phase has to wait for beside the arrivals (``arrive.expect_tx``).
+        Bytes that the phase has to wait for beside the arrivals (``arrive.expect_tx``), at most
+        what an mbarrier counts.
     """
 
     do: Literal["arrive"] = "arrive"
     barrier: Label
     stage: Few = 0
     distance: Few = 0
-    expect: PositiveInt | None = None
+    expect: Annotated[int, Field(ge=1, le=MOST_BYTES)] | None = None
 
 
 class Put(Part):
