@@ -88,7 +88,7 @@ class _Draw:
         memory = self.random.choice([*where, "smem"])
         return {
             "kind": "product" if product else "work",
-            "warps": 4,
+            "warps": 8 if self.random.random() < 0.06 else 4,
             "result": self._tile(memory),
             "elementwise": not asynchronous and self.random.random() < 0.5,
             "cost": cost,
@@ -107,7 +107,7 @@ class _Draw:
         shape = {
             "registers": (128, draw([4, 8, 16])),
             "smem": (256, draw([1, 2, 4])),
-            "tmem": (128, draw([16, 32])),
+            "tmem": (draw([64, 128, 128]), draw([16, 32])),
         }[memory]
         return Tile.model_validate({"shape": shape, "dtype": "f32", "memory": memory})
 
@@ -123,9 +123,13 @@ class _Draw:
         for v in range(loads, self.count):
             if draw.random() < 0.25:
                 self._add(v, v, 1, in_place=True)
+            elif draw.random() < 0.2:
+                self._add_update(v, loads, drawn)
         u, v = draw.randint(loads, last), draw.randint(0, last)
         if u > v and draw.random() < 0.5:
-            self._add(u, v, draw.randint(1, 2), kind=draw.choice(["data", "data", "order"]))
+            order: dict[str, Any] = {"kind": "order"}
+            more = draw.choice([{}, {}, order, {**order, "delay": 3}])
+            self._add(u, v, draw.randint(1, 2), **more)
         return list(self.found.values())
 
     def _add(self, u: int, v: int, distance: int, **more: Any) -> None:
@@ -144,6 +148,13 @@ class _Draw:
             self._add(u, v, distance)
             self._add(u, v, distance + 1)
 
+    def _add_update(self, v: int, loads: int, drawn: list[dict[str, Any]]) -> None:
+        """Let an operation update another one's registers where they are."""
+        tile = drawn[v]["result"]
+        alike = [u for u in range(loads, v) if drawn[u]["result"] == tile]
+        if alike and tile.memory == "registers":
+            self._add(alike[0], v, 0, in_place=True)
+
     def _invariants(self, operations: list[Operation]) -> Iterable[Invariant]:
         if self.random.random() < 0.15:
             tile = Tile(shape=(256, 1), dtype="f32", memory="smem")
@@ -158,7 +169,7 @@ class _Draw:
         draw = self.random
         pools = [(1, draw.randint(1, 2))] if draw.random() < 0.6 else []
         pools.append((4, draw.choice([1, 2, 2, 3] if pools else [2, 2, 3])))
-        if draw.random() < 0.35:
+        if draw.random() < 0.35 or any(o.warps == 8 for o in loop.operations):
             pools.append((8, draw.randint(1, 2)))
         data: dict[str, Any] = {
             "name": "small",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import twill
 from twill.sim.dataflow import Dataflow
 from twill.sim.errors import SimulationError
+from twill.sim.kernels import known
 from twill.sim.occupancy import Occupancy
 from twill.sim.races import Races
 from twill.sim.sm import StreamingMultiprocessor
@@ -24,7 +25,9 @@ def simulated(schedule: twill.Schedule, trip_counts: tuple[int, ...] = TRIP_COUN
 
 
 def _run(schedule: twill.Schedule, dataflow: Dataflow, iterations: int) -> list[str]:
-    values = Values(schedule, iterations, dataflow=dataflow)
+    kernel = known(schedule.loop, iterations)
+    inputs = kernel.inputs if kernel is not None else None
+    values = Values(schedule, iterations, inputs, dataflow=dataflow)
     watched, occupancy = values.watch(), Occupancy(schedule)
     machine = StreamingMultiprocessor(
         schedule, iterations, observers=[Races(schedule), occupancy, watched]

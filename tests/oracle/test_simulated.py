@@ -1,0 +1,73 @@
+"""What was proved runs: other optimal schedules of packaged loops, with races and values on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import twill
+from tests.oracle.simulate import simulated
+from twill.frontends.loops import packaged_loops
+from twill.scheduler import schedule as solve
+from twill.search import Options
+
+QUICK = ("paper_example", "skipped_interval", "gemm_blackwell", "layer_norm_hopper")
+TRIES = 4
+SECONDS = 60.0
+WITHOUT_SCHEDULE = {
+    "attention_backward_blackwell",
+    "attention_backward_d64_blackwell",
+    "attention_backward_hopper",
+    "attention_backward_two_tiles_d64_blackwell",
+    "gemm_hopper",
+}
+"""Loops that need more registers than there are (docs/limits.md)."""
+
+
+def requests(loop: twill.Loop, tries: int) -> Iterator[dict[str, Any]]:
+    """Return what to ask for besides: seeds first, then two operations on one group or on two."""
+    draw = random.Random(loop.name)
+    names = [operation.name for operation in loop.operations]
+    yield {}
+    for number in range(1, tries):
+        options = Options(seed=number, timeout=SECONDS, until="groups")
+        one, other = (draw.choice(names) for _ in range(2))
+        apart = one != other and draw.random() < 0.5
+        yield {"options": options, "pins": {} if number == 1 else {one: "A", other: "AB"[apart]}}
+
+
+def objections(name: str, tries: int) -> tuple[int, list[str]]:
+    """Return how many schedules of a packaged loop ran, and every objection."""
+    entry = packaged_loops()[name]
+    loop, machine = twill.load_loop(name), twill.Machine.named(entry.machine)
+    ran, found = 0, []
+    for asked in requests(loop, tries):
+        try:
+            schedule = solve(loop, machine, **{"options": Options(timeout=SECONDS), **asked})
+        except twill.RefusedError:
+            continue
+        ran += 1
+        found += [f"{asked}: verify: {said}" for said in twill.verify(schedule).violations]
+        found += [f"{asked}: {said}" for said in simulated(schedule)]
+    return ran, found
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_schedules_of_packaged_loops_run_as_the_loop_is_written(name: str) -> None:
+    ran, found = objections(name, 2)
+    assert (ran, found) == (2, [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.sample) if n == "fa_fwd_hopper" else n
+     for n in sorted({*packaged_loops()} - WITHOUT_SCHEDULE)],
+)  # fmt: skip
+def test_other_optimal_schedules_run_as_the_loop_is_written(name: str) -> None:
+    ran, found = objections(name, TRIES)
+    assert found == []
+    assert ran > 1
