@@ -145,6 +145,14 @@ CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
         lambda d: next(s for s in d["storage"] if s["value"] == "n0").update(slots=1),
         "slots: n0 in registers lives 2059 and has 1 slots, needs 2",
     ),
+    "storage": (
+        lambda d: next(s for s in d["storage"] if s["value"] == "n0").update(size=3),
+        "storage: n0 in registers of compute0 takes 2 a slot, not 3",
+    ),
+    "statistics": (
+        lambda d: d["groups"][1].update(registers_live=248),
+        "statistics: group compute0 says 248 registers live, 198 are",
+    ),
     "programs": (
         lambda d: d["programs"][0]["body"].pop(1),
         "programs: k is issued in parts [] of 48",
@@ -195,7 +203,7 @@ def test_a_transfer_costs_time_and_needs_a_place() -> None:
         hand_made(loop, machine, 6, {"a": 0, "b": 5}, home, groups),
         lambda d: d.update(storage=[s for s in d["storage"] if not s.get("transfer")]),
     )
-    assert homeless == ["addresses: a has no place in smem"]
+    assert homeless == ["storage: a staged in smem has no slots"]
 
 
 def test_a_recurrence_claimed_too_long_is_noticed() -> None:
@@ -205,7 +213,11 @@ def test_a_recurrence_claimed_too_long_is_noticed() -> None:
     assert (schedule.proof.bound.reason, schedule.initiation_interval) == ("RecMII", 4)
     assert twill.verify(schedule).valid
     messages = broken(schedule, lambda d: d["proof"]["bound"].update(value=3))
-    assert messages == ["proof: the proof says the recurrence takes 3, it takes 4"]
+    assert messages == [
+        "proof: the proof says 3 is the least interval, it is 4 here",
+        "proof: the proof says at least 3, units and recurrences need 4",
+        "proof: the proof says the recurrence takes 3, it takes 4",
+    ]
 
 
 def test_programs_arrive_as_often_as_barriers_take(attention_schedule: twill.Schedule) -> None:

@@ -52,10 +52,14 @@ class Bounds:
         return self.by_unit[self.resource_unit]
 
     @property
+    def alone(self) -> int:
+        """The largest of what units, recurrences and operations need by themselves, at least 1."""
+        return max(self.resource, self.recurrence, self.issue, 1)
+
+    @property
     def interval(self) -> int:
-        """The largest of them, at least 1."""
-        together = self.configurations.value if self.configurations else 0
-        return max(self.resource, self.recurrence, self.issue, together, 1)
+        """The largest of all."""
+        return max(self.alone, self.configurations.value if self.configurations else 0)
 
 
 def every_bound(problem: Problem) -> Bounds:

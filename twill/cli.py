@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from enum import StrEnum
 from functools import partial
 from textwrap import fill
@@ -238,7 +238,7 @@ def verify(
     """Check a schedule against every rule of the model; exit status 1 if one is broken."""
     from twill.frontends.schedules import load_schedule
     from twill.verifier import verify as check
-    from twill.views.violations import print_violations
+    from twill.views.violations import print_trusted, print_violations
 
     verdict = check(load_schedule(schedule_file))
     if as_json:
@@ -247,10 +247,13 @@ def verify(
                 "valid": verdict.valid,
                 "rules": list(verdict.rules),
                 "violations": [{"rule": v.rule, "message": v.message} for v in verdict.violations],
+                "trusted": [asdict(claim) for claim in verdict.trusted],
+                "within": list(verdict.within),
             }
         )
     elif verdict.valid:
         paragraph(f"valid: {len(verdict.rules)} rules checked ({', '.join(verdict.rules)})")
+        print_trusted(verdict)
     else:
         print_violations(verdict.violations)
     if not verdict.valid:

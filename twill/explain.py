@@ -126,7 +126,8 @@ def problem_of(schedule: Schedule) -> Problem:
     problem = build_problem(
         schedule.loop, schedule.machine, rules=schedule.rules, scale=schedule.time
     )
-    return with_wishes(problem, limits=proof.limits, pins=proof.pins, orders=proof.orders)
+    limits: dict[str, int] = dict(proof.limits.items())
+    return with_wishes(problem, limits=limits, pins=proof.pins, orders=proof.orders)
 
 
 def explain(
@@ -218,7 +219,7 @@ class _Asker:
         engine = self.engine(
             problem,
             interval,
-            self.bound.most_stages * interval,
+            (self.bound.most_stages or 1) * interval,
             available_groups(problem),
             families=families,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import get_args
 
@@ -68,10 +68,16 @@ class Levels:
             A schedule at that interval.
         proved : bool
             Whether the interval was proved to be the least.
+
+        Returns
+        -------
+        tuple of (Assignment, list of LevelProof)
+            The schedule, and its levels from the stages on.
         """
         problem = self._problem
-        assignment, stages, levels = self._fewest_stages(interval, found, proved=proved)
-        limits, proved = self._limits, levels[0].proved
+        reached = self._fewest_stages(interval, found)
+        assignment, stages, limits = reached.assignment, reached.value, self._limits
+        shown: dict[Level, _Reached] = {"stages": reached}
 
         def step(
             level: Level,
@@ -79,7 +85,7 @@ class Levels:
             low: int,
             within: Callable[[int], Limits],
         ) -> None:
-            nonlocal assignment, limits, proved
+            nonlocal assignment, limits
             if level not in self._wanted:
                 return
             self._report(f"I = {interval}, {stages} stages, fewest {level}")
@@ -90,9 +96,8 @@ class Levels:
             look = _from_below
             if level == "length":
                 look = partial(self._shortest, interval, limits)
-            value, assignment, done = look(ask, measure, assignment, low)
-            limits, proved = within(value), proved and done
-            levels.append(LevelProof(level=level, value=value, proved=proved))
+            shown[level] = look(ask, measure, assignment, low)
+            assignment, limits = shown[level].assignment, within(shown[level].value)
 
         step("groups", Assignment.used, self._fewest_groups, lambda n: replace(limits, groups=n))
         step(
@@ -112,11 +117,11 @@ class Levels:
         slack = assignment.slack(problem, interval) if "slack" in self._wanted else None
         if slack is not None:
             self._report(f"I = {interval}, {stages} stages, most slack")
-            slack, assignment, done = self._most_slack(interval, stages, limits, assignment)
-            limits = replace(limits, slack=slack)
-            if assignment.slack(problem, interval) is not None:
-                levels.append(LevelProof(level="slack", value=slack, proved=done and proved))
-        return self._questions.settle(interval, limits, assignment), levels
+            shown["slack"] = self._most_slack(interval, stages, limits, assignment)
+            assignment = shown["slack"].assignment
+            limits = replace(limits, slack=shown["slack"].value)
+        settled = self._questions.settle(interval, limits, assignment)
+        return settled, _proofs(measured(problem, interval, settled), shown, proved=proved)
 
     def _shortest(
         self,
@@ -126,16 +131,16 @@ class Levels:
         measure: Callable[[Assignment], int],
         best: Assignment,
         low: int,
-    ) -> tuple[int, Assignment, bool]:
+    ) -> _Reached:
         """Let the prover minimize the length; bisect where there is none."""
         if self._questions.has_prover and measure(best) > low:
             answer = self._questions.best(interval, limits, best, "length")
-            return measure(answer.assignment), answer.assignment, answer.status == "sat"
+            value, proved = measure(answer.assignment), answer.status == "sat"
+            solver = answer.solver if value > low else ""
+            return _Reached(value, answer.assignment, proved, solver)
         return _bisected(ask, measure, best, low)
 
-    def _most_slack(
-        self, interval: int, stages: int, limits: Limits, best: Assignment
-    ) -> tuple[int, Assignment, bool]:
+    def _most_slack(self, interval: int, stages: int, limits: Limits, best: Assignment) -> _Reached:
         """Let the prover maximize the slack; bisect where there is none."""
         farthest = max(edge.distance for edge in self._problem.edges)
         most = (limits.length or 0) + interval * farthest
@@ -150,22 +155,22 @@ class Levels:
 
         if self._questions.has_prover:
             answer = self._questions.best(interval, limits, best, "slack")
-            return measure(answer.assignment), answer.assignment, answer.status == "sat"
+            value, proved = measure(answer.assignment), answer.status == "sat"
+            return _Reached(value, answer.assignment, proved, answer.solver)
         return _largest(ask, measure, best, most)
 
-    def _fewest_stages(
-        self, interval: int, assignment: Assignment, *, proved: bool
-    ) -> tuple[Assignment, int, list[LevelProof]]:
-        """Return an assignment of the fewest stages and the level's proof."""
+    def _fewest_stages(self, interval: int, assignment: Assignment) -> _Reached:
+        """Return an assignment of the fewest stages."""
         stages = -(-assignment.length(self._problem) // interval)
+        proved, solver = True, ""
         for count in range(least_stages(self._problem, interval), stages):
             self._report(f"I = {interval}, {count} stages")
             answer = self._few_groups_first(interval, count)
             if answer.assignment is not None:
                 assignment, stages = answer.assignment, count
                 break
-            proved = proved and answer.status == "unsat"
-        return assignment, stages, [LevelProof(level="stages", value=stages, proved=proved)]
+            proved, solver = proved and answer.status == "unsat", answer.solver
+        return _Reached(stages, assignment, proved, solver)
 
     def _few_groups_first(self, interval: int, stages: int) -> Answer:
         """Ask about as few groups as will do for most loops, which the next level asks for too."""
@@ -178,11 +183,65 @@ class Levels:
         return self._questions.ask(interval, stages, self._limits)
 
 
+@dataclass(frozen=True)
+class _Reached:
+    """The best value of a level that was found.
+
+    Attributes
+    ----------
+    proved : bool
+        Whether every better one was refuted.
+    solver : str
+        Who refuted the next better one; empty where a bound says that there is none.
+    """
+
+    value: int
+    assignment: Assignment
+    proved: bool
+    solver: str
+
+
+def measured(problem: Problem, interval: int, assignment: Assignment) -> dict[Level, int]:
+    """Return what a schedule has of each level but the interval, of slack if anything waits.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        I.
+    assignment : Assignment
+        Its schedule.
+    """
+    length = assignment.length(problem) - min(assignment.start)
+    slack = assignment.slack(problem, interval)
+    levels: dict[Level, int] = {
+        "stages": -(-length // interval),
+        "groups": assignment.used(),
+        "transfers": assignment.transfers(problem),
+        "length": length,
+    }
+    return levels if slack is None else {**levels, "slack": slack}
+
+
+def _proofs(
+    values: dict[Level, int], shown: dict[Level, _Reached], *, proved: bool
+) -> list[LevelProof]:
+    """Return every level with its value; it is proved only as far as all above it are."""
+    found = []
+    for level, value in values.items():
+        reached = shown.get(level)
+        proved = proved and reached is not None and reached.proved
+        solver = reached.solver if reached is not None and proved else ""
+        found.append(LevelProof(level=level, value=value, proved=proved, solver=solver or None))
+    return found
+
+
 def _from_below(
     ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, low: int
-) -> tuple[int, Assignment, bool]:
+) -> _Reached:
     """Find the least feasible value in growing steps from below: small ones are soon refuted."""
-    high, proved, step = measure(best), True, 0
+    high, proved, step, solver = measure(best), True, 0, ""
     while low < high:
         probe = min(low + step, (low + high) // 2)
         answer = ask(probe)
@@ -190,16 +249,16 @@ def _from_below(
             best = answer.assignment
             high, step = min(probe, measure(best)), 0
         else:
-            proved = proved and answer.status == "unsat"
+            proved, solver = proved and answer.status == "unsat", answer.solver
             low, step = probe + 1, 2 * step + 1
-    return high, best, proved
+    return _Reached(high, best, proved, solver)
 
 
 def _bisected(
     ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, low: int
-) -> tuple[int, Assignment, bool]:
+) -> _Reached:
     """Bisect for the least feasible value; the bound itself is tried first."""
-    high, proved = measure(best), True
+    high, proved, solver = measure(best), True, ""
     probe = low
     while low < high:
         answer = ask(probe)
@@ -207,17 +266,17 @@ def _bisected(
             best = answer.assignment
             high = min(probe, measure(best))
         else:
-            proved = proved and answer.status == "unsat"
+            proved, solver = proved and answer.status == "unsat", answer.solver
             low = probe + 1
         probe = (low + high) // 2
-    return high, best, proved
+    return _Reached(high, best, proved, solver)
 
 
 def _largest(
     ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, high: int
-) -> tuple[int, Assignment, bool]:
+) -> _Reached:
     """Bisect for the largest feasible value, in growing steps from what is known."""
-    low, proved, step = measure(best), True, 1
+    low, proved, step, solver = measure(best), True, 1, ""
     while low < high:
         probe = min(high, low + step)
         answer = ask(probe)
@@ -226,6 +285,6 @@ def _largest(
             low = max(probe, measure(best))
             step *= 2
         else:
-            proved = proved and answer.status == "unsat"
+            proved, solver = proved and answer.status == "unsat", answer.solver
             high, step = probe - 1, max(1, (probe - low) // 2)
-    return low, best, proved
+    return _Reached(low, best, proved, solver)

@@ -18,9 +18,10 @@ from twill.errors import RefusedError
 from twill.hopeless import refuse_hopeless
 from twill.joint.answer import Assignment, Engine, EngineFactory, Limits
 from twill.joint.groups import UNLIMITED, WarpGroup, available_groups
+from twill.levels import measured
 from twill.modulo import shortest_modulo_schedule
 from twill.problem import Problem
-from twill.proofs import bound_reached, proof_within
+from twill.proofs import bound_reached, not_proved, proof_within
 from twill.search import LEAST, Found, Options
 
 COARSE_SLOTS = 64
@@ -121,7 +122,7 @@ class _PaperSearch:
             assignment = self._same_stages(interval, stages, shortest.length)
             if assignment is not None:
                 bound = _bound(lower, interval, stages, "" if missed else shortest.solver)
-                return self._found(interval, stages, assignment, bound)
+                return self._found(interval, assignment, bound)
             missed = True
             if self._is_over():
                 raise RefusedError(
@@ -229,14 +230,10 @@ class _PaperSearch:
 
     # -- what is claimed ----------------------------------------------------------------------
 
-    def _found(
-        self, interval: int, stages: int, assignment: Assignment, bound: LowerBound
-    ) -> Found:
-        levels = (
-            LevelProof(level="stages", value=stages, proved=False),
-            LevelProof(level="groups", value=assignment.used(), proved=False),
-            LevelProof(level="transfers", value=assignment.transfers(self.problem), proved=False),
-            LevelProof(level="length", value=assignment.length(self.problem), proved=False),
+    def _found(self, interval: int, assignment: Assignment, bound: LowerBound) -> Found:
+        levels = tuple(
+            LevelProof(level=level, value=value, proved=False)
+            for level, value in measured(self.problem, interval, assignment).items()
         )
         ended = time.monotonic()
         seconds = {
@@ -260,9 +257,9 @@ class _PaperSearch:
 def _bound(lower: Bounds, interval: int, stages: int, solver: str) -> LowerBound:
     """Say why nothing smaller exists; `solver`, if any, refuted all smaller modulo schedules."""
     if interval == lower.interval:
-        return bound_reached(lower, stages)
+        return bound_reached(lower)
     if solver:
         return LowerBound(
             value=interval, reason="no modulo schedule", solver=solver, most_stages=stages
         )
-    return LowerBound(value=lower.interval, reason="not proved", most_stages=stages)
+    return not_proved(lower, lower.interval, "", stages)

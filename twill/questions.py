@@ -229,7 +229,11 @@ class Questions:
             under = self._under(limits, timeout)
             found = prover(self._problem, interval, interval, stages, self._groups, under)
             answer = Answer(
-                found.status, found.assignment, statistics=found.statistics, hints=found.hints
+                found.status,
+                found.assignment,
+                statistics=found.statistics,
+                hints=found.hints,
+                solver=prover.name,
             )
             return _Attempt(answer, by_rival=True)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from twill.artifacts.schedule import LowerBound
 from twill.bounds import bounds
 from twill.console import Report
 from twill.errors import RefusedError
 from twill.joint.answer import EngineFactory
 from twill.joint.system import anchor_of
 from twill.problem import Problem
+from twill.proofs import not_proved
 from twill.search import Found, Options, search
 
 
@@ -56,12 +56,11 @@ def refine(
             f"cycles ({error}); a larger --budget rounds costs less",
             error.about,
         ) from None
-    bound = LowerBound(
-        value=bounds(problem).interval,
-        reason="not proved",
-        most_stages=refined.proof.bound.most_stages,
+    lower = bounds(problem)
+    bound = not_proved(lower, lower.interval, "", 0)
+    levels = tuple(
+        level.model_copy(update={"proved": False, "solver": None}) for level in refined.proof.levels
     )
-    levels = tuple(level.model_copy(update={"proved": False}) for level in refined.proof.levels)
     proof = refined.proof.model_copy(update={"bound": bound, "levels": levels})
     seconds = {key: value + refined.seconds.get(key, 0.0) for key, value in found.seconds.items()}
     return replace(refined, proof=proof, seconds=seconds)

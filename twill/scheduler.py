@@ -17,7 +17,7 @@ from twill.artifacts.base import first_problem
 from twill.artifacts.fences import with_fences
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
+from twill.artifacts.schedule import Group, Limit, Placement, Proof, Rules, Schedule, TimeScale
 from twill.cache import Cache, doubt, request_key
 from twill.console import Report, silent
 from twill.defects import refuse_invalid
@@ -37,7 +37,6 @@ from twill.storage import lay_out, registers_live
 EngineName = Literal["both", "difference", "cpsat", "verbatim"]
 TimeMode = Literal["exact", "normalized", "refined"]
 SearchName = Literal["complete", "paper"]
-Limit = Literal["registers", "groups", "transfers", "stages"]
 REALIZING = "programs and storage"
 """What `schedule` reports once the search is over."""
 RULES, TIME_MODES, LIMITS = get_args(Rules), get_args(TimeMode), get_args(Limit)

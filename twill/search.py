@@ -12,8 +12,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import cast
 
-from twill.artifacts.schedule import Level, LowerBound, Proof
+from twill.artifacts.schedule import Family, Level, LowerBound, Proof
 from twill.bounds import Bounds, every_bound, least_stages
 from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, short
@@ -31,7 +32,7 @@ from twill.joint.relaxation import lacks_registers
 from twill.levels import LEVELS, Levels
 from twill.modulo import modulo_schedule
 from twill.problem import Problem
-from twill.proofs import bound_reached, proof_within
+from twill.proofs import bound_reached, not_proved, proof_within
 from twill.questions import QUICK_SECONDS, Deadline, Engines, Questions
 from twill.ranges import FOUND, Ranges
 
@@ -53,6 +54,8 @@ MOST_PROBES = 60
 FEW_OPERATIONS = 16
 """Up to so many operations the finder refutes by itself, and names the constraints it takes."""
 MOST_SEED = (1 << 31) - 1
+RELAXATION = "relaxation"
+"""What stands in proofs for `lacks_registers`."""
 LEAST = "least I = "
 """What a search reports, with the interval, once it turns to the levels below."""
 
@@ -359,7 +362,8 @@ class _Search:
         proved = low == best.interval
         if proved and low == first:
             return best, self._bound_before(first)
-        refutation = _Refutation(refuted=proved, solver=self.prover.name if self.prover else "")
+        refuted_by = self.prover.name if self.prover is not None and low > first else ""
+        refutation = _Refutation(refuted=proved, solver=refuted_by)
         return best, self._bound_below(best.interval, refutation, low)
 
     def _somewhat_above(self, first: int) -> _Best | None:
@@ -430,6 +434,8 @@ class _Search:
                 break
             refutation = asked
             if not asked.refuted:
+                before = refutation.solver if refutation is not None else ""
+                asked = _Refutation(refuted=False, solver=before)
                 return best, self._bound_below(best.interval, asked, interval)
         if refutation is None:
             return best, self._bound_before(first)
@@ -554,7 +560,7 @@ class _Search:
         most = self._most_stages(interval)
         self.report(f"refuting I = {interval}, up to {most} stages, any warp groups")
         if lacks_registers(self.problem, interval, self.groups):
-            return _Refutation(refuted=True, families=RELAXED, solver="relaxation"), None
+            return _Refutation(refuted=True, families=RELAXED, solver=RELAXATION), None
         if self.deadline.late:
             return _Refutation(refuted=False), None
         answer, name = self.questions.refute(interval, most, self.limits)
@@ -562,7 +568,8 @@ class _Search:
             found = answer.assignment
             return _Refutation(refuted=False), _Best(interval, found, most, found.used())
         refuted = answer.status == "unsat"
-        return _Refutation(refuted=refuted, families=answer.families, solver=name), None
+        who = name if refuted else ""
+        return _Refutation(refuted=refuted, families=answer.families, solver=who), None
 
     def _most_groups(self, groups: int | None = None) -> int:
         most = most_used(self.groups)
@@ -585,23 +592,27 @@ class _Search:
 
     def _bound_before(self, first: int) -> LowerBound:
         """Say why nothing below the first interval tried can be feasible."""
-        most = self._most_stages(first)
         if first == self.lower.interval:
-            return bound_reached(self.lower, most)
-        if lacks_registers(self.problem, first - 1, self.groups):
-            refutation = _Refutation(refuted=True, families=RELAXED, solver="relaxation")
+            return bound_reached(self.lower)
+        if self._relaxation(first) == RELAXATION:
+            refutation = _Refutation(refuted=True, families=RELAXED, solver=RELAXATION)
             return self._bound_below(first, refutation, first)
+        most = self._most_stages(first)
         return LowerBound(value=first, reason="no modulo schedule", solver="CBC", most_stages=most)
+
+    def _relaxation(self, first: int) -> str:
+        """Return who refuted the interval below the first one that was tried."""
+        return RELAXATION if lacks_registers(self.problem, first - 1, self.groups) else "CBC"
 
     def _bound_below(self, interval: int, refutation: _Refutation, known: int) -> LowerBound:
         """Say why nothing below `interval` is feasible, or that nothing below `known` is."""
         most = self._most_stages(interval - 1)
         if not refutation.refuted:
-            return LowerBound(value=known, reason="not proved", most_stages=most)
+            return not_proved(self.lower, known, refutation.solver or self._relaxation(known), most)
         return LowerBound(
             value=interval,
             reason="no joint schedule",
             solver=refutation.solver,
-            families=refutation.families,
+            families=cast("tuple[Family, ...]", refutation.families),
             most_stages=most,
         )

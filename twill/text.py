@@ -6,6 +6,7 @@ from typing import Any
 
 from twill.artifacts.schedule import LowerBound, Schedule
 from twill.console import say, table
+from twill.verified_proof import conditions
 
 
 def summary(schedule: Schedule) -> dict[str, Any]:
@@ -112,9 +113,7 @@ def print_schedule(schedule: Schedule) -> None:
             if proved
             else f"not proved optimal: the least interval is between {low} and {interval}"
         )
-        decided = [f"{name} at most {most}" for name, most in schedule.proof.limits.items()]
-        decided += [f"{o} on {group}" for o, group in schedule.proof.pins.items()]
-        decided += [f"{a} before {b}" for a, b in schedule.proof.orders]
+        decided = conditions(schedule.proof)
         if decided:
             say(f"within what was asked for: {', '.join(decided)}")
         say(

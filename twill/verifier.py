@@ -18,20 +18,20 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from twill.artifacts.loop import Tile
 from twill.artifacts.schedule import (
     Arrive,
     Fixed,
     Get,
     Group,
-    LowerBound,
     Put,
     Schedule,
     Storage,
     Wait,
 )
 from twill.problem import Edge, Problem, ProblemOperation, RegisterFile, build_problem
-from twill.verified_configurations import check_configurations
 from twill.verified_fences import check_fences
+from twill.verified_proof import ProofJudge, Trusted, conditions
 
 MOST_REPORTED = 20
 
@@ -57,10 +57,16 @@ class Verdict:
         At most 20 a rule; empty if the schedule is valid.
     rules : tuple of str
         What was checked.
+    trusted : tuple of Trusted
+        What the proof says and only an engine has shown.
+    within : tuple of str
+        What had been asked for: the proof is about schedules that keep it.
     """
 
     violations: tuple[Violation, ...]
     rules: tuple[str, ...]
+    trusted: tuple[Trusted, ...] = ()
+    within: tuple[str, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -92,7 +98,11 @@ def verify(schedule: Schedule) -> Verdict:
         for count, message in enumerate(check()):
             if count < MOST_REPORTED:
                 violations.append(Violation(rule, message))
-    return Verdict(tuple(violations), ("completeness", *case.rules))
+    trusted, within = tuple[Trusted, ...](), tuple[str, ...]()
+    if schedule.proof is not None:
+        trusted = tuple(ProofJudge(problem, schedule, schedule.proof).trusted())
+        within = tuple(conditions(schedule.proof))
+    return Verdict(tuple(violations), ("completeness", *case.rules), trusted, within)
 
 
 class _Case:
@@ -112,9 +122,11 @@ class _Case:
             "register file": self.register_file,
             "memory": self.memory,
             "addresses": self.addresses,
+            "storage": self.storage,
             "slots": self.slots,
             "programs": self.programs,
             "fences": partial(check_fences, schedule),
+            "statistics": self.statistics,
             "proof": self.proof,
         }
 
@@ -438,8 +450,8 @@ class _Case:
                 used += pinned.registers
         return used
 
-    def _register_release(self, operation: ProblemOperation) -> int:
-        """When the registers of a result are free on the group that made it."""
+    def _register_release(self, operation: ProblemOperation, *, until_read: bool = False) -> int:
+        """When the registers of a result are free, or it is read, on the group that made it."""
         v, time = operation.index, self.start[operation.name]
         ends = []
         for edge in self.problem.edges:
@@ -448,7 +460,8 @@ class _Case:
             if self.problem.rules == "issue" and self.crosses(edge):
                 ends.append(time + operation.latency + operation.transfer)
             else:
-                ends.append(self.at(edge.consumer) + edge.distance * self.interval + edge.hold)
+                kept = edge.reads if until_read else edge.hold
+                ends.append(self.at(edge.consumer) + edge.distance * self.interval + kept)
         return max(ends) if ends else time + operation.latency
 
     def register_file(self) -> Iterator[str]:
@@ -535,16 +548,16 @@ class _Case:
             return time, (self._staged_until(operation) or time) + self.problem.hop
         if storage.reader is not None:
             reader = self.problem.index[storage.reader]
-            holds = [
-                e.copy_hold
+            reads = [
+                e.copy_reads
                 for e in self.problem.edges
                 if (e.producer, e.consumer, e.distance)
                 == (operation.index, reader, storage.distance)
                 and e.transferable
             ]
-            return self.at(reader), self.at(reader) + max(holds, default=0)
+            return self.at(reader), self.at(reader) + max(reads, default=0)
         if storage.memory == "registers":
-            return time, self._register_release(operation)
+            return time, self._register_release(operation, until_read=True)
         return time, self._released(storage, self.place[storage.value])
 
     def _released(self, storage: Storage, writer: str) -> int:
@@ -570,7 +583,6 @@ class _Case:
     def addresses(self) -> Iterator[str]:
         """Every instance in SMEM or TMEM has a range of its own while it lives."""
         placed = [s for s in self.schedule.storage if s.memory in self.problem.memories]
-        yield from self._unplaced(placed)
         for storage in placed:
             yield from self._inside(storage)
         placed = [storage for storage in placed if storage.addresses]
@@ -596,7 +608,7 @@ class _Case:
         capacity = self.schedule.machine.memories[memory].capacity  # type: ignore[index]
         if end > capacity:
             yield f"{name} ends at {end} of {memory}, capacity {capacity}"
-        step = 1 if memory == "tmem" else 1024 if storage.size >= 1024 else 128
+        step = _step(memory, storage.size)
         for address in storage.addresses:
             if address % step:
                 yield f"{name} at {memory} address {address} is not aligned to {step}"
@@ -671,23 +683,22 @@ class _Case:
                     yield invariant.name, read.operation
 
     def _invariants(self) -> Iterator[str]:
-        """Every invariant in memory has a place, inside it and beside the others."""
+        """Every invariant in memory has one place, inside it and beside the others."""
         fixed = self.schedule.fixed
-        for invariant in self.schedule.loop.invariants:
-            memory = invariant.tile.memory
-            if memory not in ("smem", "tmem"):
-                continue
-            needed = invariant.tile.bytes if memory == "smem" else invariant.tile.columns
-            mine = [f for f in fixed if f.name == invariant.name and f.memory == memory]
-            if not mine or max(f.size for f in mine) < needed:
-                yield f"{invariant.name} needs {needed} of {memory} for the whole loop and has none"
-            elif mine[0].half is not None and _rows(invariant.tile.shape) > 64:
-                yield f"{invariant.name} takes more than half the lanes of tmem"
-        capacities = {name: m.capacity for name, m in self.schedule.machine.memories.items()}
+        tiles = {
+            (i.name, i.tile.memory): i.tile
+            for i in self.schedule.loop.invariants
+            if i.tile.memory in ("smem", "tmem")
+        }
+        places = [(f.name, f.memory) for f in fixed]
+        for name, memory in (*tiles, *places):
+            needed, given = (name, memory) in tiles, places.count((name, memory))
+            if given != needed:
+                yield f"{name} has {given} places in {memory} for the whole loop, not {needed:d}"
         for index, first in enumerate(fixed):
-            end = (first.address or 0) + first.size
-            if end > capacities.get(first.memory, 0):
-                yield f"{first.name} ends at {end} of {first.memory}, beyond its capacity"
+            tile = tiles.get((first.name, first.memory))
+            if tile is not None:
+                yield from self._fixed(first, tile)
             for second in fixed[index + 1 :]:
                 if (
                     first.memory == second.memory
@@ -696,27 +707,22 @@ class _Case:
                 ):
                     yield f"{first.name} lies over {second.name} in {first.memory}"
 
-    def _unplaced(self, placed: list[Storage]) -> Iterator[str]:
-        for operation in self.problem.operations:
-            result = self.schedule.loop.operation(operation.name).result
-            needs: list[tuple[str, bool, int]] = []
-            if operation.memory and result:
-                size = result.columns if operation.memory == "tmem" else result.bytes
-                needs.append((operation.memory, False, size))
-            if self._staged_until(operation) is not None and "smem" in self.problem.memories:
-                needs.append(("smem", True, operation.transfer_bytes))
-            for memory, transfer, size in needs:
-                mine = [
-                    s
-                    for s in placed
-                    if s.value == operation.name and s.memory == memory and s.transfer == transfer
-                ]
-                if not mine:
-                    yield f"{operation.name} has no place in {memory}"
-                elif mine[0].size < size:
-                    yield (
-                        f"{operation.name} needs {size} in {memory}, its slots have {mine[0].size}"
-                    )
+    def _fixed(self, fixed: Fixed, tile: Tile) -> Iterator[str]:
+        """An invariant's place has its size, is aligned and inside its memory."""
+        name, memory = fixed.name, fixed.memory
+        size = tile.bytes if memory == "smem" else tile.columns
+        if fixed.size != size:
+            yield f"{name} needs {size} of {memory} for the whole loop and has {fixed.size}"
+        if fixed.half is not None and (memory != "tmem" or _rows(tile.shape) > 64):
+            yield f"{name} takes more than half the lanes of {memory}"
+        if fixed.address is None:
+            yield f"{name} in {memory} has no address"
+            return
+        if fixed.address % _step(memory, size):
+            yield f"{name} at {memory} address {fixed.address} is not aligned"
+        end, room = fixed.address + fixed.size, self.schedule.machine.memories.get(memory)
+        if room is None or end > room.capacity:
+            yield f"{name} ends at {end} of {memory}, beyond its capacity"
 
     def _shared(self, first: Storage, second: Storage) -> Iterator[str]:
         """Report instances of two values that share an address while both live."""
@@ -746,6 +752,40 @@ class _Case:
                     )
                     return
 
+    def storage(self) -> Iterator[str]:
+        """Every result, copy and staging has its slots, once and of its size, and nothing else."""
+        sizes, given = dict(self._kept()), Counter[_Kept]()
+        for s in self.schedule.storage:
+            key: _Kept = (s.value, s.memory, s.transfer, s.group, s.reader, s.distance)
+            given[key] += 1
+            if key in sizes and s.size != sizes[key]:
+                yield f"{_what(key)} takes {sizes[key]} a slot, not {s.size}"
+        for key in {**sizes, **given}:
+            if not given[key]:
+                yield f"{_what(key)} has no slots"
+            elif key not in sizes:
+                yield f"{_what(key)} has slots, and nothing needs them"
+            elif given[key] > 1:
+                yield f"{_what(key)} has slots {given[key]} times"
+
+    def _kept(self) -> Iterator[tuple[_Kept, int]]:
+        """Yield everything that needs slots, with the size of one."""
+        for operation in self.problem.operations:
+            name, home = operation.name, self.place[operation.name]
+            result = self.schedule.loop.operation(name).result
+            if operation.registers:
+                yield (name, "registers", False, home, None, 0), operation.registers
+            elif operation.memory and result:
+                size = result.columns if operation.memory == "tmem" else result.bytes
+                yield (name, operation.memory, False, None, None, 0), size
+            if self._staged_until(operation) is not None:
+                yield (name, "smem", True, None, None, 0), operation.transfer_bytes
+        for e in self.problem.edges:
+            if e.transferable and self.crosses(e):
+                key = (self.name(e.producer), "registers", False, self.group(e.consumer))
+                size = self.problem.operations[e.producer].registers
+                yield (*key, self.name(e.consumer), e.distance), size
+
     def slots(self) -> Iterator[str]:
         """A slot is overwritten only after its last reader released it."""
         for storage in self.schedule.storage:
@@ -755,6 +795,11 @@ class _Case:
                 yield (
                     f"{storage.value} in {storage.memory} lives {end - begin} and has "
                     f"{storage.slots} slots, needs {needed}"
+                )
+            elif storage.slots > needed and not storage.addresses and storage.reader is None:
+                yield (
+                    f"{storage.value} in {storage.memory} needs {needed} slots and has "
+                    f"{storage.slots}"
                 )
         for operation in self.problem.operations:
             depth = self.schedule.pipeline_depths.get(operation.name)
@@ -768,88 +813,64 @@ class _Case:
             if depth is not None and mine and mine[0] != depth:
                 yield f"{operation.name} has a pipeline depth of {depth} and {mine[0]} slots"
 
-    # -- proof --------------------------------------------------------------------------------
+    # -- what is recorded -------------------------------------------------------------------------
 
     def proof(self) -> Iterator[str]:
-        """The recorded bound is what it says it is."""
-        proof = self.schedule.proof
-        if proof is None:
-            return
-        bound = proof.bound
-        if bound.value > self.interval:
-            yield f"the proof says at least {bound.value}, the interval is {self.interval}"
-        checks: dict[str, Callable[[LowerBound], Iterator[str]]] = {
-            "ResMII": self._resource,
-            "configurations": partial(check_configurations, self.problem),
-            "issue": self._issue,
-            "RecMII": self._recurrence,
-        }
-        yield from checks.get(bound.reason, _nothing)(bound)
-        for level in proof.levels:
-            actual = self._level(level.level)
-            if actual is not None and actual != level.value:
-                yield f"the proof says {level.level} {level.value}, the schedule has {actual}"
+        """What the proof says follows from the schedule, or names who has shown it."""
+        if self.schedule.proof is not None:
+            yield from ProofJudge(self.problem, self.schedule, self.schedule.proof).check()
 
-    def _resource(self, bound: LowerBound) -> Iterator[str]:
-        busy = self._needed(bound.unit or "")
-        if busy != bound.value:
-            yield f"the proof says unit {bound.unit} needs {bound.value}, it needs {busy}"
+    def statistics(self) -> Iterator[str]:
+        """Figures that follow from the schedule are right."""
+        for name, group in self.groups.items():
+            live = int(self._registers_of(name).max(initial=0))
+            if group.registers_live not in (None, live):
+                yield f"group {name} says {group.registers_live} registers live, {live} are"
+        rings = {o.name for o in self.problem.operations if o.streaming}
+        for what, depths in (
+            ("pipeline depth", self.schedule.pipeline_depths),
+            ("hiding depth", self.schedule.hiding_depths),
+        ):
+            for name in sorted(rings ^ set(depths)):
+                yield f"{name} {'has no' if name in rings else 'is no ring and has a'} {what}"
+        for operation in self.problem.operations:
+            depth, needed = self.schedule.hiding_depths.get(operation.name), self._hiding(operation)
+            if operation.streaming and depth not in (None, needed):
+                yield f"hiding the latency of {operation.name} takes {needed} slots, not {depth}"
+        yield from self._time()
 
-    def _issue(self, bound: LowerBound) -> Iterator[str]:
-        issues = {o.name: o.issue for o in self.problem.operations if o.asynchronous}
-        longest = max((issues.get(name, 0) for name in bound.cycle), default=0)
-        if longest != bound.value:
-            yield f"the proof says issuing takes {bound.value}, it takes {longest}"
-
-    def _needed(self, unit: str) -> int:
-        """The least time in which a unit can do one iteration's work.
-
-        For every t up to half of the capacity: what takes more than all but t of the unit can share
-        it with nothing that takes t or more.
-        """
-        capacity = self.problem.capacities.get(unit, 0)
-        mine = [
-            (r.length, r.count)
-            for o in self.problem.operations
-            for r in o.reservations
-            if r.unit == unit and r.count <= capacity
+    def _hiding(self, operation: ProblemOperation) -> int:
+        """Slots of a ring whose loads, and those that are read with them, take their time."""
+        read = [e for e in self.problem.edges if e.producer == operation.index and e.carries]
+        readers = {edge.consumer for edge in read}
+        beside = {e.producer for e in self.problem.edges if e.streaming and e.consumer in readers}
+        late = max(self.problem.operations[v].nominal_latency for v in {operation.index, *beside})
+        time = self.start[operation.name]
+        ends = [
+            self.at(e.consumer)
+            + e.distance * self.interval
+            + e.reads
+            + (self.problem.hop if self.crosses(e) else 0)
+            for e in read
         ]
-        least = max((-(-length // (capacity // count)) for length, count in mine), default=0)
-        for twice in range(capacity + 1):
-            rest = 2 * capacity - twice
-            alone = sum(length for length, count in mine if 2 * count > rest)
-            shared = sum(length * count for length, count in mine if twice <= 2 * count <= rest)
-            least = max(least, alone + -(-shared // capacity))
-        return least
+        last = max(ends, default=time + operation.latency)
+        return max(1, -(-(last - time + late) // self.interval))
 
-    def _recurrence(self, bound: LowerBound) -> Iterator[str]:
-        cycle, claimed = bound.cycle, bound.value
-        delay = distance = 0
-        for producer, consumer in zip(cycle, (*cycle[1:], *cycle[:1]), strict=True):
-            links = [
-                (self.problem.least_delay(i), e.distance)
-                for i, e in enumerate(self.problem.edges)
-                if self.name(e.producer) == producer and self.name(e.consumer) == consumer
-            ]
-            if not links:
-                yield f"the proof's recurrence has no dependence {producer} -> {consumer}"
-                return
-            best = max(links, key=lambda link: link[0] - link[1] * (claimed - 1))
-            delay, distance = delay + best[0], distance + best[1]
-        actual = -(-delay // distance) if distance else 0
-        if actual != claimed:
-            yield f"the proof says the recurrence takes {claimed}, it takes {actual}"
-
-    def _level(self, level: str) -> int | None:
-        used = {self.place[o.name] for o in self.problem.operations}
-        transfers = sum(e.transferable and self.crosses(e) for e in self.problem.edges)
-        return {
-            "interval": self.interval,
-            "stages": self.schedule.stages,
-            "groups": len(used),
-            "transfers": transfers,
-            "length": self.schedule.length,
-        }.get(level)
+    def _time(self) -> Iterator[str]:
+        """The unit of time is what its costs say, within its budget."""
+        scale = self.schedule.time
+        before, after = sum(a for a, _ in scale.costs), sum(b for _, b in scale.costs)
+        ratio = before / after if scale.mode == "normalized" and after else 1.0
+        if scale.cycles_per_unit != ratio:
+            yield f"a unit of time is {ratio:g} cycles, not {scale.cycles_per_unit:g}"
+        changes = [b / a for a, b in scale.costs] or [1.0]
+        distortion = max(changes) / min(changes)
+        if not math.isclose(scale.distortion, distortion):
+            yield f"ratios of costs changed by up to {distortion:g}, not {scale.distortion:g}"
+        if (scale.mode == "exact") != (not scale.costs):
+            yield f"time is {scale.mode} and has {len(scale.costs)} other costs"
+        if scale.budget is not None and after > scale.budget:
+            yield f"costs sum up to {after}, the budget is {scale.budget}"
 
     def _occupy(self, used: NDArray[np.int64], time: int, length: int, amount: int) -> None:
         """Add `amount` to every slot modulo I of [time, time + length)."""
@@ -860,9 +881,21 @@ class _Case:
         used[: max(0, first + rest - self.interval)] += amount
 
 
-def _nothing(_: LowerBound) -> Iterator[str]:
-    """What an engine refuted is not refuted again."""
-    yield from ()
+_Kept = tuple[str, str, bool, str | None, str | None, int]
+"""Value, memory, whether it is staged, group, reader and its distance, of what has slots."""
+
+
+def _what(kept: _Kept) -> str:
+    """Say what has slots."""
+    value, memory, staged, group, reader, distance = kept
+    where = f"registers of {group}" if memory == "registers" and group else memory
+    for_whom = f" for {reader} at distance {distance}" if reader else " staged" if staged else ""
+    return f"{value}{for_whom} in {where}"
+
+
+def _step(memory: str, size: int) -> int:
+    """What addresses of a slot are multiples of."""
+    return 1 if memory == "tmem" else 1024 if size >= 1024 else 128
 
 
 def _places(storage: Storage) -> list[tuple[int, int | None]]:

@@ -16,6 +16,17 @@ from twill.files import read_bytes
 
 Rules = Literal["issue", "paper"]
 Level = Literal["interval", "stages", "groups", "transfers", "length", "slack"]
+Limit = Literal["registers", "groups", "transfers", "stages"]
+Family = Literal[
+    "dependence",
+    "capacity",
+    "turns",
+    "memory",
+    "registers",
+    "transfers",
+    "concurrency",
+    "wishes",
+]
 Few = Annotated[int, Field(ge=0, le=MOST_DISTANCE)]
 Some = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
 Distance = Annotated[int, Field(ge=-MOST_DISTANCE, le=MOST_DISTANCE)]
@@ -390,11 +401,11 @@ class LowerBound(Part):
     cycle : tuple of str
         For RecMII, the operations of the recurrence; for issue, the operation.
     solver : str, optional
-        Who refuted `value` - 1.
+        Who refuted all smaller intervals, where no bound does.
     families : tuple of str
         Constraint families in the unsatisfiable core.
-    most_stages : int
-        The claim holds for schedules of at most so many stages.
+    most_stages : int, optional
+        Where a solver refuted them: for schedules of at most so many stages.
     weights : tuple of Weight, optional
         For configurations: `value` is the weights times lengths of all, over `most`, rounded up.
     most : int, optional
@@ -414,18 +425,25 @@ class LowerBound(Part):
     unit: str | None = None
     cycle: tuple[str, ...] = ()
     solver: str | None = None
-    families: tuple[str, ...] = ()
-    most_stages: PositiveInt
+    families: tuple[Family, ...] = ()
+    most_stages: PositiveInt | None = None
     weights: tuple[Weight, ...] | None = None
     most: PositiveInt | None = None
 
 
 class LevelProof(Part):
-    """One level of the objective: its value and whether nothing better exists."""
+    """One level of the objective: its value and whether nothing better exists.
+
+    Attributes
+    ----------
+    solver : str, optional
+        Who refuted better values, where no bound does; of the interval the bound says it.
+    """
 
     level: Level
     value: int
     proved: bool
+    solver: str | None = None
 
 
 class Proof(Part):
@@ -436,7 +454,7 @@ class Proof(Part):
     bound : LowerBound
         Why no smaller interval exists.
     levels : tuple of LevelProof
-        The objective, level by level.
+        The objective, level by level: all of them, but slack where nothing is waited for.
     limits : dict
         What the user allowed at most: ``registers`` per thread, ``groups``, ``transfers``,
         ``stages``; the proof holds within them.
@@ -448,7 +466,7 @@ class Proof(Part):
 
     bound: LowerBound
     levels: tuple[LevelProof, ...]
-    limits: dict[str, NonNegativeInt] = {}
+    limits: dict[Limit, NonNegativeInt] = {}
     pins: dict[Name, Name] = {}
     orders: tuple[tuple[Name, Name], ...] = ()
 

@@ -138,6 +138,8 @@ class Answer:
         Counts for people: rounds, atoms, clauses.
     hints : tuple of Hint
         For engines that are asked similar questions.
+    solver : str
+        Who answered.
     """
 
     status: Status
@@ -145,6 +147,7 @@ class Answer:
     families: tuple[str, ...] = ()
     statistics: dict[str, int] = field(default_factory=dict)
     hints: tuple[Hint, ...] = ()
+    solver: str = ""
 
 
 NO_LIMITS = Limits()
@@ -248,11 +251,14 @@ class Improvement:
         The schedule.
     hints : tuple of Hint
         For engines that are asked similar questions.
+    solver : str
+        Who says so.
     """
 
     status: Status
     assignment: Assignment
     hints: tuple[Hint, ...] = ()
+    solver: str = ""
 
 
 FEW_ROWS = 128

@@ -80,7 +80,7 @@ class CpSatEngine:
         run = Run(self._cp, system, self.seed)
         status = run.solve(timeout)
         assignment = run.assignment() if status == "sat" else None
-        return Answer(status, assignment, (), run.statistics, system.sums.hints)
+        return Answer(status, assignment, (), run.statistics, system.sums.hints, self.name)
 
 
 class CpSatProver:
@@ -200,7 +200,7 @@ class CpSatProver:
         proved = run.minimize(under.timeout)
         assignment = found if run.best is None else run.best[1]
         status: Status = "sat" if proved else "unknown"
-        return Improvement(status, assignment, system.sums.hints)
+        return Improvement(status, assignment, system.sums.hints, self.name)
 
 
 def _near(system: CpSatSystem, found: Assignment, interval: int, under: Conditions) -> Run:

@@ -69,7 +69,7 @@ class DifferenceEngine:
     def solve(self, limits: Limits = NO_LIMITS, timeout: float | None = None) -> Answer:
         """Search for a schedule within these limits (see `twill.joint.answer.Engine`)."""
         if self._system is None:
-            return Answer("unsat", families=(self._contradiction,))
+            return Answer("unsat", families=(self._contradiction,), solver=self.name)
         assumptions = [*self._system.guards.values(), *self._assumed(limits)]
         while True:
             self._rounds += 1
@@ -80,6 +80,7 @@ class DifferenceEngine:
                     families=self._core() if status == "unsat" else (),
                     statistics=self._statistics(),
                     hints=self._counts.hints,
+                    solver=self.name,
                 )
             assignment = self._read()
             if self._counts.state_violated(assignment):

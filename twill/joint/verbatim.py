@@ -92,7 +92,9 @@ class VerbatimEngine:
         if answer.status == "unknown":
             self.dispose()  # an interrupted context takes no more assertions
         found = answer.assignment
-        return answer if found is None else replace(answer, assignment=self._allocated(found))
+        if found is None:
+            return replace(answer, solver=self.name)
+        return replace(answer, assignment=self._allocated(found))
 
     def _allocated(self, found: Assignment) -> Assignment:
         """Return the assignment with registers allocated, unchanged if the file is too small."""

@@ -1,4 +1,4 @@
-"""Broken rules as text for people."""
+"""Broken rules, and what was not checked, as text for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from twill.console import paragraph, say
-from twill.verifier import Violation
+from twill.verifier import Verdict, Violation
 
 MOST = 4
 """Violations of one rule that are told; an order breaks one for every operation."""
@@ -30,3 +30,20 @@ def print_violations(violations: Sequence[Violation]) -> None:
             say(f"{rule}: and {len(found) - MOST} more (--json prints all)")
     count = len(violations)
     say(f"not valid: {count} violation{'' if count == 1 else 's'}")
+
+
+def print_trusted(verdict: Verdict) -> None:
+    """Print what a proof says and only engines have shown.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        Of a valid schedule.
+    """
+    by_solver: dict[str, list[str]] = defaultdict(list)
+    for entry in verdict.trusted:
+        by_solver[entry.solver].append(entry.claim)
+    for solver, claims in by_solver.items():
+        paragraph(f"taken on trust from {solver}: {'; '.join(claims)}")
+    if verdict.trusted and verdict.within:
+        paragraph(f"all within what was asked for: {', '.join(verdict.within)}")
