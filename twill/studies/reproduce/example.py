@@ -52,10 +52,10 @@ def _judge_rate(case: Case, key: str, schedule: Schedule, cycles: int) -> None:
 
 
 def _moved(schedule: Schedule, start: dict[str, int]) -> Schedule:
-    """Return the schedule with other starts; its programs are as they were."""
+    """Return the schedule with other starts, of which nothing is proved."""
     placements = tuple(
         Placement(operation=p.operation, group=p.group, start=start[p.operation])
         for p in schedule.placements
     )
-    moved: Schedule = schedule.model_copy(update={"placements": placements})
+    moved: Schedule = schedule.model_copy(update={"placements": placements, "proof": None})
     return moved
