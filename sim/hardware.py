@@ -97,6 +97,16 @@ class Unit:
     def __init__(self, name: str, *, shared: bool = False) -> None:
         self.name, self.shared, self.free, self.opens = name, shared, 0.0, 0
 
+    def works(self, now: float) -> bool:
+        """Return whether it is at work in a cycle; a pipe's next instruction may be yet to come.
+
+        Parameters
+        ----------
+        now : float
+            The cycle.
+        """
+        return self.free > (now if self.shared else max(0.0, now - 1))
+
     def fill(self, until: float) -> None:
         """Let nothing else start before a cycle.
 
@@ -295,9 +305,12 @@ class Hardware:
         free = "synchronisation" in without
         self.signals = FREE if free else _signals(costs)
         self.named = FREE if free else _signals(costs.named or costs)
-        self._slowed: dict[str, list[tuple[Unit, float]]] = defaultdict(list)
+        self._slowed: dict[str, list[tuple[list[Unit], float]]] = defaultdict(list)
         for pair in (machine.interference or ()) if interference else ():
-            self._slowed[pair.unit].append((self.units[pair.beside], pair.factor.value))
+            beside = [self.units[pair.beside]]
+            if machine.units[pair.beside].scope == "context":
+                beside += [context.pipe(pair.beside) for context in self.contexts]
+            self._slowed[pair.unit].append((beside, pair.factor.value))
 
     def fetch(self, now: float, demands: Sequence[Demand], *, ahead: bool) -> list[Use]:
         """Let the ports that a command needs beside its unit work for it.
@@ -361,7 +374,9 @@ class Hardware:
         slowed = self._slowed.get(unit)
         if slowed is None:
             return 1.0
-        return math.prod(factor for beside, factor in slowed if beside.free > start)
+        return math.prod(
+            factor for beside, factor in slowed if any(one.works(start) for one in beside)
+        )
 
 
 def _signals(costs: Synchronisation) -> Signals:

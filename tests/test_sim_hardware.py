@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -202,6 +204,44 @@ def test_a_unit_is_slower_beside_another_one() -> None:
     # Four products beside the load take 10 each, and six alone take 8.
     assert watch(schedule, interference=True).done["mma", 0] == 4 * 10 + 6 * 8
     assert watch(schedule).done["mma", 0] == 80
+
+
+def test_a_unit_is_slower_beside_a_pipe_of_any_context() -> None:
+    factor = {"value": 1.25, "unit": "cycles a cycle", "source": "TEST"}
+    pair = ({"unit": "TC", "beside": "ALU", "factor": factor},)
+    change = {"units.ALU.scope": "context", "interference": pair}
+    machine = machine_with(change, units={"TC": 1, "ALU": 1})
+    loop = small_loop([op("add", "ALU", 38), product("mma", 10, 8, 0)])
+    programs: dict[str, list[Instruction]] = {
+        "one": [Issue(operation="add")],
+        "two": [Issue(operation="mma")],
+    }
+    schedule = by_hand(loop, machine, programs)
+    # Four products beside the additions take 10 each, and six alone take 8.
+    assert watch(schedule, interference=True).done["mma", 0] == 4 * 10 + 6 * 8
+    assert watch(schedule).done["mma", 0] == 80
+
+
+@pytest.mark.parametrize(
+    ("unit", "beside", "message"),
+    [
+        ("alu", "tc", "interference[0].unit: 'alu' takes no commands that could be slowed down"),
+        ("tc", "issue", "interference[0].beside: 'issue' is issue slots, which do no work"),
+    ],
+)
+def test_interference_without_effect_is_refused(
+    hopper: twill.Machine, unit: str, beside: str, message: str, tmp_path: Path
+) -> None:
+    assert (hopper.units["alu"].scope, hopper.issue_unit) == ("context", "issue")
+    factor = '{ value = 1.5, unit = "cycles a cycle", source = "FV: a test" }'
+    file = tmp_path / "machine.toml"
+    file.write_text(
+        'schema = "twill.machine"\nschema_version = 1\nname = "other"\n'
+        'extends = "hopper_h100"\n'
+        f'[[interference]]\nunit = "{unit}"\nbeside = "{beside}"\nfactor = {factor}\n'
+    )
+    with pytest.raises(twill.InputError, match=re.escape(message)):
+        twill.Machine.load(file)
 
 
 def test_stores_use_the_shared_memory_port_between_the_commands_of_a_product() -> None:

@@ -197,7 +197,8 @@ class Interference(Part):
     Attributes
     ----------
     unit, beside : str
-        The unit that is slowed down, and the one whose work does it.
+        The unit that is slowed down, and the one whose work does it; a pipe of the contexts does
+        in any of them.
     factor : Quantity
         By which a command takes longer that starts while the other unit is at work.
     """
@@ -364,9 +365,22 @@ class Machine(Artifact):
             for key, name in (("unit", pair.unit), ("beside", pair.beside)):
                 if name not in self.units:
                     raise refuse(f"interference[{index}].{key}", f"no unit named {short(name)}")
+            self._check_interference(f"interference[{index}]", pair)
         check_expression(self.transfer.cycles, "transfer.cycles")
         self._check_sources()
         return self
+
+    def _check_interference(self, path: str, pair: Interference) -> None:
+        """Refuse what could have no effect: only commands are slowed down, and only by work."""
+        if pair.beside == self.issue_unit:
+            raise refuse(f"{path}.beside", f"{short(pair.beside)} is issue slots, which do no work")
+        commanded = {s.unit for rule in self.rules if rule.asynchronous for s in rule.steps}
+        if self.units[pair.unit].scope == "context" and pair.unit not in commanded:
+            raise refuse(
+                f"{path}.unit",
+                f"{short(pair.unit)} takes no commands that could be slowed down: it is a pipe of "
+                "each context",
+            )
 
     def _check_rule(self, path: str, rule: Rule) -> None:
         for position, step in enumerate(rule.steps):
