@@ -327,7 +327,7 @@ class Races(Observer):
         together = list(map(max, *(self._clocks[agent] for agent in self._shared[group])))
         for agent in self._shared[group]:
             self._advance(agent, together)
-            self._clocks[agent][agent] += 1
+            self._enter(self._clocks[agent], agent, self._clocks[agent][agent] + 1)
 
     def awaited(
         self,

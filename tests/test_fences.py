@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import twill
+from tests.pseudocode import Interpreter
 from tests.small import edge, hand_made, op, small_loop, small_machine
 from tests.test_sim import unsolved
 from twill.artifacts.fences import with_fences
@@ -25,7 +26,10 @@ from twill.artifacts.schedule import (
 )
 from twill.baselines import multi_warp, sequential
 from twill.frontends.loops import load_loop, packaged_loops
+from twill.frontends.schedule_ir import parse_schedule_ir
 from twill.joint.groups import WarpGroup
+from twill.pipelined.code import code
+from twill.pipelined.ir import ir
 from twill.sim.checks import check
 from twill.sim.errors import SimulationError
 
@@ -155,6 +159,16 @@ def staged() -> Schedule:
     groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
     home = {"p": "left", "q": "left", "mma": "right", "store": "left"}
     return hand_made(loop, machine, 20, {"p": 0, "q": 4, "mma": 12, "store": 10}, home, groups)
+
+
+def test_fences_are_written_down_and_read_back() -> None:
+    schedule = multi_warp(*subject("online_softmax_hopper"))
+    assert list(fences(schedule))
+    assert parse_schedule_ir(ir(schedule)) == schedule
+    text = code(schedule)
+    assert "    fence()\n    arrive(x.load.empty" in text
+    for iterations in (1, 2, 5):
+        Interpreter(code(schedule, iterations), schedule, iterations, seed=0).run()
 
 
 @pytest.mark.parametrize("stage", [0, 1])
