@@ -8,6 +8,8 @@ import sys
 
 PARENT_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG of prctl(2)."""
+# Looked up now: between a fork and the program that follows, little is safe to do.
+_prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 
 def end_with_parent() -> None:
@@ -16,5 +18,5 @@ def end_with_parent() -> None:
     Without that a solver goes on at full load when whoever asked it was killed. No thread of the
     process itself could see to that while it is stopped.
     """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if _prctl is not None:
+        _prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twill.commands import Json, number, pairs, print_json, refusals
+from twill.commands import Jobs, Json, number, pairs, print_json, refusals
 from twill.commands import bench as bench_commands
 from twill.commands import diff as diff_command
 from twill.commands import explain as explain_command
@@ -148,9 +148,7 @@ def schedule(
         float | None,
         typer.Option(min=0.001, help="Seconds; the best schedule by then, with honest bounds."),
     ] = None,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, help="Processes that run at a time.")
-    ] = 2,
+    jobs: Jobs = 2,
     memory: Annotated[
         int | None,
         typer.Option(min=1, metavar="MB", help="Most memory of the solving process (10^6 bytes)."),

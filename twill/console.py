@@ -262,6 +262,7 @@ def run_app(app: Callable[..., object]) -> None:
         A typer application.
     """
     sys.unraisablehook = _deliver_again
+    _check_streams()
     try:
         status = app(standalone_mode=False)
         sys.stdout.flush()
@@ -283,6 +284,14 @@ def run_app(app: Callable[..., object]) -> None:
         fail(message.replace(": Value error, ", ": "), TwillError.exit_status)
     else:
         raise SystemExit(status if isinstance(status, int) else 0)
+
+
+def _check_streams() -> None:
+    """Refuse to work for nobody: what is opened next would take the place of a closed stream."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123 - for as long as the process
+    if sys.stdout is None:
+        fail("cannot write: standard output is closed", TwillError.exit_status)
 
 
 def _deliver_again(dropped: sys.UnraisableHookArgs) -> None:

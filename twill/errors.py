@@ -7,6 +7,7 @@ refused, not achieved) ends in 1, and a defect of the package itself in 3.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -151,8 +152,12 @@ def short(value: object, limit: int = 60) -> str:
     limit : int
         Most characters to return.
     """
+    if isinstance(value, str | bytes | list | tuple):
+        value = value[: 4 * limit]
+    elif isinstance(value, dict):
+        value = dict(itertools.islice(value.items(), limit))
     try:
-        text = repr(value[: 4 * limit] if isinstance(value, str) else value)
+        text = repr(value)
     except ValueError:  # Python refuses to write integers of thousands of digits
         text = f"a {type(value).__name__} too long to write"
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -7,13 +7,14 @@ indexed by time, so it serves coarse grids: the paper's normalized costs, and cr
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from twill.bounds import longest_paths
+from twill.children import end_with_parent
 from twill.errors import SolverError
 from twill.problem import Problem
 
@@ -183,25 +184,29 @@ def _solve(model: Any, timeout: float | None, nodes: int | None = None) -> Statu
     import pulp
 
     solver = pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False)
-    with tempfile.TemporaryDirectory(prefix="twill-cbc-") as folder:
-        program, solution = Path(folder) / "program.mps", Path(folder) / "program.sol"
-        variables, names, constraints, _ = model.writeMPS(str(program), rename=1)
+    # Files without a name are gone with the last process that has them open.
+    with tempfile.TemporaryFile() as program, tempfile.TemporaryFile() as solution:
+        handles = program.fileno(), solution.fileno()
+        problem, answer = (f"/dev/fd/{handle}" for handle in handles)
+        variables, names, constraints, _ = model.writeMPS(problem, rename=1)
         limit = [] if timeout is None else ["-sec", str(timeout)]
         limit += [] if nodes is None else ["-maxNodes", str(nodes)]
-        command = [solver.path, str(program), *limit, "-solve", "-solution", str(solution)]
+        command = [solver.path, problem, *limit, "-solve", "-solution", answer]
         process = subprocess.Popen(  # noqa: S603 - the path is PuLP's own bundled solver
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=handles,
+            preexec_fn=end_with_parent,  # noqa: PLW1509 - one system call
         )
         try:
             process.wait()
         finally:
             process.kill()
             process.wait()
-        if process.returncode or not solution.exists():
+        if process.returncode or not os.fstat(handles[1]).st_size:
             raise SolverError(f"CBC ended with exit status {process.returncode}")
-        status, values, *_, found = solver.readsol_MPS(
-            str(solution), model, variables, names, constraints
-        )
+        status, values, *_, found = solver.readsol_MPS(answer, model, variables, names, constraints)
     # PuLP calls a search that a limit stopped "optimal" too; only the second status tells.
     if found == pulp.LpSolutionOptimal:
         model.assignVarsVals(values)

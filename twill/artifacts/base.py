@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +17,12 @@ from pydantic_core import PydanticCustomError
 from twill.errors import InputError, short
 from twill.files import read_bytes, write_whole
 
+MOST_TOML = 1 << 20
+STRING_OR_COMMENT = re.compile(
+    rb'''"""(?:[^\\]|\\.)*?"""|\'{3}.*?\'{3}|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|#[^\n]*+''', re.DOTALL
+)
+DEEP_KEY = re.compile(rb"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){64}")
+"""A key of more than 64 parts, for which the library takes quadratic time."""
 MOST_NAMES = 8
 """Of what is packaged, in an error."""
 
@@ -133,9 +140,7 @@ class Artifact(Part):
             If the text is not TOML or not a valid artifact.
         """
         try:
-            document = json.dumps(cls._completed(tomllib.loads(text.decode("utf-8")), file))
-        except ValueError as error:
-            raise InputError(f"not TOML: {error}", file=file) from None
+            document = json.dumps(cls._completed(parse_toml(text, file), file))
         except RecursionError:
             raise InputError("not TOML: nested too deeply", file=file) from None
         except TypeError as error:
@@ -148,6 +153,38 @@ class Artifact(Part):
     def _completed(cls, document: dict[str, Any], file: str) -> dict[str, Any]:  # noqa: ARG003
         """Fill in what a TOML document leaves to another file; nothing by default."""
         return document
+
+
+def parse_toml(text: bytes, file: str) -> dict[str, Any]:
+    """Return a TOML document.
+
+    Parameters
+    ----------
+    text : bytes
+        The document, UTF-8, at most 1 MiB.
+    file : str
+        Name used in errors.
+
+    Raises
+    ------
+    InputError
+        If it is not TOML, too long or nested too deeply.
+    """
+    if len(text) > MOST_TOML:
+        raise InputError(f"longer than the limit of {MOST_TOML} bytes for TOML", file=file)
+    if DEEP_KEY.search(STRING_OR_COMMENT.sub(_in_short, text)):
+        raise InputError("not TOML: nested too deeply", file=file)
+    try:
+        return tomllib.loads(text.decode("utf-8"))
+    except ValueError as error:
+        raise InputError(f"not TOML: {error}", file=file) from None
+    except RecursionError:
+        raise InputError("not TOML: nested too deeply", file=file) from None
+
+
+def _in_short(token: re.Match[bytes]) -> bytes:
+    """Return what stands for a string or a comment where only keys count."""
+    return b"" if token[0].startswith(b"#") else b"s"
 
 
 def refuse(path: str, message: str) -> PydanticCustomError:

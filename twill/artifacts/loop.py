@@ -34,6 +34,9 @@ MOST_EXTENT = 1 << 20
 MOST_ELEMENTS = 1 << 28
 MOST_DISTANCE = 1 << 16
 MOST_WARPS = 64
+MOST_OPERATIONS = 4096
+"""The solvers' tables grow with its square."""
+Many = Field(max_length=1 << 16)
 Visible = AfterValidator(checked_name)
 Name = Annotated[str, Field(min_length=1, max_length=MOST_NAME), Visible]
 Label = Annotated[str, Field(min_length=1, max_length=MOST_LABEL), Visible]
@@ -367,11 +370,11 @@ class Loop(Artifact):
     schema_version: Literal[1] = 1
     name: Name
     description: str = ""
-    operations: tuple[Operation, ...]
-    dependences: tuple[Dependence, ...] = ()
-    invariants: tuple[Invariant, ...] = ()
-    folded: tuple[Folded, ...] = ()
-    renamed: tuple[Dependence, ...] = ()
+    operations: Annotated[tuple[Operation, ...], Field(max_length=MOST_OPERATIONS)]
+    dependences: Annotated[tuple[Dependence, ...], Many] = ()
+    invariants: Annotated[tuple[Invariant, ...], Many] = ()
+    folded: Annotated[tuple[Folded, ...], Many] = ()
+    renamed: Annotated[tuple[Dependence, ...], Many] = ()
     origin: Origin | None = None
 
     @model_validator(mode="after")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.resources
-import tomllib
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
-from twill.artifacts.base import Artifact, Part, refuse
+from twill.artifacts.base import Artifact, Part, parse_toml, refuse
 from twill.artifacts.expressions import MOST_CHARACTERS, check_expression, evaluate, to_cycles
 from twill.artifacts.loop import Cost, Name, Operation, Step
 from twill.errors import InputError, short
@@ -599,11 +598,7 @@ def _extended(document: dict[str, Any], file: str, depth: int) -> dict[str, Any]
         text = _packaged(base_name).read_bytes()
     else:
         text = read_bytes(Path(file).parent / base_name)
-    try:
-        base = tomllib.loads(text.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"not TOML: {error}", file=base_name) from None
-    base = _extended(base, base_name, depth + 1)
+    base = _extended(parse_toml(text, base_name), base_name, depth + 1)
     rules = [*document.pop("rules", []), *base.pop("rules", [])]
     return {**_laid_over(base, document), "rules": rules}
 

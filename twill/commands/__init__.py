@@ -12,6 +12,10 @@ import typer
 from twill.console import say
 from twill.errors import InputError, RefusedError, short
 
+MOST_JOBS = 256
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", min=1, max=MOST_JOBS, help="Processes that run at a time.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from twill.commands import Json, print_json
+from twill.commands import Jobs, Json, print_json
 from twill.console import command, progress, say_written
 from twill.errors import InputError
 from twill.files import STANDARD_OUTPUT, check_target
@@ -25,9 +25,7 @@ def reproduce(
         float,
         typer.Option(min=0.1, help="Seconds after which the paper's printed encoding is stopped."),
     ] = 30.0,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, help="Processes that run at a time.")
-    ] = 2,
+    jobs: Jobs = 2,
     markdown: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write the results as a page, with figures beside it."),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from twill.commands import Json, pairs, print_json
+from twill.commands import Jobs, Json, pairs, print_json
 from twill.console import command, counted, say, say_written
 from twill.errors import InputError, RefusedError, short
 from twill.files import make_folder, write_whole
@@ -76,9 +76,7 @@ def sweep_command(
     timeout: Annotated[
         float | None, typer.Option(min=0.001, help="Seconds to schedule a loop.")
     ] = None,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, help="Processes on this machine.")
-    ] = 1,
+    jobs: Jobs = 1,
     cluster: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="Dask scheduler (needs the extra [cluster])."),

@@ -110,10 +110,16 @@ def axes(sweep: Sweep) -> dict[str, tuple[Scalar, ...]]:
         least = min((v for v in found[name] if not isinstance(v, str)), default=0)
         if least < known.least:
             raise InputError(f"no value below {known.least}", path=f"axes.{name}")
+    _check_count(math.prod(len(several) for several in found.values()))
     for pair, what in SAME.items():
         if set(pair) <= set(found):
             raise InputError(f"{' and '.join(pair)} both say {what}: keep one", path="axes")
     return found
+
+
+def _check_count(points: int) -> None:
+    if points > MOST_POINTS:
+        raise InputError(f"at most {MOST_POINTS} points (got {points})", path="axes")
 
 
 def runnables(sweep: Sweep, report: Report = silent) -> list[Runnable]:
@@ -197,9 +203,7 @@ def tasks(sweep: Sweep, found: Sequence[Runnable]) -> list[Task]:
         If there are more than a million.
     """
     every = axes(sweep)
-    count = len(found) * math.prod(len(v) for v in every.values())
-    if count > MOST_POINTS:
-        raise InputError(f"at most {MOST_POINTS} points (got {count})", path="axes")
+    _check_count(len(found) * math.prod(len(v) for v in every.values()))
     grid = [dict(zip(every, point, strict=True)) for point in itertools.product(*every.values())]
     settings = {
         "iterations": sweep.iterations,

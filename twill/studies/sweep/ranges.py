@@ -42,10 +42,10 @@ def values(given: Values, kind: Kind, path: str) -> tuple[Scalar, ...]:
     found: dict[Scalar, None] = {}
     for part in parts:
         found |= dict.fromkeys(_values(part, kind, path))
+        if len(found) > MOST_VALUES:
+            raise _too_many(part, path)
     if not found:
         raise InputError("at least one value", path=path)
-    if len(found) > MOST_VALUES:
-        raise InputError(f"at most {MOST_VALUES} values (got {len(found)})", path=path)
     return tuple(found)
 
 
@@ -58,25 +58,32 @@ def _values(part: Scalar, kind: Kind, path: str) -> list[Scalar]:
         return [_as(float(part), kind, part, path)]
     if "," in part:
         return [_as(_number(text, part, path), kind, part, path) for text in part.split(",")]
-    spaced = np.geomspace if part.startswith("log:") else np.linspace
-    bounds = [_number(text, part, path) for text in part.removeprefix("log:").split(":")]
-    if len(bounds) == 1 and spaced is np.linspace:
+    texts = part.removeprefix("log:").split(":")
+    bounds = [_number(text, part, path) for text in texts]
+    if len(bounds) == 3:
+        return _spaced(part, bounds, kind, path)
+    if part.startswith("log:") or len(bounds) > 3:
+        raise _refused(part, path)
+    if len(bounds) == 1:
         return [_as(bounds[0], kind, part, path)]
-    if len(bounds) == 2 and spaced is np.linspace:
-        first, last = (_as(bound, "whole", part, path) for bound in bounds)
-        return _checked(list(range(int(first), int(last) + 1)), part, path)
-    if len(bounds) != 3 or not 1 <= bounds[2] <= MOST_VALUES or bounds[2] % 1:
+    first, last = (int(_as(bound, "whole", part, path)) for bound in bounds)
+    if last < first:
         raise _refused(part, path)
-    if spaced is np.geomspace and min(bounds[:2]) <= 0:
+    if last - first >= MOST_VALUES:
+        raise _too_many(part, path)
+    return list(range(first, last + 1))
+
+
+def _spaced(part: str, bounds: list[float], kind: Kind, path: str) -> list[Scalar]:
+    first, last, count = bounds
+    logarithmic = part.startswith("log:")
+    if count < 1 or count % 1 or (logarithmic and min(first, last) <= 0):
         raise _refused(part, path)
-    points = [float(f"{x:.{DIGITS}g}") for x in spaced(bounds[0], bounds[1], int(bounds[2]))]
+    if count > MOST_VALUES:
+        raise _too_many(part, path)
+    spaced = (np.geomspace if logarithmic else np.linspace)(first, last, int(count))
+    points = [float(f"{x:.{DIGITS}g}") for x in spaced]
     return [round(x) if kind == "whole" else x for x in points]
-
-
-def _checked(found: list[Scalar], part: str, path: str) -> list[Scalar]:
-    if not found or len(found) > MOST_VALUES:
-        raise _refused(part, path)
-    return found
 
 
 def _as(number: float, kind: Kind, given: Scalar, path: str) -> int | float:
@@ -93,6 +100,10 @@ def _number(text: str, given: str, path: str) -> float:
     if not math.isfinite(number) or abs(number) > 1e15:
         raise _refused(given, path)
     return number
+
+
+def _too_many(given: Scalar, path: str) -> InputError:
+    return InputError(f"at most {MOST_VALUES} values (got {short(given)})", path=path)
 
 
 def _refused(given: Scalar, path: str) -> InputError:
