@@ -19,7 +19,7 @@ from twill.commands import loop as loop_commands
 from twill.commands import machine as machine_commands
 from twill.commands import reproduce as reproduce_command
 from twill.commands import show as show_commands
-from twill.console import Report, command, paragraph, progress, run_app, say, say_written
+from twill.console import Report, command, progress, run_app, say, say_written
 from twill.files import STANDARD_OUTPUT, check_target
 from twill.sim.__main__ import app as simulator
 
@@ -231,14 +231,36 @@ def verify(
     schedule_file: Annotated[
         str, typer.Argument(metavar="SCHEDULE", help="schedule.json or IR (.mlir).")
     ],
+    reprove: Annotated[
+        bool,
+        typer.Option("--reprove", help="Refute again, by the other engine, what one has refuted."),
+    ] = False,
+    timeout: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="Seconds for each refutation."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check a schedule against every rule of the model; exit status 1 if one is broken."""
-    from twill.frontends.schedules import load_schedule
-    from twill.verifier import verify as check
-    from twill.views.violations import print_trusted, print_violations
+    """Check a schedule against every rule of the model; exit status 1 if one is broken.
 
-    verdict = check(load_schedule(schedule_file))
+    With --reprove also if a refutation turns out to be false, or is not made again in time.
+    """
+    from twill.frontends.schedules import load_schedule
+    from twill.reprove import reprove as again
+    from twill.verifier import verify as check
+    from twill.views.violations import print_reproof, print_verdict
+
+    schedule = load_schedule(schedule_file)
+    verdict = check(schedule)
+    reproofs = []
+    if not as_json:
+        print_verdict(verdict)
+    if reprove and verdict.valid:
+        with progress(f"reproving {schedule.name}") as report:
+            for reproof in again(schedule, timeout, report):
+                reproofs.append(reproof)
+                if not as_json:
+                    print_reproof(reproof)
     if as_json:
         print_json(
             {
@@ -247,14 +269,10 @@ def verify(
                 "violations": [{"rule": v.rule, "message": v.message} for v in verdict.violations],
                 "trusted": [asdict(claim) for claim in verdict.trusted],
                 "within": list(verdict.within),
+                "reproved": [asdict(reproof) for reproof in reproofs] if reprove else None,
             }
         )
-    elif verdict.valid:
-        paragraph(f"valid: {len(verdict.rules)} rules checked ({', '.join(verdict.rules)})")
-        print_trusted(verdict)
-    else:
-        print_violations(verdict.violations)
-    if not verdict.valid:
+    if not verdict.valid or any(reproof.outcome != "refuted" for reproof in reproofs):
         raise typer.Exit(1)
 
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from twill.console import paragraph, say
+from twill.reprove import Reproof
 from twill.verifier import Verdict, Violation
 
 MOST = 4
@@ -32,14 +33,18 @@ def print_violations(violations: Sequence[Violation]) -> None:
     say(f"not valid: {count} violation{'' if count == 1 else 's'}")
 
 
-def print_trusted(verdict: Verdict) -> None:
-    """Print what a proof says and only engines have shown.
+def print_verdict(verdict: Verdict) -> None:
+    """Print what was checked, what is broken, and what a proof says that only engines have shown.
 
     Parameters
     ----------
     verdict : Verdict
-        Of a valid schedule.
+        Of any schedule.
     """
+    if not verdict.valid:
+        print_violations(verdict.violations)
+        return
+    paragraph(f"valid: {len(verdict.rules)} rules checked ({', '.join(verdict.rules)})")
     by_solver: dict[str, list[str]] = defaultdict(list)
     for entry in verdict.trusted:
         by_solver[entry.solver].append(entry.claim)
@@ -47,3 +52,19 @@ def print_trusted(verdict: Verdict) -> None:
         paragraph(f"taken on trust from {solver}: {'; '.join(claims)}")
     if verdict.trusted and verdict.within:
         paragraph(f"all within what was asked for: {', '.join(verdict.within)}")
+
+
+def print_reproof(reproof: Reproof) -> None:
+    """Print what became of a claim that had been taken on trust.
+
+    Parameters
+    ----------
+    reproof : Reproof
+        The outcome.
+    """
+    words = {
+        "refuted": f"refuted again by {reproof.solver}",
+        "false": f"false: {reproof.solver} has found one, which says otherwise than",
+        "open": f"not refuted again in time by {reproof.solver}",
+    }
+    paragraph(f"{words[reproof.outcome]}: {reproof.claim.claim}")
