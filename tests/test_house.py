@@ -99,9 +99,10 @@ def test_the_simulator_sees_artifacts_only() -> None:
 
 def test_the_verifier_sees_artifacts_and_the_problem_only() -> None:
     seen = {"twill.artifacts.schedule", "twill.problem"}
-    apart = {"twill.verified_configurations", "twill.verified_fences"}
+    apart = {"twill.verified_fences", "twill.verified_proof"}
     for name, expected in (
-        ("verifier", seen | apart),
+        ("verifier", seen | apart | {"twill.artifacts.loop"}),
+        ("verified_proof", seen | {"twill.verified_configurations"}),
         ("verified_configurations", seen),
         ("verified_fences", {"twill.artifacts.schedule"}),
     ):
