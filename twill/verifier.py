@@ -182,20 +182,25 @@ class _Case:
                 )
 
     def _copies(self) -> Iterator[str]:
-        """Every reader of another group's register value has one copy of each distance."""
+        """Every reader of another group's register value gets it once at each distance."""
         read = {
             (self.name(e.producer), self.name(e.consumer), e.distance)
             for e in self.problem.edges
             if e.transferable and self.crosses(e)
         }
-        for what, counts in (("slots", self._copies_stored()), ("gets", self._copies_got())):
-            for value, reader, distance in sorted({*read, *counts}):
-                actual, needed = counts[value, reader, distance], (value, reader, distance) in read
-                if actual != needed:
-                    yield (
-                        f"the copy of {value} that {reader} reads at distance {distance} has "
-                        f"{actual} {what}, needs {int(needed)}"
-                    )
+        gets = Counter(
+            (i.value, i.reader, i.distance)
+            for program in self.schedule.programs
+            for i in program.body
+            if isinstance(i, Get) and self.place[i.reader] == program.group
+        )
+        for value, reader, distance in sorted({*read, *gets}):
+            actual, needed = gets[value, reader, distance], (value, reader, distance) in read
+            if actual != needed:
+                yield (
+                    f"the copy of {value} that {reader} reads at distance {distance} has "
+                    f"{actual} gets, needs {int(needed)}"
+                )
         puts = Counter(
             i.value
             for program in self.schedule.programs
@@ -205,19 +210,6 @@ class _Case:
         for value in sorted({value for value, _, _ in read}):
             if puts[value] != 1:
                 yield f"{value}, which another group reads, is put {puts[value]} times"
-
-    def _copies_stored(self) -> Counter[tuple[str, str, int]]:
-        return Counter(
-            (s.value, s.reader, s.distance) for s in self.schedule.storage if s.reader is not None
-        )
-
-    def _copies_got(self) -> Counter[tuple[str, str, int]]:
-        return Counter(
-            (i.value, i.reader, i.distance)
-            for program in self.schedule.programs
-            for i in program.body
-            if isinstance(i, Get) and self.place[i.reader] == program.group
-        )
 
     def _arrivals(self) -> Iterator[str]:
         """Every phase that is waited for gets the arrivals, and the bytes, that it takes."""
