@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import Executor, Future
 from pathlib import Path
 
 import psutil
@@ -15,8 +16,10 @@ import pytest
 from tests.commands import in_process
 from twill.artifacts.base import parse_toml
 from twill.artifacts.loop import MOST_OPERATIONS
+from twill.artifacts.sweep import Sweep
 from twill.commands import MOST_JOBS
-from twill.errors import InputError, short
+from twill.errors import InputError, WorkerError, short
+from twill.studies.sweep.engine import run_sweep
 
 TWILL = (sys.executable, "-m", "twill")
 SIM = ("python", "-m", "twill.sim")
@@ -170,3 +173,19 @@ def test_large_values_are_cut_before_they_are_written() -> None:
     for value in ([0] * 10**7, dict.fromkeys(range(10**6), "x"), "x" * 10**8):
         assert len(short(value)) == 60
     assert time.process_time() - began < 2
+
+
+class Leaving(Executor):
+    """Cancels what it was given, as Dask's does once its scheduler is gone."""
+
+    def submit(self, *_: object, **__: object) -> Future[object]:  # type: ignore[override]
+        future: Future[object] = Future()
+        future.cancel()
+        future.set_running_or_notify_cancel()
+        return future
+
+
+def test_who_ran_the_points_and_left_is_told_of() -> None:
+    made = Sweep(items=("fa3_forward_128x128",), axes={"depth": (1, 2)}, iterations=24)
+    with pytest.raises(WorkerError, match="nobody runs the points any more"):
+        run_sweep(made, None, Leaving())

@@ -50,6 +50,38 @@ def worker_processes(local: Any) -> list[int]:
         return list(client.run(os.getpid).values())
 
 
+def test_a_scheduler_that_goes_away_is_one_line(schedule: str, tmp_path: Path) -> None:
+    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"]
+    file = tmp_path / "scheduler.json"
+    with (tmp_path / "log").open("w") as log:
+        scheduler = subprocess.Popen([*dask, "--scheduler-file", file, "--port", "0"], stderr=log)
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", file,
+             "--nthreads", "1", "--no-dashboard", "--death-timeout", "5"], stderr=log,
+        )  # fmt: skip
+        journal = tmp_path / "out/journal.jsonl"
+        try:
+            until = time.monotonic() + 60
+            while not file.exists() and time.monotonic() < until:
+                time.sleep(0.1)
+            words = ("sweep", schedule, "--tma-latency", "50:250:200", "--iterations", "4000")
+            asking = subprocess.Popen(
+                [sys.executable, "-m", "twill.sim", *words, "--cluster", file, "-o", "out"],
+                cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            while lines(journal) < 3 and asking.poll() is None and time.monotonic() < until:
+                time.sleep(0.05)
+        finally:
+            scheduler.kill()
+        out, err = asking.communicate(timeout=60)
+        worker.kill()
+        assert (scheduler.wait(), worker.wait()) != (0, 0)
+    assert (asking.returncode, out) == (2, "")
+    assert err.startswith("twill: nobody runs the points any more")
+    assert err.count("\n") == 1
+    assert len(rows_in(tmp_path / "out")) >= 2
+
+
 def test_a_worker_is_killed_in_the_middle(local: Any, schedule: str, tmp_path: Path) -> None:
     made = sweep(schedule, axes=POINTS, iterations=400)
     folder = tmp_path / "out"

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -139,6 +146,11 @@ def _rows(every: Sequence[Task], executor: Executor | None) -> Iterator[Row]:
         raise WorkerError(
             "a worker process died, perhaps for want of memory; finished points are kept: run the "
             "same command again to go on, with fewer --jobs if need be"
+        ) from None
+    except (CancelledError, OSError) as error:
+        raise WorkerError(
+            f"nobody runs the points any more ({type(error).__name__}); finished points are kept: "
+            "run the same command again to go on"
         ) from None
     finally:
         for future in pending:

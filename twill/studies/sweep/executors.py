@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing
 import os
 import signal
@@ -102,8 +103,12 @@ def cluster(address: str) -> Iterator[Executor]:
         client = Client(**named, timeout="10s")
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"no Dask scheduler answers: {error}", path="cluster") from None
+    # What goes wrong is an error of ours; theirs are tracebacks of each attempt.
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
     try:
         # Points are not to be taken for equal because their arguments are.
         yield client.get_executor(pure=False)
     finally:
         client.close()
+        logging.disable(before)
