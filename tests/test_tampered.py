@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import twill
-from tests.small import edge, op, small_loop, small_machine
+from tests.small import edge, op, small_loop, small_machine, tight_loop
 from tests.tampering import Data, changes
 from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
 from twill.scheduler import solve
@@ -207,3 +207,9 @@ def test_refutations_are_taken_on_trust_from_who_made_them() -> None:
     assert solver == bound.solver
     shown = {entry.level for entry in schedule.proof.levels if entry.solver is None}
     assert set(claims) - {"interval"} == {e.level for e in schedule.proof.levels} - shown
+
+
+def test_slots_that_hide_a_latency_do_not_depend_on_the_wait_that_frees_them() -> None:
+    schedule = twill.schedule(*tight_loop(111), rules="paper")
+    assert schedule.hiding_depths == {"o0": 2, "o1": 2}
+    assert twill.verify(schedule).valid

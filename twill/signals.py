@@ -211,7 +211,8 @@ class Signals:
         ]
         later = min((wait for wait in waits if wait >= time), default=time)
         origin = self.pipeline.start[v]
-        nominal = self.problem.operations[v].nominal_latency
+        operation = self.problem.operations[v]
+        nominal = self._late(v) if operation.streaming else operation.nominal_latency
         same_slots = -(-(later - origin + nominal + self.problem.hop) // self.interval) == -(
             -(time - origin + nominal + self.problem.hop) // self.interval
         )
