@@ -26,6 +26,7 @@ from twill.sim.observer import Observer
 from twill.sim.pieces import pieces
 from twill.sim.registers import pool
 from twill.sim.slots import COPY, copy_for
+from twill.verified_registers import registers_along_programs
 
 UNITS = {"smem": "bytes", "tmem": "columns", "registers": "registers per thread"}
 STAGING = "staging in smem"
@@ -55,6 +56,9 @@ class Occupied(Part):
         The first cycle at which it was.
     mean : float
         Over the cycles of the run.
+    along_program : int, optional
+        Of a group's registers, the most that is live between the instructions of its program,
+        whatever the times are; what is always occupied is included.
     """
 
     unit: str
@@ -64,11 +68,13 @@ class Occupied(Part):
     peak: NonNegativeFloat
     peak_cycle: NonNegativeFloat
     mean: NonNegativeFloat
+    along_program: NonNegativeInt | None = None
 
     @property
     def exceeded(self) -> bool:
-        """Whether more is occupied, or given away, than there is."""
-        return self.capacity is not None and max(self.allocated, self.peak) > self.capacity
+        """Whether more is occupied, live or given away than there is."""
+        most = max(self.allocated, self.peak, self.along_program or 0)
+        return self.capacity is not None and most > self.capacity
 
 
 @dataclass
@@ -281,6 +287,7 @@ class Occupancy(Observer):
             Length of the run.
         """
         machine, always, given = self._schedule.machine, self._always(), self._given()
+        along = self._along_programs()
         found = {}
         for place, series in self.series().items():
             peak, since = max((amount, -cycle) for cycle, amount in series)
@@ -293,10 +300,20 @@ class Occupancy(Observer):
                 peak=peak,
                 peak_cycle=-since,
                 mean=_mean(series, cycles),
+                along_program=along.get(place),
             )
         if machine.registers is not None:
             found[FILE] = self._file(found)
         return found
+
+    def _along_programs(self) -> dict[str, int]:
+        """Return what is live along programs; those of the paper's rules keep to its clock."""
+        registers = self._schedule.machine.registers
+        if registers is None or self._schedule.rules == "paper":
+            return {}
+        reserve = round(registers.reserve.value)
+        found = registers_along_programs(self._schedule)
+        return {f"registers of {name}": live + reserve for name, live in found.items()}
 
     def _limit(self, place: str) -> int | None:
         registers = self._schedule.machine.registers

@@ -37,8 +37,15 @@ def print_checks(checks: Checks) -> None:
         rows,
         right={"capacity", "allocated", "peak", "mean"},
     )
+    along = [
+        f"{name.removeprefix('registers of ')} {entry.along_program}"
+        for name, entry in checks.occupancy.items()
+        if entry.along_program is not None
+    ]
+    if along:
+        say(textwrap.fill(f"registers live along programs: {', '.join(along)}", WIDTH))
     if checks.exceeded:
-        say(textwrap.fill(f"peak EXCEEDED what there is: {', '.join(checks.exceeded)}", WIDTH))
+        say(textwrap.fill(f"EXCEEDED what there is: {', '.join(checks.exceeded)}", WIDTH))
 
 
 def _print_numbers(numbers: Numbers) -> None:

@@ -223,8 +223,10 @@ class _Enumeration:
             self._add(mine, time, time + operation.cycles, operation.working_set)
         for e in self._placed():
             if e.transferable and self._crosses(e) and self.problem.rules == "issue":
-                time, copy = self.start[e.consumer], self.operations[e.producer].registers
-                self._add(live[self.place[e.consumer]], time, time + e.copy_hold, copy)
+                time, made = self.start[e.consumer], self.operations[e.producer]
+                received = time - (made.transfer - made.transfer // 2)
+                home = live[self.place[e.consumer]]
+                self._add(home, received, time + e.copy_hold, made.registers)
         for pinned in self.problem.pinned:
             for group in {self.place[u] for u in pinned.used_by if u in self.place}:
                 live[group] = [x + pinned.registers for x in live[group]]

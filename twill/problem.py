@@ -66,6 +66,11 @@ class ProblemOperation:
     nominal_latency: int
     in_order_unit: str | None
 
+    @property
+    def received_ahead(self) -> int:
+        """Time that a reader on another group takes to read the staging, ahead of its issue."""
+        return self.transfer - self.transfer // 2
+
 
 @dataclass(frozen=True)
 class Edge:
@@ -566,7 +571,7 @@ def _reads(dependence: Dependence, u: ProblemOperation, v: ProblemOperation) -> 
     if not v.asynchronous:
         return v.cycles
     same_unit = u.in_order_unit is not None and u.in_order_unit == v.in_order_unit
-    return v.cycles if same_unit else v.latency
+    return v.cycles if same_unit and not u.registers else v.latency
 
 
 def _fixed(loop: Loop) -> dict[str, int]:

@@ -419,13 +419,13 @@ class _GroupProgram:
         """
         name = self.problem.operations[edge.producer].name
         reader = self.problem.operations[edge.consumer]
-        found: list[Instruction] = []
         overwrite = self.signals.copy_overwrite(edge)
+        waits = [r for r in self.signals.needed if r.received == edge]
         if reader.asynchronous and overwrite in self.signals.needed:
-            distance = overwrite.distance - edge.distance
-            found.append(Await(operation=reader.name, stage=stage, distance=distance))
+            waits.append(overwrite)
+        waits.sort(key=lambda request: (request.target, request.distance))
         return [
-            *found,
+            *(self._wait(replace(r, distance=r.distance - edge.distance), stage) for r in waits),
             Wait(barrier=barrier_name(SENT, name), stage=stage),
             Get(value=name, reader=reader.name, stage=stage, distance=edge.distance),
             Arrive(barrier=barrier_name(TAKEN, name), stage=stage),

@@ -27,6 +27,7 @@ from twill.names import wrong
 from twill.normalize import BUDGET, normalize
 from twill.paper_search import paper_search
 from twill.pipeline import Pipeline, pipeline
+from twill.pressure import within_registers
 from twill.problem import Problem, Wishes, build_problem
 from twill.program import barriers, programs
 from twill.refine import refine
@@ -438,6 +439,7 @@ def realize(
     """
     problem = named.problem
     signals, layout = lay_out(named)
+    signals = within_registers(signals)
     live = registers_live(named)
     length = max(named.start[o.index] + o.cycles for o in problem.operations)
     groups = tuple(

@@ -9,8 +9,8 @@ is left out.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from twill.joint.addresses import Allocation
@@ -43,6 +43,9 @@ class Request:
         The operation before which it stands, or `RELEASE`, `RECEIVE` or `SEND`.
     sent : int or None
         With `SEND`, the register value before whose staging it stands.
+    received : Edge or None
+        With `RECEIVE`, the dependence before whose copy it makes room; None before a copy that
+        overwrites what the operation waited for reads.
     """
 
     group: str
@@ -51,6 +54,7 @@ class Request:
     time: int
     owner: int
     sent: int | None = None
+    received: Edge | None = None
 
 
 @dataclass(frozen=True)
@@ -96,10 +100,18 @@ class Signals:
     allocation : Allocation, optional
         Addresses. Without them every value has as many slots as its readers, and hiding the nominal
         latency of streaming loads, ask for, and shares them with none.
+    tight : collection of str
+        Groups that wait for what reads their registers as soon as it has read them, since they
+        have no room for it until they wait anyway.
     """
 
-    def __init__(self, pipeline: Pipeline, allocation: Allocation | None = None) -> None:
-        self.pipeline = pipeline
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        allocation: Allocation | None = None,
+        tight: Collection[str] = (),
+    ) -> None:
+        self.pipeline, self.tight = pipeline, tight
         self.allocation = allocation
         self.problem = pipeline.problem
         self.interval = pipeline.interval
@@ -449,6 +461,47 @@ class Signals:
         in_order = unit is not None and unit == operations[new.operation].in_order_unit
         return operations[reader].asynchronous and (new.staged or not in_order)
 
+    @property
+    def _freeing(self) -> Iterator[Request]:
+        """Yield waits for asynchronous readers of registers, before what may need the room."""
+        for group in self.tight:
+            begins = self._begins(group)
+            for v in self.pipeline.members(group):
+                held = self._holds_registers(v)
+                if held is None or not begins:
+                    continue
+                free = self.pipeline.start[v] + held
+                later = {at: -((at.time - free) // self.interval) for at in begins}
+                first = min(begins, key=lambda at: (at.time + later[at] * self.interval, at.owner))
+                time = first.time + later[first] * self.interval
+                target = ("completion", v)
+                yield replace(first, target=target, distance=later[first], time=time)
+
+    def _begins(self, group: str) -> list[Request]:
+        """Return where something begins to take registers of a group."""
+        asked = Request(group, ("completion", 0), 0, 0, RECEIVE)
+        return [
+            replace(asked, time=self.pipeline.start[v], owner=v)
+            for v in self.pipeline.members(group)
+            if self.problem.operations[v].registers or self.problem.operations[v].working_set
+        ] + [
+            replace(asked, time=self.received_at(edge), received=edge)
+            for edge in self.pipeline.copies
+            if self.pipeline.place[edge.consumer] == group
+        ]
+
+    def _holds_registers(self, v: int) -> int | None:
+        """Return for how long an asynchronous operation holds registers that nobody else reads."""
+        operation = self.problem.operations[v]
+        held = [
+            edge.copy_hold if self.pipeline.crosses(edge) else edge.hold
+            for edge in self.problem.edges
+            if edge.consumer == v and edge.transferable
+        ]
+        if operation.registers and not self.problem.consumers[v]:
+            held.append(operation.latency)
+        return max(held) if operation.asynchronous and any(held) else None
+
     def copy_overwrite(self, edge: Edge) -> Request:
         """Return the wait before the copy that an asynchronous consumer reads is overwritten.
 
@@ -481,8 +534,8 @@ class Signals:
         edge : Edge
             A transferable edge between groups.
         """
-        transfer = self.problem.operations[edge.producer].transfer
-        return self.pipeline.start[edge.consumer] - (transfer - transfer // 2)
+        ahead = self.problem.operations[edge.producer].received_ahead
+        return self.pipeline.start[edge.consumer] - ahead
 
     def release_waits(self, release: Release) -> list[Request]:
         """Return the waits for the asynchronous readers whose end a release announces.
@@ -525,9 +578,9 @@ class Signals:
     def needed(self) -> frozenset[Request]:
         """Requests that no earlier wait of the same group implies."""
         releases = [request for r in self.releases for request in self.release_waits(r)]
-        every = {*self.requests, *self.overwrites, *self.turns, *releases}
+        every = {*self.requests, *self.overwrites, *self.turns, *self._freeing, *releases}
         kept: list[Request] = []
-        for request in sorted(every, key=self._order):
+        for request in sorted(sorted(every, key=repr), key=self._order):
             implied = any(
                 other.group == request.group
                 and other.target == request.target

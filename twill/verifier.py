@@ -32,6 +32,7 @@ from twill.artifacts.schedule import (
 from twill.problem import Edge, Problem, ProblemOperation, RegisterFile, build_problem
 from twill.verified_fences import check_fences
 from twill.verified_proof import ProofJudge, Trusted, conditions
+from twill.verified_registers import registers_along_programs
 
 MOST_REPORTED = 20
 
@@ -412,6 +413,17 @@ class _Case:
                     f"group {name} in slot {int(used.argmax())}: {most} registers per thread "
                     f"live, {limit} of {allocated} allocated are for values"
                 )
+            along = self._along_programs.get(name, 0)
+            if along > limit:
+                yield (
+                    f"group {name} along its program: {along} registers per thread live, {limit} "
+                    f"of {allocated} allocated are for values"
+                )
+
+    @cached_property
+    def _along_programs(self) -> dict[str, int]:
+        """Registers along each program; programs of the paper's rules keep to its clock."""
+        return registers_along_programs(self.schedule) if self.problem.rules == "issue" else {}
 
     def _registers_of(self, group: str) -> NDArray[np.int64]:
         used = np.zeros(self.interval, dtype=np.int64)
@@ -431,11 +443,13 @@ class _Case:
                 and self.group(edge.consumer) == group
                 and self.problem.rules == "issue"
             ):
+                producer = self.problem.operations[edge.producer]
+                received = producer.transfer - producer.transfer // 2
                 self._occupy(
                     used,
-                    self.at(edge.consumer),
-                    edge.copy_hold,
-                    self.problem.operations[edge.producer].registers,
+                    self.at(edge.consumer) - received,
+                    received + edge.copy_hold,
+                    producer.registers,
                 )
         for pinned in self.problem.pinned:
             if any(self.group(user) == group for user in pinned.used_by):

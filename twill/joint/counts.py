@@ -232,13 +232,30 @@ class Counts:
         """Return conjunctions that make the instance live past the start, by one of its ends."""
         clock, interval = self._system.clock, self._system.interval
         u, v = occupant.start, starting.start
-        begun = clock.rows.at_least(v, u, 0)
         cases: list[list[Literal]] = []
-        for wrapped, phase in ((0, begun), (1, self._clauses.negated(begun))):
-            amount = 1 - end.offset - hop - (end.iterations - wrapped - back) * interval
+        for turns, phase in self._latest(occupant, starting):
+            passed = end.offset + hop - starting.delay
+            amount = 1 - passed - (end.iterations + turns - back) * interval
             found = clock.cases(end.operation, u, v, amount)
-            cases += [[*counts, phase, *case] for case in found]
+            cases += [[*counts, *phase, *case] for case in found]
         return cases
+
+    def _latest(
+        self, occupant: Occupant, starting: Occupant
+    ) -> Iterator[tuple[int, list[Literal]]]:
+        """Yield by how many intervals' turns the latest instance may have begun, and when it is so.
+
+        Both issue rows are within one interval; -1 is an instance of the interval before.
+        """
+        rows, interval = self._system.clock.rows, self._system.interval
+        u, v = occupant.start, starting.start
+        shift = occupant.delay - starting.delay
+        low, high = rows.range_of(v, u) if u != v else (0, 0)
+        for turns in range((low - shift) // interval, (high - shift) // interval + 1):
+            begun = rows.at_least(v, u, turns * interval + shift)
+            next_begun = rows.at_least(v, u, (turns + 1) * interval + shift)
+            if begun is not False and next_begun is not True:
+                yield turns, [begun, self._clauses.negated(next_begun)]
 
     def _overlaps(self, occupant: Occupant, starting: Occupant) -> Iterator[Literal]:
         """Yield a literal for each shift at which a reservation may cover another's start."""

@@ -310,28 +310,31 @@ class Sums:
                 offsets.append((occupant.hop, [*conditions, apart]))
             for later, needed in offsets:
                 if not any(x is False for x in needed):
-                    amount = self._instances(occupant.start, end, later, v)
+                    amount = self._instances(occupant, end, later, starting)
                     found.append(([x for x in needed if x is not True], amount))
         return found
 
-    def _instances(self, u: int, end: Moment, later: int, v: int) -> Any:
-        """Return how many instances from u's issue to `later` after an end exist when v starts.
+    def _instances(self, occupant: Occupant, end: Moment, later: int, starting: Occupant) -> Any:
+        """Return how many instances that begin and end `later` exist when another one starts.
 
-        Before v's start instances have begun up to its stage, less one if v's row is before u's;
-        what has ended is counted by how many whole intervals the end's row is past v's.
+        Before it starts instances have begun up to its stage, less one if its row is before
+        theirs; what has ended is counted by how many whole intervals the end's row is past it.
         """
-        times, c, offset = self._times, end.operation, end.offset + later
-        begun = times.later_row(v, u, 0) if u != v else True
-        stages = times.stages[c] - times.stages[u] if c != u else 0
-        whole, past = -1, []
-        while (literal := times.later_row(c, v, 1 - offset, whole)) is True:
-            whole += 1
-        first = whole
-        while literal is not False:
-            past.append(literal)
-            whole += 1
-            literal = times.later_row(c, v, 1 - offset, whole)
-        return stages + end.iterations + first + sum(past) - 1 + begun
+        u, v, c = occupant.start, starting.start, end.operation
+        stages = self._times.stages[c] - self._times.stages[u] if c != u else 0
+        begun = self._intervals(v, u, occupant.delay - starting.delay)
+        past = self._intervals(c, v, 1 - end.offset - later + starting.delay)
+        return stages + end.iterations + 1 + past + begun
+
+    def _intervals(self, v: int, u: int, amount: int) -> Any:
+        """Return the largest n for which v's row is `amount` and n whole intervals after u's."""
+        times, n = self._times, 0
+        while times.later_row(v, u, amount, n) is not True:
+            n -= 1
+        reached: list[Literal] = []
+        while (literal := times.later_row(v, u, amount, n + 1 + len(reached))) is not False:
+            reached.append(literal)
+        return n + sum(reached)
 
     # -- units ------------------------------------------------------------------------------------
 

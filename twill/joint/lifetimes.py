@@ -45,7 +45,7 @@ class Occupant:
     apart : tuple of int or None
         It exists only if these two operations are on different groups.
     delay : int
-        Cycles after the issue of `start` at which it begins.
+        Cycles after the issue of `start` at which it begins; negative before it.
     hop : int
         Further time for which it is in the way of what starts on another group than its reader's:
         a slot that is free is announced to the group that fills it again.
@@ -96,7 +96,7 @@ def register_occupants(problem: Problem) -> list[Occupant]:
     if problem.rules == "paper":
         return occupants
     for edge in problem.edges:
-        if edge.transferable and edge.copy_hold:
+        if edge.transferable and (edge.copy_hold or problem.operations[edge.producer].transfer):
             producer = problem.operations[edge.producer]
             consumer = problem.operations[edge.consumer]
             occupants.append(
@@ -107,6 +107,7 @@ def register_occupants(problem: Problem) -> list[Occupant]:
                     (Moment(edge.consumer, edge.copy_hold),),
                     edge.consumer,
                     apart=(edge.producer, edge.consumer),
+                    delay=-producer.received_ahead,
                 )
             )
     return occupants

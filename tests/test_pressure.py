@@ -1,0 +1,147 @@
+"""Registers along programs: counted twice independently, kept to what groups are allocated."""
+
+from __future__ import annotations
+
+import pytest
+
+import twill
+from tests.small import edge, op, small_loop, small_machine, tight_loop
+from twill.artifacts.schedule import Await, Schedule
+from twill.errors import RefusedError
+from twill.joint.difference import DifferenceEngine
+from twill.pipeline import Pipeline, pipeline
+from twill.pressure import pressures, within_registers
+from twill.problem import build_problem
+from twill.program import programs
+from twill.scheduler import realize
+from twill.search import Options, search
+from twill.signals import Signals
+from twill.sim import run
+from twill.sim.checks import check
+from twill.storage import lay_out, registers_live
+from twill.verified_registers import registers_along_programs
+
+
+def solved(seed: int) -> Pipeline | None:
+    """Return what is found for a tight random loop, None where there is nothing."""
+    problem = build_problem(*tight_loop(seed))
+    try:
+        found = search(problem, DifferenceEngine, Options(timeout=30))
+    except RefusedError:
+        return None
+    return pipeline(problem, found.interval, found.assignment)
+
+
+def agree(seeds: range) -> int:
+    """Hold both counts along programs against each other, and against the static schedule's."""
+    counted = 0
+    for seed in seeds:
+        named = solved(seed)
+        if named is None:
+            continue
+        signals, _ = lay_out(named)
+        tight = Signals(named, signals.allocation, tuple(named.groups))
+        clock = registers_live(named)
+        for name, live in pressures(tight, programs(tight)).items():
+            assert live <= clock[name], seed
+        schedule = realize(named)
+        kept = within_registers(signals)
+        assert registers_along_programs(schedule) == pressures(kept, programs(kept)), seed
+        counted += 1
+    return counted
+
+
+def test_no_program_needs_more_registers_than_its_schedule() -> None:
+    assert agree(range(20)) > 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chunk", range(5))
+def test_no_program_needs_more_registers_than_its_schedule_at_length(chunk: int) -> None:
+    assert agree(range(100 * chunk, 100 * chunk + 100)) > 60
+
+
+def held() -> Schedule:
+    """Return a schedule in which an asynchronous reader frees what another value then takes."""
+    loop = small_loop(
+        [
+            op("a", "ALU", registers=8),
+            op("b", "TC", latency=4, asynchronous=True),
+            op("c", "ALU", registers=8),
+            op("d", "ALU"),
+        ],
+        [edge("a", "b"), edge("c", "d"), edge("a", "c", 0)],
+    )
+    loop = loop.model_copy(
+        update={
+            "dependences": tuple(
+                d.model_copy(update={"kind": "control", "delay": 6})
+                if (d.producer, d.consumer) == ("a", "c")
+                else d
+                for d in loop.dependences
+            )
+        }
+    )
+    return twill.schedule(loop, small_machine(registers=8, file=1024, least=8, groups=((4, 1),)))
+
+
+def test_a_group_waits_for_what_frees_its_registers() -> None:
+    schedule = held()
+    (program,) = schedule.programs
+    kinds = [(i.do, getattr(i, "operation", "")) for i in program.body]
+    assert ("await", "b") in kinds
+    assert registers_along_programs(schedule) == {program.group: 8}
+    assert twill.verify(schedule).valid
+    assert run(schedule, iterations=50).achieved
+
+
+def test_the_verifier_refuses_registers_that_are_still_read() -> None:
+    schedule = held()
+    (program,) = schedule.programs
+    body = tuple(i for i in program.body if not isinstance(i, Await))
+    changed = schedule.model_copy(update={"programs": (program.model_copy(update={"body": body}),)})
+    (violation,) = twill.verify(changed).violations
+    assert str(violation) == (
+        f"registers: group {program.group} along its program: 16 registers per thread live, "
+        "8 of 8 allocated are for values"
+    )
+
+
+def test_a_copy_takes_registers_from_its_get_on() -> None:
+    # The copy is fetched four cycles ahead of its reader, while the other value is still live.
+    loop = small_loop(
+        [
+            op("a", "ALU", registers=8, transfer=8),
+            op("b", "SFU", registers=8),
+            op("c", "SFU"),
+        ],
+        [edge("a", "c"), edge("b", "c")],
+    )
+    units = {"TC": 1, "ALU": 1, "SFU": 1}
+    loose, tight = (
+        small_machine(units, registers=limit, file=128 * 2 * limit, least=8, groups=((4, 2),))
+        for limit in (16, 8)
+    )
+    pins = {"a": "A", "b": "B", "c": "B"}
+    schedule = twill.schedule(loop, loose, pins=pins)
+    assert registers_along_programs(schedule)["B"] == 16
+    with pytest.raises(RefusedError):
+        twill.schedule(loop, tight, pins=pins)
+
+
+EXCEEDED = [
+    "online_softmax_blackwell",
+    "attention_forward_blackwell",
+    pytest.param("attention_backward_d64_hopper", marks=pytest.mark.slow),
+    pytest.param("attention_forward_diagonal_blackwell", marks=pytest.mark.slow),
+    pytest.param("fa_bwd_blackwell", marks=pytest.mark.slow),
+    pytest.param("fa_bwd_hopper", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("name", EXCEEDED)
+def test_packaged_programs_that_took_more_than_their_allocation(name: str) -> None:
+    machine = "hopper_h100" if name.endswith("hopper") else "blackwell_b200"
+    schedule = twill.schedule(twill.load_loop(name), twill.Machine.named(machine))
+    assert twill.verify(schedule).valid
+    assert check(schedule).exceeded == []
