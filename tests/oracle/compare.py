@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 
 import twill
 from tests.oracle.facts import Facts, facts
 from tests.oracle.packing import Undecided
 from tests.oracle.system import LEVELS, RULES, Answer, System
+from twill.errors import DefectError
 from twill.joint.groups import WarpGroup
 from twill.pipeline import Pipeline
 from twill.problem import build_problem
@@ -68,6 +70,9 @@ class _Comparing:
         except twill.RefusedError:
             self._refused()
             return
+        except DefectError as error:
+            self.result.objections.append(f"defect: {error}")
+            return
         self.result.schedule = schedule
         for violation in twill.verify(schedule).violations:
             self.result.objections.append(f"verify: {violation}")
@@ -104,30 +109,44 @@ class _Comparing:
         return answer is None
 
     def _levels(self, interval: int) -> None:
-        system, reached = self.system(interval), Values()
-        answer: Answer | None = None
         self.result.oracle["interval"] = interval
+        try:
+            answer = self._best(interval)
+        except Undecided:
+            return
+        if answer is None:
+            self.result.objections.append(f"no schedule at {interval}: {self._why()}")
+            return
+        for level in LEVELS:
+            said, found = self.result.solver.get(level), answer.levels[level]
+            self.result.oracle[level] = found
+            if found != said:
+                if _is_better(level, found, said):
+                    self._better(answer, f"{level} {said}, oracle {found}")
+                else:
+                    why = self._why()
+                    self.result.objections.append(f"{level} {said}, oracle {found}: {why}")
+                return
+        self.result.own = realized(self.given, answer)
+        against = twill.verify(self.result.own).violations
+        self.result.objections += [f"verify, of the oracle's: {v}" for v in against]
+
+    def _best(self, interval: int) -> Answer | None:
+        """Return the best schedule by all levels: at once, or if that is too much one by one."""
+        system = self.system(interval)
+        with contextlib.suppress(Undecided):
+            return system.solve({}, LEVELS)
+        reached, answer = Values(), None
         for number, level in enumerate(LEVELS):
             try:
-                answer = system.solve(reached, level)
+                answer = system.solve(reached, (level,))
             except Undecided:
                 self.result.undecided |= set(LEVELS[number:])
-                break
-            said = self.result.solver.get(level)
+                raise
             if answer is None:
-                self.result.objections.append(f"no schedule at {interval}: {self._why()}")
-                return
-            found = reached[level] = self.result.oracle[level] = answer.levels[level]
-            if found != said and _is_better(level, found, said):
-                self._better(answer, f"{level} {said}, oracle {found}")
-                return
-            if found != said:
-                self.result.objections.append(f"{level} {said}, oracle {found}: {self._why()}")
-                return
-        if answer is not None:
-            self.result.own = realized(self.given, answer)
-            against = twill.verify(self.result.own).violations
-            self.result.objections += [f"verify, of the oracle's: {v}" for v in against]
+                return None
+            reached[level] = answer.levels[level]
+        return answer
 
     def _better(self, answer: Answer, said: str) -> None:
         try:
@@ -186,8 +205,10 @@ def realized(given: Facts, answer: Answer) -> twill.Schedule:
     names = {g: f"g{g}" for g in sorted(set(answer.group))}
     variable = {answer.group[o.index] for o in given.ops if o.variable}
     registers = answer.registers or (0,) * len(given.groups)
+    file = given.machine.registers
+    limits = [file and min(r, file.limit.value) - round(file.reserve.value) for r in registers]
     groups = {
-        name: WarpGroup(given.groups[g], g in variable, registers[g], registers[g])
+        name: WarpGroup(given.groups[g], g in variable, registers[g], limits[g] or 0)
         for g, name in names.items()
     }
     return realize(

@@ -180,12 +180,14 @@ def _with_conversion(op: Op, taken: Dependence | None, by_name: dict[str, Op]) -
 def _edge(d: Dependence, by_name: dict[str, Op], taken_over: bool) -> Edge:
     u, v = by_name[d.producer], by_name[d.consumer]
     data = d.kind == "data"
-    chain = data and d.in_place and u.in_order is not None and u.in_order == v.in_order
+    chained = u.in_order is not None and u.in_order == v.in_order
+    chain = data and d.in_place and chained
+    addressed = u.memory in ADDRESSED
     delay = d.delay if d.delay is not None else u.occupancy if chain else u.latency
     waits = d.blocking if d.blocking is not None else u.asynchronous and not chain
     if d.in_place or taken_over:
         hold = 0
-    elif not v.asynchronous or (v.in_order is not None and v.in_order == u.in_order):
+    elif not v.asynchronous or (addressed and chained):
         hold = v.occupancy
     else:
         hold = v.latency

@@ -54,6 +54,10 @@ def packed(
     every = [*values, *((block, 1) for block in fixed)]
     if any(_extent(memory, block) > capacity for block, _ in every):
         return False
+    grain = SWIZZLE if memory == "smem" else 1
+    side_by_side = sum(-(-_extent(memory, b) // grain) * grain * slots for b, slots in every)
+    if side_by_side <= capacity:
+        return True
     model = cp_model.CpModel()
     places = [
         [_rectangle(model, memory, capacity, block) for _ in range(slots)] for block, slots in every

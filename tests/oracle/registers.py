@@ -19,10 +19,18 @@ Linear = cp_model.LinearExpr | int
 
 
 @dataclass(frozen=True)
-class Held:
-    """Something of a size that is there from its owner's issue, for some cycles, on a condition."""
+class Moment:
+    """An operation's issue, or some cycles ahead of it."""
 
-    owner: Op
+    op: Op
+    ahead: int = 0
+
+
+@dataclass(frozen=True)
+class Held:
+    """Something of a size that is there from a moment on, for some cycles, on a condition."""
+
+    begin: Moment
     size: int
     life: Linear
     longest: int
@@ -42,16 +50,17 @@ def state_registers(system: System, file: Registers) -> list[cp_model.IntVar]:
     """State that what is live fits; return the registers per thread allocated to each group."""
     allocated = _allocations(system, file)
     held = [*_working_sets(system), *_values(system)]
-    for b in system.given.ops:
+    kept = [_invariants(system, g) + int(file.reserve.value) for g in range(len(allocated))]
+    issues = [Moment(op) for op in system.given.ops]
+    for at in dict.fromkeys([*issues, *(entry.begin for entry in held)]):
         live: list[Linear] = [
-            system.alive(entry, b, system.same[entry.owner.index, b.index]) * entry.size
+            system.alive(entry, at, system.same[entry.begin.op.index, at.op.index]) * entry.size
             for entry in held
         ]
         for g, amount in enumerate(allocated):
-            kept = _invariants(system, g) + int(file.reserve.value)
             for most in (amount, file.limit.value):
-                fits = system.model.add(sum(live) + kept <= most)
-                fits.only_enforce_if(system.on[b.index][g])
+                fits = system.model.add(sum(live) + kept[g] <= most)
+                fits.only_enforce_if(system.on[at.op.index][g])
     return allocated
 
 
@@ -98,7 +107,7 @@ def _invariants(system: System, g: int) -> Linear:
 
 def _working_sets(system: System) -> list[Held]:
     return [
-        Held(op, op.working_set, op.occupancy, op.occupancy)
+        Held(Moment(op), op.working_set, op.occupancy, op.occupancy)
         for op in system.given.ops
         if op.working_set
     ]
@@ -119,7 +128,9 @@ def _values(system: System) -> list[Held]:
             system.model.add(life >= system.issued(e) + e.hold).only_enforce_if(same)
             system.model.add(life >= u.latency + u.transfer).only_enforce_if(same.Not())
             if e.u != e.v:
-                reader: Op = system.given.ops[e.v]
-                found.append(Held(reader, u.registers, e.hold, e.hold, (same.Not(),)))
-        found.append(Held(u, u.registers, life, system.far))
+                fetched = Moment(system.given.ops[e.v], -(-u.transfer // 2))
+                life_of_copy = fetched.ahead + e.hold
+                copy = Held(fetched, u.registers, life_of_copy, life_of_copy, (same.Not(),))
+                found.append(copy)
+        found.append(Held(Moment(u), u.registers, life, system.far))
     return found

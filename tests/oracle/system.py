@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model_helper import Literal
 
-from tests.oracle.facts import ADDRESSED, Edge, Facts, Op
+from tests.oracle.facts import ADDRESSED, Edge, Facts
 from tests.oracle.memories import Cut, Memory
 from tests.oracle.packing import Undecided
-from tests.oracle.registers import Held, Linear, state_registers
+from tests.oracle.registers import Held, Linear, Moment, state_registers
 
 LEVELS = ("stages", "groups", "transfers", "length", "slack")
 RULES = (
@@ -85,10 +85,20 @@ class System:
                 self.model.add_linear_constraint(later, 0, last)
                 self.later[u, v] = later
 
-    def alive(self, entry: Held, at: Op, *when: Literal) -> cp_model.IntVar:
-        """Return how many instances of something are there when an operation is issued."""
+    def since(self, one: Moment, other: Moment) -> cp_model.LinearExpr:
+        """Return the cycles from a moment to the next instance of another one, at most I - 1."""
+        ahead = one.ahead - other.ahead
+        later = self.later[one.op.index, other.op.index] + ahead
+        if not ahead:
+            return later
+        wraps = self.model.new_int_var(-abs(ahead) - 1, abs(ahead) + 1, "")
+        self.model.add_linear_constraint(later + self.interval * wraps, 0, self.interval - 1)
+        return later + self.interval * wraps
+
+    def alive(self, entry: Held, at: Moment, *when: Literal) -> cp_model.IntVar:
+        """Return how many instances of something are there at a moment."""
         count = self.model.new_int_var(0, -(-entry.longest // self.interval), "")
-        left = entry.life - self.later[entry.owner.index, at.index]
+        left = entry.life - self.since(entry.begin, at)
         self.model.add(self.interval * count >= left).only_enforce_if(*when, *entry.when)
         return count
 
@@ -152,13 +162,13 @@ class System:
     def _capacity(self) -> None:
         for name, unit in self.given.machine.units.items():
             users = [
-                Held(op, r.count, r.cycles, r.cycles)
+                Held(Moment(op), r.count, r.cycles, r.cycles)
                 for op in self.given.ops
                 for r in op.reservations
                 if r.unit == name
             ]
             for at in users:
-                used = [self.alive(user, at.owner) * user.size for user in users]
+                used = [self.alive(user, at.begin) * user.size for user in users]
                 self.model.add(sum(used) <= unit.capacity)
 
     def _turns(self) -> None:
@@ -213,6 +223,19 @@ class System:
                 crossing.append(1 - self.same[edge.u, edge.v])
             if not ops[edge.u].streaming:
                 model.add(slack <= self._gap(edge)).only_enforce_if(self._blocks(edge))
+        self.most = dict(
+            zip(
+                LEVELS,
+                (
+                    self.most_stages,
+                    len(self.used),
+                    len(crossing),
+                    self.most_stages * self.interval,
+                    self.far,
+                ),
+                strict=True,
+            )
+        )
         self.levels: dict[str, Linear] = {
             "stages": stages,
             "groups": sum(self.used),
@@ -223,8 +246,10 @@ class System:
 
     # Solving
 
-    def solve(self, reached: Mapping[str, int | None], best: str | None = None) -> Answer | None:
-        """Return a schedule with such levels, with the best value of one more; None if none is.
+    def solve(self, reached: Mapping[str, int | None], best: Sequence[str] = ()) -> Answer | None:
+        """Return a schedule with such levels, with the best values of more; None if none is.
+
+        Of several levels the first counts most, as in `LEVELS`.
 
         Raises
         ------
@@ -233,15 +258,13 @@ class System:
         """
         model = self.model.clone()
         for level, value in reached.items():
-            if level == "slack":
-                model.add(self.levels[level] >= (self.far if value is None else value))
-            else:
-                assert value is not None
-                model.add(self.levels[level] <= value)
-        if best == "slack":
-            model.maximize(self.levels[best])
-        elif best is not None:
-            model.minimize(self.levels[best])
+            most = self.most[level] if value is None else value
+            model.add(self.cost(level) <= (-most if level == "slack" else most))
+        total: Linear = 0
+        for level in best:
+            total = total * (self.most[level] + 1) + self.cost(level)
+        if best:
+            model.minimize(total)
         while True:
             solver = cp_model.CpSolver()
             solver.parameters.num_workers = 1
@@ -257,6 +280,10 @@ class System:
             for cut in cuts:
                 cut.add_to(model)
                 cut.add_to(self.model)
+
+    def cost(self, level: str) -> Linear:
+        """Return what is to be small: a level, or the negative of the slack."""
+        return -self.levels[level] if level == "slack" else self.levels[level]
 
     def _cuts(self, solver: cp_model.CpSolver) -> list[Cut]:
         found = (memory.cut(solver, self.effort) for memory in self.memories)
