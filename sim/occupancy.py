@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 
 from pydantic import NonNegativeFloat, NonNegativeInt
@@ -72,9 +72,12 @@ class Occupied(Part):
 
     @property
     def exceeded(self) -> bool:
-        """Whether more is occupied, live or given away than there is."""
-        most = max(self.allocated, self.peak, self.along_program or 0)
-        return self.capacity is not None and most > self.capacity
+        """Whether more is occupied, or given away, than there is.
+
+        Of registers, whether more is live along the program: compilers do not look at the clock.
+        """
+        most = self.peak if self.along_program is None else self.along_program
+        return self.capacity is not None and max(self.allocated, most) > self.capacity
 
 
 @dataclass
@@ -186,10 +189,12 @@ class Occupancy(Observer):
         changes: dict[tuple[str, int], dict[float, Fraction]] = {}
         for place in dict.fromkeys([*self._places(), *(o.place for o in self._lives.values())]):
             changes[place, 0] = defaultdict(Fraction, {0.0: Fraction(0)})
+        written_again = self._written_again()
         for key, life in self._lives.items():
             begin = self._taken_over(key, life)
             at = changes.setdefault((life.place, key[-1]), defaultdict(Fraction))
-            for share, end in self._released(key, life):
+            for share, released in self._released(key, life):
+                end = min(released, written_again.get(key, released))
                 if end > begin:
                     at[begin] += share
                     at[end] -= share
@@ -201,6 +206,21 @@ class Occupancy(Observer):
             place: list(_most([_sums(always.get(place, 0), each) for each in warps[place]]))
             for place in sorted(warps)
         }
+
+    def _written_again(self) -> dict[_Key, float]:
+        """Return when slots in memory are written again; the last instance may still be read.
+
+        An in-order unit that updates in place reads one while it writes the other.
+        """
+        slots: dict[tuple[str, str, int], list[tuple[float, _Key]]] = defaultdict(list)
+        for key, life in self._lives.items():
+            if life.place in ("smem", "tmem"):
+                slots[key[0], key[1], life.slot].append((life.begin, key))
+        found = {}
+        for lives in slots.values():
+            for (_, key), (begin, _) in pairwise(sorted(lives)):
+                found[key] = begin
+        return found
 
     def _released(self, key: _Key, life: _Life) -> Iterator[tuple[Fraction, float]]:
         """Yield the parts of an instance with the cycles until which they are occupied."""
@@ -338,6 +358,9 @@ class Occupancy(Observer):
             peak=sum(groups[name].peak * n for name, n in threads.items()),
             peak_cycle=max((entry.peak_cycle for entry in peaks), default=0.0),
             mean=sum(groups[name].mean * n for name, n in threads.items()),
+            along_program=None
+            if self._schedule.rules == "paper"
+            else sum((groups[g].along_program or groups[g].always) * n for g, n in threads.items()),
         )
 
     def _given(self) -> dict[str, int]:

@@ -40,7 +40,7 @@ def print_checks(checks: Checks) -> None:
     along = [
         f"{name.removeprefix('registers of ')} {entry.along_program}"
         for name, entry in checks.occupancy.items()
-        if entry.along_program is not None
+        if entry.along_program is not None and name.startswith("registers of ")
     ]
     if along:
         say(textwrap.fill(f"registers live along programs: {', '.join(along)}", WIDTH))

@@ -16,6 +16,7 @@ from twill.sim.checks import check, enough_iterations
 from twill.sim.occupancy import FILE, Occupancy, Occupied
 from twill.sim.pieces import pieces
 from twill.sim.sm import StreamingMultiprocessor
+from twill.verified_registers import registers_along_programs
 
 
 def occupied(schedule: Schedule, iterations: int) -> tuple[Occupancy, dict[str, Occupied]]:
@@ -57,6 +58,29 @@ def test_registers_are_counted_from_the_first_write_to_the_last_read() -> None:
 def test_an_elementwise_result_takes_over_its_operand() -> None:
     watched, _ = occupied(chain(elementwise=True), 1)
     assert watched.series()["registers of all"] == [(0, 4), (10, 12), (19, 8), (30, 0)]
+
+
+def test_warps_that_drift_apart_do_not_add_up() -> None:
+    # Each warp has one instance at a time, the second warp ten cycles later.
+    watched = Occupancy(chain(elementwise=False))
+    for lane, late in ((0, 0.0), (1, 10.0)):
+        for iteration in (0, 1):
+            place, begin = ("a", "registers of all", 0, iteration), late + 8 * iteration
+            watched.writing(*place, "a", "all", lane, begin)
+            watched.wrote(*place, "a", "all", lane, begin, begin + 2)
+            watched.read(*place, "b", iteration, "all", lane, begin + 2, begin + 7)
+    assert watched.report(30)["registers of all"].peak == 4
+
+
+def test_a_slot_that_is_written_while_it_is_read_is_occupied_once() -> None:
+    # As an accumulator that its in-order unit still reads when it begins the next instance.
+    watched = Occupancy(ring())
+    for iteration in (0, 1):
+        place, begin = ("load", "smem", 0, iteration), 10.0 * iteration
+        watched.writing(*place, "load", "", 0, begin)
+        watched.wrote(*place, "load", "", 0, begin, begin + 5)
+        watched.read(*place, "mma", iteration, "", 0, begin + 5, begin + 15)
+    assert watched.report(30)["smem"].peak == 64
 
 
 def test_a_ring_is_full_while_its_slots_are_read() -> None:
@@ -167,6 +191,7 @@ def test_pieces_take_the_room_of_what_they_read(sizes: tuple[int, ...]) -> None:
     assert report["registers of all"].peak == 8
     # Nothing is free before the last operation has read all of it.
     assert {amount for _, amount in watched.series()["registers of all"]} == {0, 8}
+    assert registers_along_programs(schedule) == {"all": 8}
 
 
 @pytest.mark.parametrize(
@@ -175,12 +200,14 @@ def test_pieces_take_the_room_of_what_they_read(sizes: tuple[int, ...]) -> None:
 def test_what_is_no_piece_takes_no_room(sizes: tuple[int, ...], kind: str) -> None:
     schedule = in_pieces(sizes, kind=kind)
     assert pieces(schedule.loop) == {}
+    assert registers_along_programs(schedule) == {"all": 8 + sum(sizes)}
     assert occupied(schedule, 1)[1]["registers of all"].peak == 8 + sum(sizes)
 
 
 def test_pieces_make_no_room_while_somebody_still_reads_the_whole() -> None:
     # The maximum comes last: until then the value and all that is made of it are there.
     schedule = in_pieces((4, 4), whole=True)
+    assert registers_along_programs(schedule) == {"all": 8 + 4 + 4 + 1}
     assert occupied(schedule, 1)[1]["registers of all"].peak == 8 + 4 + 4 + 1
 
 
