@@ -7,6 +7,7 @@ import csv
 import importlib.resources
 import math
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -15,6 +16,8 @@ from twill.artifacts.expressions import MOST_CYCLES
 from twill.errors import InputError, short
 from twill.files import read_bytes
 
+FURTHER_COLUMNS = (["bytes"], ["quantile"], ["bytes", "quantile"], ["quantile", "bytes"])
+MOST_ROWS = 200_000
 Points = tuple[tuple[float, float], ...]
 """Quantiles from 0 to 1 with cycles, both ascending."""
 
@@ -25,7 +28,7 @@ class LatencyFile:
 
     A file is CSV with comments that begin with ``#``, one of which begins ``# source:``. Columns
     are ``cycles`` (recorded latencies), or ``quantile,cycles``; either may have ``bytes`` before
-    it, where the latency depends on the size of the load.
+    it, where the latency depends on the size of the load. There are at most `MOST_ROWS` rows.
 
     Attributes
     ----------
@@ -82,20 +85,19 @@ class LatencyFile:
         source = next((s[9:].strip() for s in lines if s.startswith("# source:")), "")
         if not source:
             raise InputError("needs a comment that begins with '# source:'", file=file)
-        rows = csv.DictReader(line for line in lines if line and not line.startswith("#"))
-        columns = tuple(rows.fieldnames or ())
-        if columns[-1:] != ("cycles",) or not set(columns[:-1]) <= {"bytes", "quantile"}:
+        rows = _rows(lines, file)
+        columns = next(rows, [])
+        if columns[-1:] != ["cycles"] or columns[:-1] not in ([], *FURTHER_COLUMNS):
             raise InputError(
                 f"columns are [bytes,][quantile,]cycles (got {short(','.join(columns))})", file=file
             )
         found: dict[int, list[tuple[float, float]]] = defaultdict(list)
         for number, row in enumerate(rows, start=1):
-            entry = [_number(row.get(column), number, column, file) for column in columns]
-            cells = dict(zip(columns, entry, strict=True))
+            cells = _cells(row, columns, number, file)
             found[int(cells.get("bytes", 0))].append((cells.get("quantile", -1), cells["cycles"]))
         if not found:
             raise InputError("no latencies", file=file)
-        return cls(source, {size: _points(rows, file) for size, rows in found.items()})
+        return cls(source, {size: _points(points, file) for size, points in found.items()})
 
     def quantile(self, size: int, share: float) -> float:
         """Return the latency that a share of the loads does not exceed, in cycles.
@@ -131,9 +133,30 @@ def _folder() -> importlib.resources.abc.Traversable:
     return importlib.resources.files("twill.traces").joinpath("latency")
 
 
-def _number(text: str | None, row: int, column: str, file: str) -> float:
+def _rows(lines: list[str], file: str) -> Iterator[list[str]]:
+    """Yield the cells of each row, the header first, comments and empty lines left out."""
+    rows = csv.reader((f"{s}\n" for s in lines if s and not s.startswith("#")), strict=True)
     try:
-        number = float(text or "")
+        for number, row in enumerate(rows):
+            if number > MOST_ROWS:
+                raise InputError(f"more than {MOST_ROWS} latencies", file=file)
+            yield row
+    except csv.Error as error:
+        raise InputError(f"not CSV: {error}", file=file) from None
+
+
+def _cells(row: list[str], columns: list[str], number: int, file: str) -> dict[str, float]:
+    if len(row) != len(columns):
+        raise InputError(f"{len(columns)} cells (got {len(row)})", path=f"row {number}", file=file)
+    return {
+        column: _number(text, number, column, file)
+        for column, text in zip(columns, row, strict=True)
+    }
+
+
+def _number(text: str, row: int, column: str, file: str) -> float:
+    try:
+        number = float(text)
     except ValueError:
         number = math.nan
     most = 1.0 if column == "quantile" else MOST_CYCLES

@@ -25,6 +25,8 @@ DEEP_KEY = re.compile(rb"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){64}")
 """A key of more than 64 parts, for which the library takes quadratic time."""
 MOST_NAMES = 8
 """Of what is packaged, in an error."""
+MOST_KEY = 60
+"""Characters of a key, in an error."""
 
 
 class Part(BaseModel):
@@ -271,5 +273,9 @@ def unknown(what: str, name: str, packaged: Iterable[str], endings: str) -> Inpu
 def _dotted(location: tuple[int | str, ...]) -> str:
     text = ""
     for step in location:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            name = step if len(step) <= MOST_KEY else f"{step[:MOST_KEY]}..."
+            text += f".{name}" if text else name
     return text

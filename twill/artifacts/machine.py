@@ -22,6 +22,8 @@ Expression = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
 EIGHTHS = 8
 MOST_EXTENSIONS = 8
 MOST_GROUPS = 64
+MOST_UNITS = 64
+MOST_RULES = 1_000
 
 
 class Quantity(Part):
@@ -246,10 +248,10 @@ class Rule(Part):
     attributes and the variables listed in `Machine.variables`.
     """
 
-    kind: Annotated[tuple[Name, ...], Field(min_length=1)]
+    kind: Annotated[tuple[Name, ...], Field(min_length=1, max_length=MOST_RULES)]
     when: Expression = "True"
     let: dict[str, Expression] = {}
-    steps: Annotated[tuple[StepRule, ...], Field(min_length=1)]
+    steps: Annotated[tuple[StepRule, ...], Field(min_length=1, max_length=MOST_UNITS)]
     asynchronous: bool = False
     issue: Expression = "0"
     latency: Expression
@@ -334,18 +336,18 @@ class Machine(Artifact):
     multiprocessors: Count
     contexts: Count
     warps: Count
-    units: Annotated[dict[Name, Unit], Field(min_length=1)]
+    units: Annotated[dict[Name, Unit], Field(min_length=1, max_length=MOST_UNITS)]
     memories: dict[Literal["smem", "tmem"], Memory] = {}
     registers: Registers | None = None
     products: Products | None = None
-    groups: Annotated[tuple[GroupPool, ...], Field(min_length=1)]
+    groups: Annotated[tuple[GroupPool, ...], Field(min_length=1, max_length=MOST_GROUPS)]
     synchronisation: Synchronisation
     transfer: Transfer
     sources: Annotated[dict[str, Text], Field(min_length=1)]
     interference: tuple[Interference, ...] | None = None
     levels: tuple[Level, ...] | None = None
     constants: dict[Name, Quantity] = {}
-    rules: tuple[Rule, ...] = ()
+    rules: Annotated[tuple[Rule, ...], Field(max_length=MOST_RULES)] = ()
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -10,10 +10,11 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_validator
 
 from twill.artifacts.base import Artifact, Part, first_problem, refuse
-from twill.artifacts.loop import MOST_WARPS, Label, Loop, Name
-from twill.artifacts.machine import Machine
+from twill.artifacts.loop import MOST_WARPS, Label, Loop, Many, Name
+from twill.artifacts.machine import MOST_GROUPS, Machine
 from twill.artifacts.schedule import (
-    Barrier,
+    MOST_INSTRUCTIONS,
+    Barriers,
     Half,
     Instruction,
     Interleave,
@@ -43,7 +44,7 @@ class OrderedGroup(Part):
     warps: Annotated[int, Field(ge=1, le=MOST_WARPS)]
     variable_latency: bool = False
     registers: PositiveInt | None = None
-    body: tuple[Name | Instruction, ...]
+    body: Annotated[tuple[Name | Instruction, ...], Field(max_length=MOST_INSTRUCTIONS)]
 
     @property
     def instructions(self) -> tuple[Instruction, ...]:
@@ -104,9 +105,9 @@ class Order(Artifact):
     description: str = ""
     initiation_interval: Interval | None = None
     waits: Waits = "late"
-    groups: Annotated[tuple[OrderedGroup, ...], Field(min_length=1)]
-    buffers: tuple[Buffer, ...] = ()
-    barriers: tuple[Barrier, ...] = ()
+    groups: Annotated[tuple[OrderedGroup, ...], Field(min_length=1, max_length=MOST_GROUPS)]
+    buffers: Annotated[tuple[Buffer, ...], Many] = ()
+    barriers: Barriers = ()
     loop: Name | Loop
     machine: Name | Machine
 

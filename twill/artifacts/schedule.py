@@ -9,8 +9,8 @@ from typing import Annotated, Literal, Self, cast
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from twill.artifacts.base import Artifact, Part, refuse, unknown
-from twill.artifacts.loop import MOST_DISTANCE, MOST_WARPS, Label, Loop, Name
-from twill.artifacts.machine import Machine
+from twill.artifacts.loop import MOST_DISTANCE, MOST_OPERATIONS, MOST_WARPS, Label, Loop, Many, Name
+from twill.artifacts.machine import MOST_GROUPS, Machine
 from twill.errors import InputError, short
 from twill.files import read_bytes
 
@@ -27,6 +27,7 @@ Family = Literal[
     "concurrency",
     "wishes",
 ]
+MOST_INSTRUCTIONS = 100_000
 Few = Annotated[int, Field(ge=0, le=MOST_DISTANCE)]
 Some = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
 Distance = Annotated[int, Field(ge=-MOST_DISTANCE, le=MOST_DISTANCE)]
@@ -185,6 +186,9 @@ class Barrier(Part):
     arrivals: Some = 1
     kind: Literal["named"] | None = None
     transactions: bool | None = None
+
+
+Barriers = Annotated[tuple[Barrier, ...], Many]
 
 
 class Issue(Part):
@@ -346,7 +350,7 @@ class Program(Part):
     """
 
     group: Name
-    body: tuple[Instruction, ...]
+    body: Annotated[tuple[Instruction, ...], Field(max_length=MOST_INSTRUCTIONS)]
 
     @property
     def issues(self) -> Iterator[Issue]:
@@ -500,14 +504,14 @@ class Schedule(Artifact):
     initiation_interval: Interval | None = None
     length: Time | None = None
     stages: Some | None = None
-    groups: Annotated[tuple[Group, ...], Field(min_length=1)]
-    placements: tuple[Placement, ...]
+    groups: Annotated[tuple[Group, ...], Field(min_length=1, max_length=MOST_GROUPS)]
+    placements: Annotated[tuple[Placement, ...], Field(max_length=MOST_OPERATIONS)]
     pipeline_depths: dict[Name, Some] = {}
     hiding_depths: dict[Name, Some] = {}
-    storage: tuple[Storage, ...] = ()
-    fixed: tuple[Fixed, ...] = ()
-    barriers: tuple[Barrier, ...] = ()
-    programs: tuple[Program, ...] = ()
+    storage: Annotated[tuple[Storage, ...], Many] = ()
+    fixed: Annotated[tuple[Fixed, ...], Field(max_length=MOST_OPERATIONS)] = ()
+    barriers: Barriers = ()
+    programs: Annotated[tuple[Program, ...], Field(max_length=MOST_GROUPS)] = ()
     proof: Proof | None = None
     solver: dict[str, str] = {}
     seed: NonNegativeInt = 0
@@ -711,9 +715,11 @@ def packaged_schedules() -> list[str]:
 
 
 def _unique(path: str, key: str, names: list[str]) -> None:
+    seen: set[str] = set()
     for index, name in enumerate(names):
-        if name in names[:index]:
+        if name in seen:
             raise refuse(f"{path}[{index}].{key}", f"a second one named {short(name)}")
+        seen.add(name)
 
 
 def _known(path: str, name: str, names: Iterable[str], what: str) -> None:

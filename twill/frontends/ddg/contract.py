@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from twill.artifacts.expressions import MOST_CYCLES
+from twill.artifacts.loop import MOST_DISTANCE
 from twill.errors import InputError
 
 MOST_DELAYS = 20_000
+MOST_WAYS = 1_000_000
+"""Ways through free nodes that are looked at."""
 
 
 @dataclass(frozen=True, order=True)
@@ -40,8 +44,9 @@ def contract(delays: Iterable[Delay], free: Iterable[int]) -> list[Delay]:
     Raises
     ------
     InputError
-        If a recurrence has free nodes only, or the graph becomes too large.
+        If a recurrence has free nodes only, the graph becomes too large, or a delay does.
     """
+    ways = 0
     longest: dict[tuple[int, int, int], Delay] = {}
     for delay in delays:
         _keep(longest, delay)
@@ -52,6 +57,9 @@ def contract(delays: Iterable[Delay], free: Iterable[int]) -> list[Delay]:
             del longest[delay.producer, delay.consumer, delay.distance]
         if any(d.consumer == node and d.cycles for d in out):
             raise InputError(f"a recurrence of nodes that occupy nothing (at node {node})")
+        ways += len(into) * len(out)
+        if ways > MOST_WAYS:
+            raise InputError(f"more than {MOST_WAYS} ways through the free nodes")
         for first in into:
             for then in out:
                 if node not in (first.producer, then.consumer):
@@ -69,10 +77,16 @@ def _keep(longest: dict[tuple[int, int, int], Delay], delay: Delay) -> None:
 
 
 def _joined(first: Delay, then: Delay, node: int) -> Delay:
+    distance, cycles = first.distance + then.distance, first.cycles + then.cycles
+    if cycles > MOST_CYCLES or distance > MOST_DISTANCE:
+        raise InputError(
+            f"delays of more than {MOST_CYCLES} cycles or {MOST_DISTANCE} iterations together "
+            f"(at node {node})"
+        )
     return Delay(
         first.producer,
         then.consumer,
-        first.distance + then.distance,
-        first.cycles + then.cycles,
+        distance,
+        cycles,
         (*first.through, node, *then.through),
     )

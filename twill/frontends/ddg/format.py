@@ -9,18 +9,26 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import ConfigDict, Field, NonNegativeInt, model_validator
 
 from twill.artifacts.base import Artifact, Part, refuse
-from twill.artifacts.loop import Dependence, Name, zero_distance_cycle
+from twill.artifacts.loop import (
+    MOST_DISTANCE,
+    MOST_WARPS,
+    Delay,
+    Dependence,
+    Name,
+    zero_distance_cycle,
+)
 from twill.errors import short
 
 _VERSION = re.compile(rb'"schema_version"\s*:\s*"ddg-')
 MOST_NODES, MOST_EDGES = 2_000, 20_000
 LENIENT = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
-Cycles = Annotated[int, Field(ge=0, le=1 << 40)]
 Number = Annotated[int, Field(ge=0, le=1 << 40)]
+Distance = Annotated[int, Field(ge=0, le=MOST_DISTANCE)]
+Warps = Annotated[int, Field(gt=0, le=MOST_WARPS)]
 Kind = Annotated[str, Field(min_length=1, max_length=100)]
 Pipeline = Literal["TMA", "TC", "CUDA", "SFU", "NONE"]
 
@@ -72,10 +80,10 @@ class Node(_Lenient):
     op_ref: str
     op_kind: Kind
     pipeline: Pipeline
-    latency: Cycles
-    self_latency: Cycles
-    occupancy: Cycles
-    min_warps: PositiveInt
+    latency: Delay
+    self_latency: Delay
+    occupancy: Delay
+    min_warps: Warps
     is_super_node: bool = False
 
 
@@ -85,8 +93,8 @@ class Edge(_Lenient):
     src: Number
     dst: Number
     kind: Literal["data", "loop_carried"]
-    distance: Number
-    latency: Cycles
+    distance: Distance
+    latency: Delay
 
 
 class Graph(_Lenient):

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from twill.artifacts.loop import ELEMENT_BITS, MemoryName, Tile
 from twill.errors import InputError, short
 
-_SHAPED = re.compile(r"^(tensor|!ttg\.memdesc)<((?:\d+x)*)([!\w.]+)(?:, (.*))?>$", re.DOTALL)
+_SHAPED = re.compile(r"^(tensor|!ttg\.memdesc)<((?:\d{1,9}x)*)([!\w.]+)(?:, (.*))?>$", re.DOTALL)
 _SCALAR = re.compile(r"^(i\d+|f\d+\w*|bf16|index)$")
 _ELEMENT = {"f8E4M3FN": "f8e4m3", "f8E5M2": "f8e5m2", "f4E2M1FN": "f4e2m1", "index": "i64"}
 MOST_DIMENSIONS = 8

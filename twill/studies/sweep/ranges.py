@@ -52,10 +52,10 @@ def values(given: Values, kind: Kind, path: str) -> tuple[Scalar, ...]:
 def _values(part: Scalar, kind: Kind, path: str) -> list[Scalar]:
     if kind == "text":
         return [str(part)]
-    if isinstance(part, bool) or (isinstance(part, float) and not math.isfinite(part)):
+    if isinstance(part, bool):
         raise _refused(part, path)
     if not isinstance(part, str):
-        return [_as(float(part), kind, part, path)]
+        return [_as(_number(str(part), part, path), kind, part, path)]
     if "," in part:
         return [_as(_number(text, part, path), kind, part, path) for text in part.split(",")]
     texts = part.removeprefix("log:").split(":")
@@ -92,7 +92,7 @@ def _as(number: float, kind: Kind, given: Scalar, path: str) -> int | float:
     return int(number) if kind == "whole" or number == int(number) else number
 
 
-def _number(text: str, given: str, path: str) -> float:
+def _number(text: str, given: Scalar, path: str) -> float:
     try:
         number = float(text)
     except ValueError:
