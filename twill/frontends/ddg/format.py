@@ -136,7 +136,7 @@ class LoopEntry(_Lenient):
 
     loop_id: Number
     is_outer: bool = False
-    res_mii: Cycles | None = None
+    res_mii: Number | None = None
     ddg: Graph
 
 
