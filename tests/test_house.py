@@ -129,6 +129,23 @@ def test_artifacts_see_nothing_else_of_the_project() -> None:
         assert all(name.startswith(ARTIFACTS) for name in own), file
 
 
+INTO_MEMORY = {"savefig": {"text", "stream", "drawn"}, "to_parquet": {"data"}}
+WRITERS = ("write_text", "write_bytes", *INTO_MEMORY)
+
+
+def test_files_are_written_in_one_place() -> None:
+    """Whole, with their mode, and never over an input: what writes otherwise writes to memory."""
+    apart = {"twill/files.py", "twill/frontends/triton_dump/programs.py"}
+    for file in own_files():
+        if str(file.relative_to(ROOT)) in apart or file.is_relative_to(ROOT / "traces"):
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            called = getattr(node.func, "attr", "") if isinstance(node, ast.Call) else ""
+            if isinstance(node, ast.Call) and called in WRITERS:
+                into = getattr(node.args[0], "id", "") if node.args else ""
+                assert into in INTO_MEMORY.get(called, ()), (file, node.lineno)
+
+
 def test_sim_is_not_importable_as_sim() -> None:
     done = subprocess.run(
         [sys.executable, "-c", "import sim"], cwd=ROOT, capture_output=True, text=True, check=False
