@@ -9,6 +9,7 @@ that has most.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from pydantic import NonNegativeFloat, NonNegativeInt
 from twill.artifacts.base import Part
 from twill.artifacts.loop import HALVES, THREADS_PER_WARP
 from twill.artifacts.schedule import Schedule, Storage
-from twill.sim.addresses import beneath
+from twill.sim.addresses import Slot, beneath
 from twill.sim.observer import Observer
 from twill.sim.pieces import pieces
 from twill.sim.registers import pool
@@ -88,8 +89,14 @@ class _Life:
     slot: int
     size: Fraction
     begin: float
-    end: float
+    last_access: float
     reader: tuple[str, int] = ("", 0)
+    overwritten: float = math.inf
+
+    @property
+    def end(self) -> float:
+        """When its place holds something else, or nobody needs it any more."""
+        return min(self.last_access, self.overwritten)
 
 
 class Occupancy(Observer):
@@ -108,6 +115,7 @@ class Occupancy(Observer):
         self._home = schedule.assignment
         self._lives: dict[_Key, _Life] = {}
         self._beneath = beneath(schedule.storage)
+        self._there: dict[Slot, _Life] = {}
         self._pieces = pieces(schedule.loop)
         self._reads: dict[_Key, dict[tuple[str, int], float]] = defaultdict(dict)
         self._takes: dict[str, set[tuple[str, int]]] = defaultdict(set)
@@ -138,7 +146,18 @@ class Occupancy(Observer):
         where = place if place in ("smem", "tmem") else f"registers of {group}"
         where = "smem" if place == STAGING else where
         key = (value, place, iteration, _warp(place, lane))
-        self._lives.setdefault(key, _Life(where, slot, size, begin, begin))
+        if key not in self._lives:
+            self._lives[key] = _Life(where, slot, size, begin, begin)
+            if where in MEMORIES:
+                self._overwrite((value, place == STAGING, slot), self._lives[key])
+
+    def _overwrite(self, slot: Slot, life: _Life) -> None:
+        """Let all end that lies at the addresses of an instance when that begins."""
+        for under in (slot, *self._beneath.get(slot, ())):
+            if under in self._there:
+                old = self._there[under]
+                old.overwritten = min(old.overwritten, life.begin)
+        self._there[slot] = life
 
     def wrote(
         self,
@@ -155,7 +174,7 @@ class Occupancy(Observer):
         """Take the end of a write; see `Observer.wrote`."""
         life = self._lives.get((value, place, iteration, _warp(place, lane)))
         if life is not None:
-            life.end = max(life.end, end)
+            life.last_access = max(life.last_access, end)
 
     def read(
         self,
@@ -176,8 +195,8 @@ class Occupancy(Observer):
         if life is not None and value in self._pieces:
             by = (operation, of_iteration - iteration)
             self._reads[key][by] = max(end, self._reads[key].get(by, end))
-        if life is not None and end >= life.end:
-            life.end, life.reader = end, (operation, of_iteration)
+        if life is not None and end >= life.last_access:
+            life.last_access, life.reader = end, (operation, of_iteration)
 
     # -- when it is over ----------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from typer.testing import CliRunner
 
+import twill
 from tests.small import edge, op, small_loop, small_machine
 from tests.test_races import ring
 from tests.test_sim import unsolved
@@ -227,3 +228,16 @@ def test_exceeding_what_there_is_fails_under_strict() -> None:
     told = CliRunner().invoke(app, [*command, "--strict"])
     assert told.exit_code == 1
     assert "to compare" not in told.output  # an order promises no interval, which is another no
+
+
+def test_bytes_of_one_address_are_taken_once() -> None:
+    # `sum` is updated in its one slot by the in-order unit that has not yet done reading it.
+    operations = [
+        op("sum", "TC", 1, latency=2, asynchronous=True, memory="smem"),
+        op("next", "TC", 3, latency=5, asynchronous=True, registers=1),
+    ]
+    edges = [edge("sum", "sum", 1, in_place=True), edge("sum", "next")]
+    schedule = twill.schedule(small_loop(operations, edges), small_machine(smem=1024))
+    assert schedule.initiation_interval == 5
+    smem = check(schedule, iterations=6).occupancy["smem"]
+    assert (smem.peak, smem.exceeded) == (1024, False)
