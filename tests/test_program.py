@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 import twill
-from tests.small import connected, edge, hand_made, op, random_loop, small_loop, small_machine
+from tests.small import (
+    connected,
+    edge,
+    hand_made,
+    op,
+    random_loop,
+    small_loop,
+    small_machine,
+    tight_loop,
+)
 from twill.artifacts.schedule import (
     Arrive,
     Await,
@@ -352,3 +361,16 @@ def test_a_wait_for_the_next_iterations_value_begins_with_the_first_one() -> Non
     assert waits == [(only.stage - 1, 0)]
     for iterations in (*range(1, 7), 40):
         twill.sim.run(schedule, iterations=iterations)
+
+
+@pytest.mark.parametrize("seed", [19, 35, 67], ids=["turns", "values", "what has no slot"])
+def test_a_barrier_is_never_two_phases_ahead(seed: int) -> None:
+    """An mbarrier tells two phases apart by their parity.
+
+    The first turns wait for iterations that the loop does not have, and the last values have no
+    reader whose wait would come before their release.
+    """
+    loop, machine = tight_loop(seed)
+    schedule = twill.schedule(loop, machine)
+    for iterations in (1, 2, 3, 4, 13):
+        check(schedule, iterations=iterations)

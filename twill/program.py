@@ -95,7 +95,7 @@ def barriers(signals: Signals) -> tuple[Barrier, ...]:
             (SENT, signals.staging_slots(v) if v in signals.transferred else 1, 1),
             (DONE, told, 1),
             (HEARD, told, readers[HEARD]),
-            (ISSUED, 1, 1),
+            (ISSUED, signals.issued_slots(v), 1),
         ):
             if (kind, v) in targets or (kind == SENT and v in signals.transferred):
                 found.append(
@@ -383,6 +383,7 @@ class _GroupProgram:
             skipped = self.signals.skipped(event.release)
             return [
                 *self._release_waits(event.release, stage),
+                *self._release_guard(event.release, stage, skipped),
                 Arrive(
                     barrier=barrier_name(event.release.kind, operation.name),
                     stage=stage - skipped,
@@ -430,6 +431,17 @@ class _GroupProgram:
             Get(value=name, reader=reader.name, stage=stage, distance=edge.distance),
             Arrive(barrier=barrier_name(TAKEN, name), stage=stage),
         ]
+
+    def _release_guard(self, release: Release, stage: int, skipped: int) -> list[Instruction]:
+        """Return the wait for a value that is released though no iteration is left to read it.
+
+        Nothing else would keep that arrive behind the wait for the one before.
+        """
+        if release.later <= skipped or release.kind not in (EMPTY, HEARD):
+            return []
+        kind = FULL if (FULL, release.value) in self._targets else DONE
+        name = barrier_name(kind, self.problem.operations[release.value].name)
+        return [Wait(barrier=name, stage=stage - skipped, distance=skipped)]
 
     def _release_waits(self, release: Release, stage: int) -> list[Instruction]:
         found: list[Instruction] = []

@@ -18,7 +18,7 @@ from twill.joint.chains import least_distances
 from twill.pipeline import Pipeline
 from twill.problem import Edge
 from twill.sharing import Takeover, Tenant, distances, takeovers
-from twill.turns import turns
+from twill.turns import Turn, turns
 
 RELEASE, RECEIVE, SEND = -1, -2, -3
 FULL, EMPTY, SENT, DONE, ISSUED = "full", "empty", "sent", "done", "issued"
@@ -332,11 +332,25 @@ class Signals:
                 found.append(Request(group, target, edge.distance, time, edge.consumer))
         return tuple(found)
 
+    def issued_slots(self, v: int) -> int:
+        """Return the slots of the barrier at which v tells others that it has been issued.
+
+        Parameters
+        ----------
+        v : int
+            An operation.
+        """
+        return max((turn.slots for turn in self._turns if turn.before == v), default=1)
+
+    @cached_property
+    def _turns(self) -> list[Turn]:
+        return turns(self.pipeline)
+
     @cached_property
     def turns(self) -> tuple[Request, ...]:
         """Waits that keep operations of different groups on one unit in static order."""
         found = []
-        for turn in turns(self.pipeline):
+        for turn in self._turns:
             time = self.pipeline.start[turn.after] + turn.distance * self.interval
             group = self.pipeline.place[turn.after]
             found.append(Request(group, (ISSUED, turn.before), turn.distance, time, turn.after))

@@ -8,18 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from twill.pipeline import Pipeline
 
 
 @dataclass(frozen=True, order=True)
 class Turn:
-    """`after` waits until `before`, of that many iterations earlier, has been issued."""
+    """`after` waits until `before`, of that many iterations earlier, has been issued.
+
+    Attributes
+    ----------
+    slots : int
+        Of its barrier: with so many `before` is never two phases ahead of that wait. Usually it
+        waits in turn, but in the first and the last iterations for what the loop does not have.
+    """
 
     before: int
     after: int
     distance: int
+    slots: int
 
 
 def turns(named: Pipeline) -> list[Turn]:
@@ -65,10 +73,15 @@ def _on_pipes(named: Pipeline) -> Iterator[Turn]:
 def _neighbours(named: Pipeline, users: Iterable[int]) -> Iterator[Turn]:
     """Yield the users of a unit that follow each other there, on different groups."""
     order = sorted(users, key=lambda v: (named.start[v] % named.interval, v))
-    for before, after in pairwise([*order, *order[:1]]):
+    pairs = list(pairwise([*order, *order[:1]]))
+    distances = [-(-(named.start[u] - named.start[v]) // named.interval) for u, v in pairs]
+    for place, (before, after) in enumerate(pairs):
         if named.place[before] != named.place[after]:
-            behind = named.start[before] - named.start[after]
-            yield Turn(before, after, -(-behind // named.interval))
+            # Before `before` comes what it follows, and so on around the unit back to `after`.
+            around = [*distances[:place][::-1], *distances[place + 1 :][::-1]]
+            missing = [0, *accumulate(around)]
+            slots = max(1, max(missing) - min(missing))
+            yield Turn(before, after, distances[place], slots)
 
 
 def _in_order_of_time(named: Pipeline, turn: Turn) -> bool:
