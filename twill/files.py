@@ -43,8 +43,10 @@ def keep_input(found: os.stat_result) -> None:
         known.add((found.st_dev, found.st_ino))
 
 
-def read_bytes(file: str | os.PathLike[str], *, ordinary: bool = False) -> bytes:
-    """Read a whole file of at most 64 MiB.
+def read_bytes(
+    file: str | os.PathLike[str], *, ordinary: bool = False, most: int = SIZE_LIMIT_BYTES
+) -> bytes:
+    """Read a whole file.
 
     Parameters
     ----------
@@ -52,6 +54,8 @@ def read_bytes(file: str | os.PathLike[str], *, ordinary: bool = False) -> bytes
         The file to read.
     ordinary : bool
         Whether pipes and devices are refused, which may never end.
+    most : int
+        Bytes; 64 MiB without it.
 
     Raises
     ------
@@ -63,13 +67,13 @@ def read_bytes(file: str | os.PathLike[str], *, ordinary: bool = False) -> bytes
             raise InputError("not an ordinary file", file=str(file))
         with Path(file).open("rb") as stream:
             keep_input(os.fstat(stream.fileno()))
-            data = stream.read(SIZE_LIMIT_BYTES + 1)
+            data = stream.read(most + 1)
     except OSError as error:
         raise InputError(error.strerror or str(error), file=str(file)) from None
     except ValueError as error:
         raise InputError(str(error), file=str(file)) from None
-    if len(data) > SIZE_LIMIT_BYTES:
-        raise InputError(f"larger than the limit of {SIZE_LIMIT_BYTES} bytes", file=str(file))
+    if len(data) > most:
+        raise InputError(f"larger than the limit of {most} bytes", file=str(file))
     return data
 
 

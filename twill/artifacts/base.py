@@ -9,13 +9,13 @@ import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 from pydantic_core import PydanticCustomError
 
 from twill.errors import InputError, short
-from twill.files import read_bytes, write_whole
+from twill.files import SIZE_LIMIT_BYTES, read_bytes, write_whole
 
 MOST_TOML = 1 << 20
 STRING_OR_COMMENT = re.compile(
@@ -38,6 +38,8 @@ class Part(BaseModel):
 class Artifact(Part):
     """A file that a person can open, edit and feed in again."""
 
+    most_bytes: ClassVar[int] = SIZE_LIMIT_BYTES
+    """Of a file of this kind."""
     _file: str = PrivateAttr(default="")
 
     @property
@@ -113,14 +115,14 @@ class Artifact(Part):
         Parameters
         ----------
         file : path
-            The file to read, at most 64 MiB.
+            The file to read, at most `most_bytes` long.
 
         Raises
         ------
         InputError
             If the file cannot be read or is not a valid artifact.
         """
-        data = read_bytes(file)
+        data = read_bytes(file, most=cls.most_bytes)
         if Path(file).suffix == ".toml":
             return cls.from_toml(data, file=str(file))
         return cls.from_json(data, file=str(file))

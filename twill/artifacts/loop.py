@@ -366,6 +366,7 @@ class Loop(Artifact):
         Provenance.
     """
 
+    most_bytes = 16 * 1024 * 1024
     schema_name: Literal["twill.loop"] = Field("twill.loop", alias="schema")
     schema_version: Literal[1] = 1
     name: Name
