@@ -10,7 +10,6 @@ import pytest
 
 import twill
 from twill.artifacts.loop import Tile
-from twill.files import SIZE_LIMIT_BYTES
 from twill.schemas import SCHEMAS, schema_text
 
 LOOP = {"name": "x", "operations": [{"name": "a", "kind": "k"}]}
@@ -136,7 +135,7 @@ def test_a_huge_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "huge.json"
     with file.open("wb") as stream:
         stream.truncate(100 * 1024 * 1024)
-    with pytest.raises(twill.InputError, match=f"larger than the limit of {SIZE_LIMIT_BYTES}"):
+    with pytest.raises(twill.InputError, match=f"larger than the limit of {twill.Loop.most_bytes}"):
         twill.Loop.load(file)
 
 
