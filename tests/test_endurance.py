@@ -135,7 +135,6 @@ def test_what_toml_is_read() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("twill", "schedule", "paper_example", "-m", "paper_example"),
         ("twill", "reproduce"),
         (*SIM, "sweep", "fa3_forward_128x128", "--depth", "1:2"),
     ],

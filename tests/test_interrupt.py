@@ -26,9 +26,9 @@ MARK = "TWILL_TEST_FOLDER"
 CASES = {
     "cp-sat": [*TWILL, "schedule", "{dump}", "-m", "hopper_h100", "--engine", "cpsat",
                "-o", "out.json"],
-    "cbc": [*TWILL, "schedule", "attention_forward_hopper", "-m", "hopper_h100",
-            "--time", "normalized", "--budget", "900", "-o", "out.json"],
-    "yices": [*TWILL, "schedule", "{dump}", "-m", "hopper_h100", "--most-stages", "12",
+    "cbc": [*TWILL, "schedule", "fa_fwd_hopper", "-m", "hopper_h100", "--search", "paper",
+            "--time", "normalized", "--budget", "150", "-o", "out.json"],
+    "yices": [*TWILL, "schedule", "{dump}", "-m", "hopper_h100", "--engine", "difference",
               "-o", "out.json"],
     "simulation": [*SIM, "run", "{schedule}", "--iterations", "1000000"],
 }  # fmt: skip
@@ -67,9 +67,57 @@ def test_an_interruption_ends_the_work(
     finally:
         process.kill()
     assert process.returncode == 130
-    assert error == "twill: interrupted\n"
-    assert list(folder.iterdir()) == []
     assert not _living(str(folder))
+    if error == "twill: interrupted\n":
+        assert list(folder.iterdir()) == []
+    else:
+        assert error == "twill: interrupted; this is the best schedule so far\n"
+        assert twill.verify(twill.Schedule.load(folder / "out.json")).violations == ()
+
+
+@pytest.mark.parametrize("more", [[], ["--memory", "4000"]], ids=["here", "memory"])
+def test_an_interruption_keeps_the_best_schedule_so_far(tmp_path: Path, more: list[str]) -> None:
+    command = [*TWILL, "schedule", "fa_fwd_blackwell", "-m", "blackwell_b200", "--no-cache",
+               "-o", "out.json", *more]  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-c", SAYS_WHEN_FOUND, *command[3:]],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, MARK: str(tmp_path)},
+    )
+    try:
+        assert process.stdout is not None
+        while "found a schedule" not in process.stdout.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert (process.returncode, error) == (
+        130,
+        "twill: interrupted; this is the best schedule so far\n",
+    )
+    assert "wrote out.json" in out
+    kept = twill.Schedule.load(tmp_path / "out.json")
+    assert twill.verify(kept).violations == ()
+    assert kept.proof is not None
+    assert not all(level.proved for level in kept.proof.levels)
+    assert not _living(str(tmp_path))
+
+
+SAYS_WHEN_FOUND = """
+import contextlib, sys
+from twill import cli
+
+@contextlib.contextmanager
+def progress(title):
+    yield lambda message: print(message, flush=True)
+
+cli.progress = progress
+cli.main()
+"""
 
 
 IN_A_DESTRUCTOR = """

@@ -12,6 +12,7 @@ from tests.brute import least_length
 from tests.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.schedule import Rules
 from twill.bounds import bounds
+from twill.deadline import Deadline
 from twill.joint.answer import FAMILIES, EngineFactory, Limits
 from twill.joint.cpsat import CpSatEngine
 from twill.joint.difference import DifferenceEngine
@@ -219,13 +220,16 @@ def test_registers_are_allocated_as_flashattention_3_does(
     assert allocated(problem, groups, [0, 220, 220, 40, None, None]) is None
 
 
-def test_an_undecided_question_is_not_called_infeasible(
-    attention: twill.Loop, hopper: twill.Machine
+@pytest.mark.parametrize("factory", [DifferenceEngine, CpSatEngine])
+def test_a_question_that_takes_too_long_has_no_answer(
+    attention: twill.Loop, hopper: twill.Machine, factory: EngineFactory
 ) -> None:
     problem = build_problem(attention, hopper)
-    engine = DifferenceEngine(problem, 2048, 6 * 2048, available_groups(problem))
-    assert engine.solve(timeout=0.01).status == "unknown"
-    engine.dispose()
+    engine, answer = factory(problem, 2048, 6 * 2048, available_groups(problem)), None
+    with Deadline(0.01) as deadline:
+        answer = engine.solve()
+    assert answer is None
+    assert deadline.late
 
 
 @pytest.mark.parametrize("rules", ["issue", "paper"])

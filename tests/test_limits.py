@@ -33,8 +33,8 @@ class Forgetful:
         self._engine, self._known = engine, known
         self.name = engine.name
 
-    def solve(self, limits: Limits = NO_LIMITS, timeout: float | None = None) -> Answer:
-        return self._engine.solve(limits, timeout) if self._known(limits) else Answer("unknown")
+    def solve(self, limits: Limits = NO_LIMITS) -> Answer:
+        return self._engine.solve(limits) if self._known(limits) else Answer("unknown")
 
     def dispose(self) -> None:
         self._engine.dispose()

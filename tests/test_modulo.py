@@ -11,6 +11,7 @@ import pytest
 import twill
 from tests.small import random_loop
 from twill.bounds import bounds
+from twill.errors import SolverError
 from twill.modulo import modulo_schedule, shortest_modulo_schedule
 from twill.normalize import normalize
 from twill.problem import Problem, build_problem
@@ -84,7 +85,7 @@ def test_attention_on_the_normalized_grid(attention: twill.Loop, hopper: twill.M
     assert modulo_schedule(problem, 124)[0] == "sat"
 
 
-def test_what_a_limit_stopped_is_not_called_shortest(
+def test_what_a_limit_stopped_is_no_answer(
     paper_loop: twill.Loop,
     paper_machine: twill.Machine,
     tmp_path: Path,
@@ -98,6 +99,8 @@ def test_what_a_limit_stopped_is_not_called_shortest(
     )
     stopped.chmod(0o755)
     problem = build_problem(paper_loop, paper_machine)
-    assert shortest_modulo_schedule(problem, 2, timeout=60)[0] == "sat"
+    assert modulo_schedule(problem, 2, nodes=60)[0] == "sat"
     monkeypatch.setattr(pulp.PULP_CBC_CMD, "pulp_cbc_path", str(stopped))
-    assert shortest_modulo_schedule(problem, 2, timeout=60) == ("unknown", None)
+    assert modulo_schedule(problem, 2, nodes=60) == ("unknown", None)
+    with pytest.raises(SolverError):
+        shortest_modulo_schedule(problem, 2)

@@ -49,10 +49,10 @@ def test_a_broken_promise_shows(
 ) -> None:
     late = Promise("slow_loop", "hopper_h100", 100.0, True, 110.0, False)
     monkeypatch.setattr(study, "promises", lambda *_, **__: iter([late]))
-    main(None, timeout=1.0, jobs=1, iterations=8, as_json=False)
+    main(None, timeout=1.0, iterations=8, as_json=False)
     (row,) = [line for line in capsys.readouterr().out.splitlines() if "slow_loop" in line]
     assert row.split() == ["slow_loop", "100", "yes", "110", "+10.0%", "NO"]
-    main(None, timeout=1.0, jobs=1, iterations=8, as_json=True)
+    main(None, timeout=1.0, iterations=8, as_json=True)
     (data,) = json.loads(capsys.readouterr().out)
     assert data["kept"] is False
     assert data["excess"] == pytest.approx(0.1)
@@ -63,5 +63,5 @@ def test_a_note_names_its_loop_once(
 ) -> None:
     wide = Promise("wide_loop", "hopper_h100", note="wide_loop: too many registers")
     monkeypatch.setattr(study, "promises", lambda *_, **__: iter([wide]))
-    main(None, timeout=1.0, jobs=1, iterations=8, as_json=False)
+    main(None, timeout=1.0, iterations=8, as_json=False)
     assert "\nwide_loop: too many registers\n" in capsys.readouterr().out

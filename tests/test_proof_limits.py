@@ -32,7 +32,8 @@ from twill.bounds import (
 )
 from twill.joint.answer import Answer, Assignment, Status
 from twill.joint.groups import WarpGroup
-from twill.levels import _bisected, _from_below, _largest, _proofs, _Reached, measured
+from twill.known import Reached
+from twill.levels import _bisected, _from_below, _largest, measured, proofs
 from twill.problem import Problem, build_problem
 from twill.proofs import bound_reached, not_proved, proof_within
 from twill.verified_proof import ProofJudge
@@ -255,12 +256,12 @@ class Oracle:
 @pytest.mark.parametrize("look", [_from_below, _bisected])
 @pytest.mark.parametrize(("best", "known"), PAIRS)
 def test_the_least_value_is_found_and_the_one_below_refuted(
-    look: Callable[..., _Reached], best: int, known: int
+    look: Callable[..., Reached], best: int, known: int
 ) -> None:
     oracle = Oracle(best)
     found = look(oracle, value_of, at(known), 2)
     who = f"asked {best - 1}" if best > 2 else ""
-    assert found == _Reached(best, at(best), proved=True, solver=who)
+    assert found == Reached(best, at(best), proved=True, solver=who)
     assert all(2 <= probe < known for probe in oracle.asked)
     assert len(oracle.asked) == len(set(oracle.asked))
     assert len(oracle.asked) <= 7
@@ -268,7 +269,7 @@ def test_the_least_value_is_found_and_the_one_below_refuted(
 
 @pytest.mark.parametrize("look", [_from_below, _bisected])
 def test_a_value_whose_better_one_was_not_decided_is_not_proved(
-    look: Callable[..., _Reached],
+    look: Callable[..., Reached],
 ) -> None:
     found = look(Oracle(5, unknown=(3, 4)), value_of, at(9), 2)
     assert (found.value, found.proved) == (5, False)
@@ -281,7 +282,7 @@ def test_the_largest_value_is_found_and_the_one_above_refuted(known: int, best: 
     oracle = Oracle(best, largest=True)
     found = _largest(oracle, value_of, at(known), 11)
     who = f"asked {best + 1}" if best < 11 else ""
-    assert found == _Reached(best, at(best), proved=True, solver=who)
+    assert found == Reached(best, at(best), proved=True, solver=who)
     assert all(known < probe <= 11 for probe in oracle.asked)
     assert len(oracle.asked) <= 9
 
@@ -305,14 +306,14 @@ def test_levels_are_measured_on_the_schedule_whenever_it_begins() -> None:
 
 def test_a_level_is_proved_only_if_all_above_it_are() -> None:
     values: dict[Any, int] = {"stages": 2, "groups": 3, "transfers": 0, "length": 9}
-    shown: dict[Any, _Reached] = {
-        "stages": _Reached(2, at(0), proved=True, solver=""),
-        "groups": _Reached(3, at(0), proved=False, solver="S"),
-        "transfers": _Reached(0, at(0), proved=True, solver="T"),
+    shown: dict[Any, Reached] = {
+        "stages": Reached(2, at(0), proved=True, solver=""),
+        "groups": Reached(3, at(0), proved=False, solver="S"),
+        "transfers": Reached(0, at(0), proved=True, solver="T"),
     }
 
     def told(proved: bool) -> list[tuple[str, int, bool, str | None]]:
-        found = _proofs(values, shown, proved=proved)
+        found = proofs(values, shown, proved=proved)
         return [(entry.level, entry.value, entry.proved, entry.solver) for entry in found]
 
     assert told(True) == [("stages", 2, True, None), ("groups", 3, False, None),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twill.commands import Jobs, Json, number, pairs, print_json, refusals
+from twill.commands import Json, number, pairs, print_json, refusals
 from twill.commands import bench as bench_commands
 from twill.commands import diff as diff_command
 from twill.commands import explain as explain_command
@@ -148,7 +148,6 @@ def schedule(
         float | None,
         typer.Option(min=0.001, help="Seconds; the best schedule by then, with honest bounds."),
     ] = None,
-    jobs: Jobs = 2,
     memory: Annotated[
         int | None,
         typer.Option(min=1, metavar="MB", help="Most memory of the solving process (10^6 bytes)."),
@@ -172,9 +171,8 @@ def schedule(
     from twill.cache import Cache
     from twill.frontends.loops import load_loop
     from twill.limited import solve_within
-    from twill.scheduler import solve
+    from twill.scheduler import Interrupted, solve
     from twill.search import Options
-    from twill.text import print_schedule, summary
 
     within = solve if memory is None else partial(solve_within, memory)
     with refusals(as_json=as_json), progress(f"scheduling {loop}") as report:
@@ -193,22 +191,38 @@ def schedule(
             orders=pairs(order, ",", "order"),
             cache=None if no_cache else Cache(),
         )
-        options = Options(most_stages=most_stages, seed=seed, timeout=timeout, jobs=jobs)
-        solved = ask(engine=engine.value, options=options)
-        choice = None if robust is None else _chosen(solved.schedule, robust, ask, options, report)
+        options = Options(most_stages=most_stages, seed=seed, timeout=timeout)
+        choice, stopped = None, None
+        try:
+            solved = ask(engine=engine.value, options=options)
+        except Interrupted as interrupted:
+            solved, stopped = interrupted.solved, interrupted
+        if robust is not None and stopped is None:
+            choice = _chosen(solved.schedule, robust, ask, options, report)
     found = solved.schedule if choice is None else choice.schedule
     if output is not None:
         found.save(output)
-    if output == STANDARD_OUTPUT:
-        return
+    if output != STANDARD_OUTPUT:
+        _print_solved(solved, choice, output, as_json=as_json)
+    if stopped is not None:
+        raise stopped
+
+
+def _print_solved(
+    solved: Solved, choice: Choice | None, output: str | None, *, as_json: bool
+) -> None:
+    """Print a schedule, or the one that was chosen among several."""
+    from twill.text import print_schedule, summary
+
+    found = solved.schedule if choice is None else choice.schedule
     if as_json:
         chosen = {} if choice is None else {"robust": choice.to_dict()}
         print_json({**summary(found), "cached": solved.cached, "seconds": solved.seconds, **chosen})
-    else:
-        print_schedule(found)
-        if choice is not None:
-            say(fill(choice.words, WIDTH))
-        say_written(output)
+        return
+    print_schedule(found)
+    if choice is not None:
+        say(fill(choice.words, WIDTH))
+    say_written(output)
 
 
 def _chosen(

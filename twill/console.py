@@ -9,10 +9,10 @@ import signal
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, cast
 
+from twill.deadline import OutOfTime, check, now
 from twill.errors import TwillError
 from twill.files import STANDARD_OUTPUT, inputs_kept
 from twill.names import one_line, visible
@@ -115,7 +115,7 @@ class Counter:
         count, before : int
             Things.
         """
-        self._begun = time.monotonic()
+        self._begun = now()
         if self._bar is not None:
             self._bar.update(
                 cast("TaskID", self._task),
@@ -128,7 +128,7 @@ class Counter:
         """Tell that one more is done."""
         self._done += 1
         if self._bar is not None:
-            spent = max(time.monotonic() - self._begun, 1e-3)
+            spent = max(now() - self._begun, 1e-3)
             self._bar.update(
                 cast("TaskID", self._task), advance=1, rate=f"{self._done / spent:.3g}"
             )
@@ -170,10 +170,8 @@ def counted(title: str, noun: str) -> Iterator[Counter]:
         yield Counter(bar, bar.add_task(title, total=None, rate="-"), title)
 
 
-def interruptible(
-    work: Callable[[], T], cancel: Callable[[], object], timeout: float | None = None
-) -> T:
-    """Run `work` in another thread so that Ctrl-C and a time limit reach a solver in C.
+def interruptible(work: Callable[[], T], cancel: Callable[[], object]) -> T:
+    """Run `work` in another thread so that Ctrl-C and deadlines reach a solver in C.
 
     Parameters
     ----------
@@ -181,18 +179,16 @@ def interruptible(
         Runs to its end unless cancelled; must release the interpreter lock.
     cancel : callable
         Asks it to stop; called on Ctrl-C and when the time is over.
-    timeout : float, optional
-        Seconds after which to cancel.
 
     Returns
     -------
     object
-        What `work` returned, also after a cancellation for time.
+        What `work` returned.
 
     Raises
     ------
-    KeyboardInterrupt
-        Within a second of Ctrl-C.
+    KeyboardInterrupt, OutOfTime
+        Within a second of Ctrl-C, or of the end of a deadline around it.
     """
     outcome: list[T] = []
     problem: list[BaseException] = []
@@ -207,14 +203,12 @@ def interruptible(
         finally:
             finished.set()
 
+    check()
     threading.Thread(target=run, daemon=True).start()
-    waited = 0.0
     try:
         while not finished.wait(POLL_SECONDS):
-            waited += POLL_SECONDS
-            if timeout is not None and waited >= timeout:
-                cancel()
-    except KeyboardInterrupt:
+            check()
+    except (KeyboardInterrupt, OutOfTime):
         cancel()
         if not finished.wait(GRACE_SECONDS):
             _still_running.append(finished)
@@ -242,8 +236,8 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
                 function(*arguments, **keywords)
         except TwillError as error:
             fail(str(error), error.exit_status)
-        except KeyboardInterrupt:
-            _leave_interrupted()
+        except KeyboardInterrupt as stopped:
+            _leave_interrupted(str(stopped))
         except BrokenPipeError:
             sys.stderr.close()
             raise SystemExit(1) from None
@@ -283,7 +277,7 @@ def run_app(app: Callable[..., object]) -> None:
         message = " ".join(explain().split())
         fail(message.replace(": Value error, ", ": "), TwillError.exit_status)
     else:
-        raise SystemExit(status if isinstance(status, int) else 0)
+        _leave(status if isinstance(status, int) else 0)
 
 
 def _check_streams() -> None:
@@ -313,13 +307,18 @@ def _forget_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _leave_interrupted() -> None:
+def _leave_interrupted(what: str) -> None:
+    sys.stderr.write(f"twill: interrupted{'; ' if what else ''}{what}\n")
+    _leave(INTERRUPTED_STATUS)
+
+
+def _leave(status: int) -> None:
     """Exit, past the interpreter's own end if a solver's thread has not come back."""
-    sys.stderr.write("twill: interrupted\n")
     if not all(finished.is_set() for finished in _still_running):
+        sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(INTERRUPTED_STATUS)
-    raise SystemExit(INTERRUPTED_STATUS)
+        os._exit(status)
+    raise SystemExit(status)
 
 
 def fail(message: str, status: int) -> None:

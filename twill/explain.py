@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,8 +10,9 @@ from twill.artifacts.schedule import LowerBound, Schedule
 from twill.bounds import ResourceArgument, every_bound, resource_argument, resource_bound
 from twill.configurations import ConfigurationBound
 from twill.console import Report, silent
+from twill.deadline import Deadline
 from twill.errors import InputError
-from twill.joint.answer import FAMILIES, EngineFactory, Limits
+from twill.joint.answer import FAMILIES, EngineFactory, Limits, Status
 from twill.joint.groups import available_groups
 from twill.problem import Problem, ProblemOperation, build_problem
 from twill.scheduler import with_wishes
@@ -192,7 +192,7 @@ class _Asker:
         report: Report,
     ) -> None:
         self.problem, self.bound, self.engine = problem, bound, engine
-        self.report, self.ends = report, time.monotonic() + seconds
+        self.report, self.deadline = report, Deadline(seconds)
 
     def role(self, family: str) -> Role:
         self.report(f"without {family}")
@@ -212,8 +212,7 @@ class _Asker:
         return self._feasible(replace(self.problem, operations=tuple(operations)), FAMILIES)
 
     def _feasible(self, problem: Problem, families: Sequence[str]) -> bool | None:
-        left = self.ends - time.monotonic()
-        if left <= 0:
+        if self.deadline.late:
             return None
         interval, wishes = self.bound.value - 1, problem.wishes
         engine = self.engine(
@@ -223,9 +222,11 @@ class _Asker:
             available_groups(problem),
             families=families,
         )
+        limits = Limits(groups=wishes.limit("groups"), transfers=wishes.limit("transfers"))
+        status: Status = "unknown"
         try:
-            limits = Limits(groups=wishes.limit("groups"), transfers=wishes.limit("transfers"))
-            status = engine.solve(limits, timeout=left).status
+            with self.deadline:
+                status = engine.solve(limits).status
         finally:
             engine.dispose()
         return None if status == "unknown" else status == "sat"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import get_args
 
 from twill.artifacts.schedule import Level, LevelProof
 from twill.bounds import least_length, least_stages
-from twill.console import Report
 from twill.joint.answer import Answer, Assignment, Limits
 from twill.joint.groups import likely_groups
+from twill.known import Known, Reached
 from twill.problem import Problem
-from twill.questions import QUICK_SECONDS, Questions
+from twill.questions import QUICK_EFFORT, Questions
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 
@@ -29,8 +29,8 @@ class Levels:
         The problem.
     limits : Limits
         What the user allows.
-    report : Report
-        Told what is being tried.
+    known : Known
+        Told what is being tried, and what is reached.
     until : str
         The last level that matters.
     """
@@ -40,11 +40,11 @@ class Levels:
         questions: Questions,
         problem: Problem,
         limits: Limits,
-        report: Report,
+        known: Known,
         until: Level = LEVELS[-1],
     ) -> None:
         self._questions, self._problem = questions, problem
-        self._limits, self._report = limits, report
+        self._limits, self._known = limits, known
         self._wanted = LEVELS[: LEVELS.index(until) + 1]
 
     @property
@@ -52,13 +52,11 @@ class Levels:
         """How many groups every schedule needs."""
         return len({operation.variable_latency for operation in self._problem.operations})
 
-    def improve(
-        self, interval: int, found: Assignment, *, proved: bool
-    ) -> tuple[Assignment, list[LevelProof]]:
+    def improve(self, interval: int, found: Assignment) -> Assignment:
         """Improve level by level; the assignment is solved for once more at the end.
 
-        A level is proved only if all above it are: it is best among schedules that are no worse
-        in those. Stages count in any case, since questions are about so many of them.
+        A level is best among schedules that are no worse in those above it. Stages count in any
+        case, since questions are about so many of them.
 
         Parameters
         ----------
@@ -66,18 +64,12 @@ class Levels:
             I.
         found : Assignment
             A schedule at that interval.
-        proved : bool
-            Whether the interval was proved to be the least.
-
-        Returns
-        -------
-        tuple of (Assignment, list of LevelProof)
-            The schedule, and its levels from the stages on.
         """
         problem = self._problem
         reached = self._fewest_stages(interval, found)
         assignment, stages, limits = reached.assignment, reached.value, self._limits
-        shown: dict[Level, _Reached] = {"stages": reached}
+        shown = self._known.reached
+        shown["stages"] = reached
 
         def step(
             level: Level,
@@ -88,7 +80,7 @@ class Levels:
             nonlocal assignment, limits
             if level not in self._wanted:
                 return
-            self._report(f"I = {interval}, {stages} stages, fewest {level}")
+            self._known.say(f"{stages} stages, fewest {level}")
 
             def ask(most: int) -> Answer:
                 return self._questions.ask(interval, stages, within(most))
@@ -116,12 +108,11 @@ class Levels:
             limits = replace(limits, length=stages * interval)
         slack = assignment.slack(problem, interval) if "slack" in self._wanted else None
         if slack is not None:
-            self._report(f"I = {interval}, {stages} stages, most slack")
+            self._known.say(f"{stages} stages, most slack")
             shown["slack"] = self._most_slack(interval, stages, limits, assignment)
             assignment = shown["slack"].assignment
             limits = replace(limits, slack=shown["slack"].value)
-        settled = self._questions.settle(interval, limits, assignment)
-        return settled, _proofs(measured(problem, interval, settled), shown, proved=proved)
+        return self._questions.settle(interval, limits, assignment)
 
     def _shortest(
         self,
@@ -131,16 +122,16 @@ class Levels:
         measure: Callable[[Assignment], int],
         best: Assignment,
         low: int,
-    ) -> _Reached:
+    ) -> Reached:
         """Let the prover minimize the length; bisect where there is none."""
         if self._questions.has_prover and measure(best) > low:
             answer = self._questions.best(interval, limits, best, "length")
             value, proved = measure(answer.assignment), answer.status == "sat"
             solver = answer.solver if value > low else ""
-            return _Reached(value, answer.assignment, proved, solver)
+            return Reached(value, answer.assignment, proved, solver)
         return _bisected(ask, measure, best, low)
 
-    def _most_slack(self, interval: int, stages: int, limits: Limits, best: Assignment) -> _Reached:
+    def _most_slack(self, interval: int, stages: int, limits: Limits, best: Assignment) -> Reached:
         """Let the prover maximize the slack; bisect where there is none."""
         farthest = max(edge.distance for edge in self._problem.edges)
         most = (limits.length or 0) + interval * farthest
@@ -156,49 +147,31 @@ class Levels:
         if self._questions.has_prover:
             answer = self._questions.best(interval, limits, best, "slack")
             value, proved = measure(answer.assignment), answer.status == "sat"
-            return _Reached(value, answer.assignment, proved, answer.solver)
+            return Reached(value, answer.assignment, proved, answer.solver)
         return _largest(ask, measure, best, most)
 
-    def _fewest_stages(self, interval: int, assignment: Assignment) -> _Reached:
+    def _fewest_stages(self, interval: int, assignment: Assignment) -> Reached:
         """Return an assignment of the fewest stages."""
         stages = -(-assignment.length(self._problem) // interval)
         proved, solver = True, ""
         for count in range(least_stages(self._problem, interval), stages):
-            self._report(f"I = {interval}, {count} stages")
+            self._known.say(f"{count} stages")
             answer = self._few_groups_first(interval, count)
             if answer.assignment is not None:
                 assignment, stages = answer.assignment, count
                 break
             proved, solver = proved and answer.status == "unsat", answer.solver
-        return _Reached(stages, assignment, proved, solver)
+        return Reached(stages, assignment, proved, solver)
 
     def _few_groups_first(self, interval: int, stages: int) -> Answer:
         """Ask about as few groups as will do for most loops, which the next level asks for too."""
         few = likely_groups(self._problem)
         if few < (self._limits.groups or few + 1):
             within = replace(self._limits, groups=few)
-            answer = self._questions.ask(interval, stages, within, QUICK_SECONDS)
+            answer = self._questions.ask(interval, stages, within, QUICK_EFFORT)
             if answer.assignment is not None:
                 return answer
         return self._questions.ask(interval, stages, self._limits)
-
-
-@dataclass(frozen=True)
-class _Reached:
-    """The best value of a level that was found.
-
-    Attributes
-    ----------
-    proved : bool
-        Whether every better one was refuted.
-    solver : str
-        Who refuted the next better one; empty where a bound says that there is none.
-    """
-
-    value: int
-    assignment: Assignment
-    proved: bool
-    solver: str
 
 
 def measured(problem: Problem, interval: int, assignment: Assignment) -> dict[Level, int]:
@@ -213,7 +186,7 @@ def measured(problem: Problem, interval: int, assignment: Assignment) -> dict[Le
     assignment : Assignment
         Its schedule.
     """
-    length = assignment.length(problem) - min(assignment.start)
+    length = assignment.length(problem)
     slack = assignment.slack(problem, interval)
     levels: dict[Level, int] = {
         "stages": -(-length // interval),
@@ -224,22 +197,34 @@ def measured(problem: Problem, interval: int, assignment: Assignment) -> dict[Le
     return levels if slack is None else {**levels, "slack": slack}
 
 
-def _proofs(
-    values: dict[Level, int], shown: dict[Level, _Reached], *, proved: bool
+def proofs(
+    values: Mapping[Level, int], reached: Mapping[Level, Reached], *, proved: bool
 ) -> list[LevelProof]:
-    """Return every level with its value; it is proved only as far as all above it are."""
+    """Return every level of a schedule, with what is proved about it.
+
+    A level is proved if the schedule has its best value, and those of all levels above.
+
+    Parameters
+    ----------
+    values : mapping
+        What the schedule has of each level.
+    reached : mapping
+        The best value of each level, as far as that was looked for.
+    proved : bool
+        Whether the interval was proved to be the least.
+    """
     found = []
     for level, value in values.items():
-        reached = shown.get(level)
-        proved = proved and reached is not None and reached.proved
-        solver = reached.solver if reached is not None and proved else ""
+        best = reached.get(level)
+        proved = proved and best is not None and best.proved and best.value == value
+        solver = best.solver if best is not None and proved else ""
         found.append(LevelProof(level=level, value=value, proved=proved, solver=solver or None))
     return found
 
 
 def _from_below(
     ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, low: int
-) -> _Reached:
+) -> Reached:
     """Find the least feasible value in growing steps from below: small ones are soon refuted."""
     high, proved, step, solver = measure(best), True, 0, ""
     while low < high:
@@ -251,12 +236,12 @@ def _from_below(
         else:
             proved, solver = proved and answer.status == "unsat", answer.solver
             low, step = probe + 1, 2 * step + 1
-    return _Reached(high, best, proved, solver)
+    return Reached(high, best, proved, solver)
 
 
 def _bisected(
     ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, low: int
-) -> _Reached:
+) -> Reached:
     """Bisect for the least feasible value; the bound itself is tried first."""
     high, proved, solver = measure(best), True, ""
     probe = low
@@ -269,12 +254,12 @@ def _bisected(
             proved, solver = proved and answer.status == "unsat", answer.solver
             low = probe + 1
         probe = (low + high) // 2
-    return _Reached(high, best, proved, solver)
+    return Reached(high, best, proved, solver)
 
 
 def _largest(
     ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, high: int
-) -> _Reached:
+) -> Reached:
     """Bisect for the largest feasible value, in growing steps from what is known."""
     low, proved, step, solver = measure(best), True, 1, ""
     while low < high:
@@ -287,4 +272,4 @@ def _largest(
         else:
             proved, solver = proved and answer.status == "unsat", answer.solver
             high, step = probe - 1, max(1, (probe - low) // 2)
-    return _Reached(low, best, proved, solver)
+    return Reached(low, best, proved, solver)

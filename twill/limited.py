@@ -18,7 +18,7 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
@@ -26,11 +26,13 @@ from twill.artifacts.schedule import Schedule
 from twill.children import end_with_parent
 from twill.console import WARNING, Report, silent, warn
 from twill.errors import Refusal, RefusedError, SolverError, TwillError
-from twill.ranges import FOUND
-from twill.scheduler import Solved, solve
+from twill.known import FOUND
+from twill.scheduler import Interrupted, Solved, solve
 
 MEGABYTE = 1_000_000
 LOOK_SECONDS = 0.05
+LAST_SECONDS = 1.5
+"""Seconds in which an interrupted child may still say what it has found."""
 CHILD = "from twill.limited import main; main()"
 
 
@@ -70,6 +72,8 @@ def solve_within(
             warn(line.removeprefix(WARNING))
     if run.answer is not None:
         return _read(run.answer)
+    if run.interrupted:
+        raise KeyboardInterrupt
     if run.exceeded:
         raise _too_little(loop.name, megabytes, run.best)
     how = signal.Signals(-run.status).name if run.status < 0 else f"status {run.status}"
@@ -82,43 +86,61 @@ class _Run:
     def __init__(self, request: bytes, errors: IO[bytes], most: int, report: Report) -> None:
         self.answer: dict[str, Any] | None = None
         self.best: int | None = None
-        self.exceeded = False
+        self.exceeded = self.interrupted = False
         self._child = subprocess.Popen(  # noqa: S603 - our own interpreter and code
             [sys.executable, "-c", CHILD],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
         )
+        assert self._child.stdout is not None
         ended = threading.Event()
         watcher = threading.Thread(target=self._watch, args=(most, ended), daemon=True)
         watcher.start()
         try:
-            self._talk(request, report)
+            self._send(request)
+            try:
+                self._listen(report)
+            except KeyboardInterrupt:
+                self.interrupted = True
+                self._last_words(report)
         finally:
             ended.set()
             watcher.join()
             self._child.kill()
             self._child.wait()
+            self._child.stdout.close()
         self.status = self._child.returncode
 
-    def _talk(self, request: bytes, report: Report) -> None:
+    def _send(self, request: bytes) -> None:
         assert self._child.stdin is not None
-        assert self._child.stdout is not None
         with contextlib.suppress(BrokenPipeError), self._child.stdin as stream:
             stream.write(request)
-        with self._child.stdout as lines:
-            for line in lines:
-                if not line.endswith(b"\n"):
-                    return
-                told = json.loads(line)
-                if "report" not in told:
-                    self.answer = told
-                    continue
-                match = re.fullmatch(FOUND.format(interval=r"(\d+)"), told["report"])
-                if match is not None:
-                    self.best = int(match[1])
-                report(told["report"])
+
+    def _listen(self, report: Report) -> None:
+        assert self._child.stdout is not None
+        for line in self._child.stdout:
+            if not line.endswith(b"\n"):
+                return
+            told = json.loads(line)
+            if "report" not in told:
+                self.answer = told
+                continue
+            match = re.fullmatch(FOUND.format(interval=r"(\d+)"), told["report"])
+            if match is not None:
+                self.best = int(match[1])
+            report(told["report"])
         self._child.wait()
+
+    def _last_words(self, report: Report) -> None:
+        """Let the child say what it has found, for as long as a person may wait."""
+        self._child.send_signal(signal.SIGINT)
+        timer = threading.Timer(LAST_SECONDS, self._child.kill)
+        timer.start()
+        try:
+            self._listen(report)
+        finally:
+            timer.cancel()
 
     def _watch(self, most: int, ended: threading.Event) -> None:
         while not ended.wait(LOOK_SECONDS):
@@ -158,22 +180,44 @@ def _too_little(name: str, megabytes: int, best: int | None) -> RefusedError:
 def _read(answer: Mapping[str, Any]) -> Solved:
     if "schedule" in answer:
         schedule = Schedule.from_json(answer["schedule"])
-        return Solved(schedule, answer["seconds"], cached=answer["cached"])
+        solved = Solved(schedule, answer["seconds"], cached=answer["cached"])
+        if answer["interrupted"]:
+            raise Interrupted(solved)
+        return solved
     error: TwillError = pickle.loads(bytes.fromhex(answer["error"]))  # noqa: S301 - our own child
     raise error
 
 
 def main() -> None:
     """Answer the request on stdin; the body of the child."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
+    signal.signal(signal.SIGINT, _interrupt_once)
     end_with_parent()
     loop, machine, options = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own parent
     try:
-        solved = solve(loop, machine, report=lambda told: _tell(report=told), **options)
+        solved, interrupted = solve(loop, machine, report=_report, **options), False
+    except Interrupted as stopped:
+        solved, interrupted = stopped.solved, True
+    except KeyboardInterrupt:
+        return
     except TwillError as error:
         _tell(error=pickle.dumps(error).hex())
         return
-    _tell(schedule=solved.schedule.to_json(), seconds=solved.seconds, cached=solved.cached)
+    _tell(
+        schedule=solved.schedule.to_json(),
+        seconds=solved.seconds,
+        cached=solved.cached,
+        interrupted=interrupted,
+    )
+
+
+def _interrupt_once(_number: int, _frame: object) -> NoReturn:
+    """Take the first of the signals that a terminal and the parent send."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _report(message: str) -> None:
+    _tell(report=message)
 
 
 def _tell(**told: object) -> None:

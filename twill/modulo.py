@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from twill.bounds import longest_paths
 from twill.children import end_with_parent
+from twill.console import interruptible
 from twill.errors import SolverError
 from twill.problem import Problem
 
@@ -39,7 +40,7 @@ class ModuloSchedule:
 
 
 def modulo_schedule(
-    problem: Problem, interval: int, *, timeout: float | None = None, nodes: int | None = None
+    problem: Problem, interval: int, *, nodes: int | None = None
 ) -> tuple[Status, ModuloSchedule | None]:
     """Find a modulo schedule at a fixed interval.
 
@@ -52,8 +53,6 @@ def modulo_schedule(
         The problem; only its dependences and unit capacities count.
     interval : int
         I.
-    timeout : float, optional
-        Seconds.
     nodes : int, optional
         Most nodes of CBC's search tree; ``unknown`` if they do not suffice.
 
@@ -67,12 +66,12 @@ def modulo_schedule(
     model, rows, _ = _program(problem, interval)
     busiest = max(problem.operations, key=lambda o: o.cycles).index
     model += rows[busiest, 0] == 1
-    status = _solve(model, timeout, nodes)
+    status = _solve(model, nodes)
     return status, _read(problem, interval, rows) if status == "sat" else None
 
 
 def shortest_modulo_schedule(
-    problem: Problem, interval: int, *, timeout: float | None = None
+    problem: Problem, interval: int
 ) -> tuple[Status, ModuloSchedule | None]:
     """Find a modulo schedule of least length at a fixed interval.
 
@@ -82,8 +81,6 @@ def shortest_modulo_schedule(
         The problem; only its dependences and unit capacities count.
     interval : int
         I.
-    timeout : float, optional
-        Seconds; ``unknown`` if CBC could not prove the least length within them.
 
     Raises
     ------
@@ -101,7 +98,7 @@ def shortest_modulo_schedule(
     for operation in problem.operations:
         model += start[operation.index] + operation.cycles <= length
     model.setObjective(pulp.lpSum([length]))
-    status = _solve(model, timeout)
+    status = _solve(model)
     return status, _read(problem, interval, rows) if status == "sat" else None
 
 
@@ -179,7 +176,7 @@ def _least_stages(problem: Problem, interval: int, row: list[int]) -> list[int]:
     return [r + interval * k for r, k in zip(row, stage, strict=True)]
 
 
-def _solve(model: Any, timeout: float | None, nodes: int | None = None) -> Status:
+def _solve(model: Any, nodes: int | None = None) -> Status:
     """Run CBC as a process of its own that does not outlive an interruption."""
     import pulp
 
@@ -189,8 +186,7 @@ def _solve(model: Any, timeout: float | None, nodes: int | None = None) -> Statu
         handles = program.fileno(), solution.fileno()
         problem, answer = (f"/dev/fd/{handle}" for handle in handles)
         variables, names, constraints, _ = model.writeMPS(problem, rename=1)
-        limit = [] if timeout is None else ["-sec", str(timeout)]
-        limit += [] if nodes is None else ["-maxNodes", str(nodes)]
+        limit = [] if nodes is None else ["-maxNodes", str(nodes)]
         command = [solver.path, problem, *limit, "-solve", "-solution", answer]
         process = subprocess.Popen(  # noqa: S603 - the path is PuLP's own bundled solver
             command,
@@ -200,7 +196,7 @@ def _solve(model: Any, timeout: float | None, nodes: int | None = None) -> Statu
             preexec_fn=end_with_parent,  # noqa: PLW1509 - one system call
         )
         try:
-            process.wait()
+            interruptible(process.wait, process.kill)
         finally:
             process.kill()
             process.wait()
@@ -213,6 +209,6 @@ def _solve(model: Any, timeout: float | None, nodes: int | None = None) -> Statu
         return "sat"
     if status == pulp.LpStatusInfeasible:
         return "unsat"
-    if timeout is not None or nodes is not None:
+    if nodes is not None:
         return "unknown"
     raise SolverError(f"CBC ended with status {pulp.LpStatus[status]}")

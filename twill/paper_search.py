@@ -8,12 +8,12 @@ it can miss the least I.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 from twill.artifacts.schedule import LevelProof, LowerBound
 from twill.bounds import Bounds, bounds, longest_paths
 from twill.console import Report, silent
+from twill.deadline import Deadline
 from twill.errors import RefusedError
 from twill.hopeless import refuse_hopeless
 from twill.joint.answer import Assignment, Engine, EngineFactory, Limits
@@ -107,13 +107,23 @@ class _PaperSearch:
         self.limits = Limits(groups=wishes.limit("groups"), transfers=wishes.limit("transfers"))
         self.most_stages = wishes.limit("stages") or options.most_stages
         self.engine_name = ""
-        self._began = self._accepted = time.monotonic()
+        self._deadline = Deadline(options.timeout)
+        self._accepted, self._interval = 0.0, 1
 
     def run(self) -> Found:
         refuse_hopeless(self.problem, self.groups)
+        with self._deadline:
+            return self._first()
+        raise RefusedError(
+            f"{self.problem.loop.name}: Algorithm 1 has found no schedule in "
+            f"{self.options.timeout:g} s; it had come to an interval of {self._interval}"
+        )
+
+    def _first(self) -> Found:
         lower = bounds(self.problem)
         missed = False
         for interval in range(lower.interval, self._last_interval() + 1):
+            self._interval = interval
             self.report(f"modulo schedule at I = {interval}")
             shortest = self._modulo(interval)
             if shortest.length is None and shortest.proved:
@@ -124,11 +134,6 @@ class _PaperSearch:
                 bound = _bound(lower, interval, stages, "" if missed else shortest.solver)
                 return self._found(interval, assignment, bound)
             missed = True
-            if self._is_over():
-                raise RefusedError(
-                    f"{self.problem.loop.name}: Algorithm 1 has found no schedule in "
-                    f"{self.options.timeout:g} s; it had come to an interval of {interval}"
-                )
         raise RefusedError(
             f"{self.problem.loop.name}: Algorithm 1 finds no schedule up to an interval of "
             f"{self._last_interval()}, at which an iteration ends before the next one begins"
@@ -144,9 +149,7 @@ class _PaperSearch:
 
     def _modulo(self, interval: int) -> _Shortest:
         if interval <= COARSE_SLOTS:
-            status, schedule = shortest_modulo_schedule(
-                self.problem, interval, timeout=self._remaining()
-            )
+            status, schedule = shortest_modulo_schedule(self.problem, interval)
             length = None if schedule is None else schedule.length
             return _Shortest(length, status != "unknown", "CBC")
         return self._modulo_by_engine(interval)
@@ -169,7 +172,7 @@ class _PaperSearch:
                 families=MODULO_FAMILIES,
                 seed=self.options.seed,
             )
-            answer, name = engine.solve(timeout=self._remaining()), engine.name
+            answer, name = engine.solve(), engine.name
             length = None
             if answer.assignment is not None:
                 length = self._shortened(engine, low, answer.assignment.length(self.problem))
@@ -183,7 +186,7 @@ class _PaperSearch:
         """Bisect for the least length; the bound itself is tried first."""
         probe = low
         while low < high:
-            answer = engine.solve(Limits(length=probe), timeout=self._remaining())
+            answer = engine.solve(Limits(length=probe))
             if answer.assignment is not None:
                 high = min(probe, answer.assignment.length(self.problem))
             else:
@@ -203,22 +206,23 @@ class _PaperSearch:
         best = self._joint(interval, high)
         if best is None:
             return None
-        self._accepted = time.monotonic()
+        self._accepted = self._deadline.spent
         self.report(f"{LEAST}{interval}")
         high, probe = max(low, best.length(self.problem)), low
-        while low < high:
-            answer = self._joint(interval, probe)
-            if answer is None:
-                low = probe + 1
-            else:
-                best, high = answer, max(low, min(probe, answer.length(self.problem)))
-            probe = (low + high) // 2
+        with self._deadline:
+            while low < high:
+                answer = self._joint(interval, probe)
+                if answer is None:
+                    low = probe + 1
+                else:
+                    best, high = answer, max(low, min(probe, answer.length(self.problem)))
+                probe = (low + high) // 2
         return best
 
     def _joint(self, interval: int, length: int) -> Assignment | None:
         """Ask for a schedule of at most this length."""
         engine = self.factory(self.problem, interval, length, self.groups, seed=self.options.seed)
-        answer = engine.solve(self.limits, timeout=self._remaining())
+        answer = engine.solve(self.limits)
         self.engine_name = engine.name
         engine.dispose()
         return answer.assignment
@@ -235,23 +239,10 @@ class _PaperSearch:
             LevelProof(level=level, value=value, proved=False)
             for level, value in measured(self.problem, interval, assignment).items()
         )
-        ended = time.monotonic()
-        seconds = {
-            "interval": self._accepted - self._began,
-            "levels": ended - self._accepted,
-            "total": ended - self._began,
-        }
+        total = self._deadline.spent
+        seconds = {"interval": self._accepted, "levels": total - self._accepted, "total": total}
         proof = proof_within(self.problem, interval, bound, levels)
         return Found(interval, assignment, proof, self.engine_name, seconds)
-
-    def _remaining(self) -> float | None:
-        if self.options.timeout is None:
-            return None
-        return max(0.01, self._began + self.options.timeout - time.monotonic())
-
-    def _is_over(self) -> bool:
-        limit = self.options.timeout
-        return limit is not None and time.monotonic() >= self._began + limit
 
 
 def _bound(lower: Bounds, interval: int, stages: int, solver: str) -> LowerBound:

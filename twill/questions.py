@@ -1,13 +1,16 @@
-"""Questions to the engines: about an interval or a range, for a refutation or a last solution."""
+"""Questions to the engines: about an interval or a range, for a refutation or a last solution.
+
+They are asked one after the other, and what a question is worth is counted in work that does not
+depend on how fast the machine is, so that the same search always takes the same way.
+"""
 
 from __future__ import annotations
 
 import itertools
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from twill.bounds import least_stages
 from twill.joint.answer import (
     WAYS,
     Answer,
@@ -21,79 +24,27 @@ from twill.joint.answer import (
     Objective,
     RangeProver,
     Refutation,
-    Status,
 )
 from twill.joint.groups import WarpGroup
-from twill.joint.race import FAVOUR, race
+from twill.known import Known
 from twill.problem import Problem
 
-ALONE = 1.0
-"""Seconds for which the finder is asked alone."""
-QUICK_SECONDS = 60.0
-"""Seconds for a question about few stages and groups, whose answer only saves time."""
-RANGE_SECONDS = 30.0
-"""Seconds for the least interval of a range, before single intervals are asked about."""
-ONE_SECONDS = 300.0
-"""Seconds for a single interval that bounds of others do not decide."""
-TRIAL_SECONDS, ROW_BY_ROW_SECONDS = 8.0, 32.0
-"""Seconds after which a question about a single interval is asked in another way; the latter where
-units are stated row by row, and luck decides less."""
-LAST_WORDS = 1.0
-"""Seconds in which an engine that is out of time still tells what it has learnt."""
-NEARBY = 10.0
-"""Seconds for a smaller interval with the warp assignment of a schedule that was found."""
-MOST_SEEDS = 2
-"""Processes that look for the best schedule beside each other."""
-HOPELESS = 2
-"""Races that the finder has to lose one after the other to be no longer asked first."""
+QUICK_EFFORT = 6.0
+"""Effort for a question about few stages and groups, whose answer only saves time."""
+RANGE_EFFORT = 3.0
+"""Effort for the least interval of a range, before single intervals are asked about."""
+NEARBY_EFFORT = 1.0
+"""Effort for a smaller interval with the warp assignment of a schedule that was found."""
+SEEDS = 1 << 31
+"""How many seeds there are."""
+TRIAL_EFFORT, ROW_BY_ROW_EFFORT = 1.0, 4.0
+"""Effort after which a question is asked in another way; the latter where units are stated row by
+row, and luck decides less."""
 FINDER_OPERATIONS = 36
-"""Operations up to which the finder is asked first, and for the schedule within all levels: beyond
-them it takes several times as long as its rival."""
+"""Operations up to which the finder, which has no budget, solves for the schedule within all
+levels: beyond them it takes several times as long as its rival."""
 
-
-class Deadline:
-    """The time that a search may take.
-
-    Parameters
-    ----------
-    seconds : float or None
-        From now on; None is no limit.
-    """
-
-    def __init__(self, seconds: float | None) -> None:
-        self.began = time.monotonic()
-        self._ends = None if seconds is None else self.began + seconds
-
-    @property
-    def late(self) -> bool:
-        """Whether the time is over."""
-        return self._ends is not None and time.monotonic() >= self._ends
-
-    def remaining(self, most: float | None = None) -> float | None:
-        """Return the seconds left, at least a moment; None without a limit.
-
-        Parameters
-        ----------
-        most : float, optional
-            No more than this.
-        """
-        if self._ends is None:
-            return most
-        left = max(0.01, self._ends - time.monotonic())
-        return left if most is None else min(most, left)
-
-    def some(self, most: float, part: float = 1 / 2) -> float:
-        """Return the seconds for a question among others: a part of those left, or `most`.
-
-        Parameters
-        ----------
-        most : float
-            No more than this.
-        part : float
-            Of what is left.
-        """
-        left = self.remaining()
-        return most if left is None else min(most, part * left)
+T = TypeVar("T", Answer, Refutation, Improvement)
 
 
 @dataclass(frozen=True)
@@ -103,9 +54,10 @@ class Engines:
     Attributes
     ----------
     finder : EngineFactory
-        Looks for schedules at one interval.
+        Looks for schedules at one interval, to the end: there is nothing to stop it but a clock. It
+        names what a refutation takes.
     rival : EngineFactory or None
-        Asked beside the finder where that has no answer within a second.
+        Asked instead of the finder, which then only refutes and solves for the last schedule.
     prover : RangeProver or None
         Refutes ranges of intervals, and is asked instead of the rival.
     """
@@ -113,18 +65,6 @@ class Engines:
     finder: EngineFactory
     rival: EngineFactory | None = None
     prover: RangeProver | None = None
-
-
-@dataclass(frozen=True)
-class _Attempt:
-    """What one of two engines answered."""
-
-    answer: Answer
-    by_rival: bool
-
-    @property
-    def status(self) -> Status:
-        return self.answer.status
 
 
 class Questions:
@@ -138,12 +78,10 @@ class Questions:
         All groups that may be used.
     engines : Engines
         Who is asked.
-    deadline : Deadline
-        When to stop.
+    known : Known
+        Offered all schedules that are found.
     seed : int
         Seed of the engines.
-    jobs : int
-        Processes that run at a time.
     """
 
     def __init__(
@@ -151,35 +89,29 @@ class Questions:
         problem: Problem,
         groups: tuple[WarpGroup, ...],
         engines: Engines,
-        deadline: Deadline,
+        known: Known,
         seed: int,
-        jobs: int,
     ) -> None:
         self._problem, self._groups, self._engines = problem, groups, engines
-        self._deadline, self._seed, self._jobs = deadline, seed, jobs
+        self._known, self._seed = known, seed
         self._hints: dict[Hint, None] = {}
         self._kept: tuple[tuple[int, int], Engine] | None = None
-        self._lost = HOPELESS if self._beyond_finder else 0
         self.solver = ""
-
-    @property
-    def late(self) -> bool:
-        """Whether the time is over."""
-        return self._deadline.late
 
     @property
     def has_prover(self) -> bool:
         """Whether there is a prover to ask."""
         return self._engines.prover is not None
 
+    @property
+    def prover_name(self) -> str:
+        """Name and version of the prover."""
+        return self._engines.prover.name if self._engines.prover is not None else ""
+
     def ask(
-        self,
-        interval: int,
-        stages: int,
-        limits: Limits,
-        most: float | None = None,
+        self, interval: int, stages: int, limits: Limits, effort: float | None = None
     ) -> Answer:
-        """Ask the finder, with the engine of the last question if it is the same one.
+        """Ask about one interval: the prover, or without one the rival or the finder to the end.
 
         Parameters
         ----------
@@ -187,83 +119,39 @@ class Questions:
             I, and how many intervals an iteration may take.
         limits : Limits
             What the schedule may have.
-        most : float, optional
-            Seconds, where the answer is not worth more.
+        effort : float, optional
+            What the answer is worth, to the prover; without it the question is decided.
         """
-        if self._deadline.late:
-            return Answer("unknown")
-        rival = self._engines.rival
-        if rival is None or self._lost < HOPELESS:
-            answer = self._ask_finder(interval, stages, limits, None if rival is None else ALONE)
-            if rival is None or answer.status != "unknown":
-                return answer
-        return self._ask_both(interval, stages, limits, rival, most)
+        if self._engines.prover is None or limits.length is not None:
+            return self._ask_engine(interval, stages, limits)
+        found = self._ask_prover(interval, interval, stages, limits, effort)
+        return Answer(
+            found.status,
+            found.assignment,
+            statistics=found.statistics,
+            solver=self._engines.prover.name,
+        )
 
-    def _ask_finder(self, interval: int, stages: int, limits: Limits, most: float | None) -> Answer:
+    def _ask_engine(self, interval: int, stages: int, limits: Limits) -> Answer:
+        """Ask with the engine of the last question if it is the same one."""
         key = (interval, stages)
         if self._kept is None or self._kept[0] != key:
             self.close()
-            self._kept = (key, self._make(self._engines.finder, interval, stages * interval))
+            factory = self._engines.rival or self._engines.finder
+            self._kept = (key, self._make(factory, interval, stages * interval))
             self.solver = self._kept[1].name
-        answer = self._kept[1].solve(limits, timeout=self._deadline.remaining(most))
+        # An engine that is stopped may still be running: it is neither asked again nor disposed of.
+        (_, engine), self._kept = self._kept, None
+        answer = engine.solve(limits)
+        self._kept = (key, engine)
         if answer.status == "unknown":
             self.close()
-        return self._learn(answer)
-
-    def _ask_both(
-        self,
-        interval: int,
-        stages: int,
-        limits: Limits,
-        rival: EngineFactory,
-        most: float | None,
-    ) -> Answer:
-        """Let both engines work on a question, each in a process; the first answer counts.
-
-        The more often the finder was too late, the less time it gets where they take turns.
-        """
-        timeout, prover = self._deadline.remaining(most), self._engines.prover
-
-        def by_prover() -> _Attempt:
-            assert prover is not None
-            under = self._under(limits, timeout)
-            found = prover(self._problem, interval, interval, stages, self._groups, under)
-            answer = Answer(
-                found.status,
-                found.assignment,
-                statistics=found.statistics,
-                hints=found.hints,
-                solver=prover.name,
-            )
-            return _Attempt(answer, by_rival=True)
-
-        def way(factory: EngineFactory) -> Callable[[], _Attempt]:
-            def attempt() -> _Attempt:
-                engine = self._make(factory, interval, stages * interval)
-                return _Attempt(engine.solve(limits, timeout), factory is rival)
-
-            return attempt
-
-        proving = prover is not None and limits.length is None
-        ways = [by_prover if proving else way(rival), way(self._engines.finder)]
-        found = race(ways, self._jobs, _longer(timeout), FAVOUR << min(self._lost, HOPELESS))
-        if found is None:
-            return Answer("unknown")
-        if found.status != "unknown":
-            self._lost = self._lost + 1 if found.by_rival else 0
-        return self._learn(found.answer)
+        return self._learn(interval, answer)
 
     def ask_range(
-        self,
-        low: int,
-        high: int,
-        most_stages: int,
-        limits: Limits,
-        *,
-        finder: bool = True,
-        most: float | None = None,
+        self, low: int, high: int, most_stages: int, limits: Limits, effort: float | None = None
     ) -> Refutation:
-        """Ask the prover about a range, and the finder about its end; the first answer counts.
+        """Ask the prover about a range.
 
         Parameters
         ----------
@@ -273,44 +161,15 @@ class Questions:
             How many intervals an iteration may take.
         limits : Limits
             What the schedule may have.
-        finder : bool
-            Whether the finder is asked at all.
-        most : float, optional
-            Seconds, where the answer is not worth more.
+        effort : float, optional
+            What the answer is worth; without it the question is decided.
         """
-        prover, timeout = self._engines.prover, self._deadline.remaining(most)
-        assert prover is not None
-        if self._deadline.late:
-            return Refutation("unknown", low)
-        stages = least_stages(self._problem, high) + 1
-
-        def by_range() -> Refutation:
-            return prover(
-                self._problem,
-                low,
-                high,
-                most_stages,
-                self._groups,
-                self._under(limits, timeout),
-            )
-
-        def at_its_end() -> Refutation:
-            engine = self._make(self._engines.finder, high, stages * high)
-            answer = engine.solve(limits, timeout)
-            status: Status = "unknown" if answer.assignment is None else "sat"
-            return Refutation(status, low, high, answer.assignment, hints=answer.hints)
-
-        ways = [by_range, at_its_end] if finder else [by_range]
-        answer = race(ways, self._jobs, _longer(timeout)) or Refutation("unknown", low)
-        self._hints.update(dict.fromkeys(answer.hints))
-        return answer
+        return self._ask_prover(low, high, most_stages, limits, effort)
 
     def ask_one(
         self, interval: int, most_stages: int, limits: Limits, *, row_by_row: bool = False
     ) -> Refutation:
-        """Ask the prover about one interval, in one way after the other with growing patience.
-
-        Most ways take seconds or minutes for the same question, and which does is a matter of luck.
+        """Let the prover decide about one interval.
 
         Parameters
         ----------
@@ -321,22 +180,51 @@ class Questions:
         limits : Limits
             What the schedule may have.
         row_by_row : bool
-            Whether units are stated row by row, so that the first way is worth more patience.
+            Whether units are stated row by row, so that the first way is worth more effort.
         """
+        first = ROW_BY_ROW_EFFORT if row_by_row else TRIAL_EFFORT
+        return self._ask_prover(interval, interval, most_stages, limits, None, first)
+
+    def _ask_prover(
+        self,
+        low: int,
+        high: int,
+        most_stages: int,
+        limits: Limits,
+        effort: float | None,
+        first: float = TRIAL_EFFORT,
+    ) -> Refutation:
         prover = self._engines.prover
         assert prover is not None
-        ends = Deadline(self._deadline.some(ONE_SECONDS))
-        first = ROW_BY_ROW_SECONDS if row_by_row else TRIAL_SECONDS
-        for trial in itertools.count(0 if row_by_row else 1):
-            seconds = ends.remaining(first * 2 ** (trial // WAYS))
-            under = replace(self._under(limits, seconds), way=trial % WAYS, seed=self._seed + trial)
-            answer = prover(self._problem, interval, interval, most_stages, self._groups, under)
-            self._hints.update(dict.fromkeys(answer.hints))
-            if answer.status != "unknown" or ends.late:
+        for under in self._trials(limits, effort, first):
+            answer = prover(self._problem, low, high, most_stages, self._groups, under)
+            self._learn(answer.interval, answer)
+            if answer.status != "unknown":
                 break
         return answer
 
-    def least(self, low: int, most_stages: int, found: Refutation, limits: Limits) -> Refutation:
+    def _trials(
+        self, limits: Limits, effort: float | None, first: float = TRIAL_EFFORT
+    ) -> Iterator[Conditions]:
+        """Yield one way to ask within `effort`, or all ways with growing effort without end.
+
+        Most ways take seconds or minutes for the same question, and which does is a matter of luck.
+        """
+        for trial in itertools.count():
+            yield Conditions(
+                limits,
+                (self._seed + trial) % SEEDS,
+                first * 2 ** (trial // WAYS) if effort is None else effort,
+                tuple(self._hints),
+                trial % WAYS,
+                self._known.offer,
+            )
+            if effort is not None:
+                return
+
+    def least(
+        self, low: int, most_stages: int, found: Refutation, limits: Limits, *, decide: bool
+    ) -> Refutation:
         """Let the prover look for the least interval below that of a schedule, first near it.
 
         Parameters
@@ -349,24 +237,22 @@ class Questions:
             With an interval and an assignment.
         limits : Limits
             What the schedule may have.
+        decide : bool
+            Whether to go on until all smaller intervals are refuted.
         """
         prover = self._engines.prover
         assert prover is not None
-        if self._deadline.late:
-            return found
-        nearby = self._under(limits, self._deadline.remaining(NEARBY))
+        (nearby,) = self._trials(limits, NEARBY_EFFORT)
         found = prover.near(self._problem, low, most_stages, found, nearby)
-        self._hints.update(dict.fromkeys(found.hints))
-        seconds = self._deadline.some(RANGE_SECONDS, 2 / 3)
-
-        def way(under: Conditions) -> Callable[[], Refutation]:
-            return lambda: prover.least(self._problem, low, most_stages, self._groups, found, under)
-
-        answer = race([way(under) for under in self._seeds(limits, seconds)], self._jobs)
-        if answer is None:
-            return found
-        self._hints.update(dict.fromkeys(answer.hints))
-        return answer
+        self._learn(found.interval, found)
+        for under in self._trials(limits, None if decide else RANGE_EFFORT, RANGE_EFFORT):
+            found = prover.least(self._problem, low, most_stages, self._groups, found, under)
+            self._learn(found.interval, found)
+            low = max(low, found.bound)
+            self._known.refuted(low, prover.name)
+            if low == found.interval:
+                break
+        return found
 
     def best(
         self, interval: int, limits: Limits, found: Assignment, objective: Objective
@@ -386,24 +272,9 @@ class Questions:
         """
         prover = self._engines.prover
         assert prover is not None
-        if self._deadline.late:
-            return Improvement("unknown", found)
-
-        def way(under: Conditions) -> Callable[[], Improvement]:
-            return lambda: prover.best(
-                self._problem, interval, self._groups, found, objective, under
-            )
-
-        answer = race([way(under) for under in self._seeds(limits)], self._jobs)
-        if answer is None:
-            return Improvement("unknown", found)
-        self._hints.update(dict.fromkeys(answer.hints))
-        return answer
-
-    def _seeds(self, limits: Limits, seconds: float | None = None) -> list[Conditions]:
-        """Return as many ways to search as may run at a time: they differ in the seed."""
-        under = self._under(limits, self._deadline.remaining(seconds))
-        return [replace(under, seed=self._seed + k) for k in range(min(self._jobs, MOST_SEEDS))]
+        under = replace(next(self._trials(limits, None)), effort=None)
+        answer = prover.best(self._problem, interval, self._groups, found, objective, under)
+        return self._learn(interval, answer)
 
     def refute(self, interval: int, most_stages: int, limits: Limits) -> tuple[Answer, str]:
         """Ask the finder for what makes an interval infeasible; return the solver's name too.
@@ -416,7 +287,7 @@ class Questions:
             What the schedule may have.
         """
         engine = self._make(self._engines.finder, interval, most_stages * interval, explain=True)
-        answer = self._learn(engine.solve(limits, timeout=self._deadline.remaining()))
+        answer = self._learn(interval, engine.solve(limits))
         engine.dispose()
         return answer, engine.name
 
@@ -430,35 +301,26 @@ class Questions:
         limits : Limits
             What was reached.
         assignment : Assignment
-            Kept if the time is over.
+            A schedule within them, in case the engine finds none.
         """
         self.close()
-        if self._deadline.late:
-            return assignment
         self._hints.clear()
         length = limits.length or assignment.length(self._problem)
         engine = self._make(self._settler(), interval, length)
         self.solver = engine.name
-        answer = engine.solve(limits, timeout=self._deadline.remaining())
+        answer = engine.solve(limits)
         engine.dispose()
         return answer.assignment or assignment
 
-    @property
-    def _beyond_finder(self) -> bool:
-        return len(self._problem.operations) > FINDER_OPERATIONS
-
     def _settler(self) -> EngineFactory:
-        rival = self._engines.rival
-        return rival if self._beyond_finder and rival is not None else self._engines.finder
+        many = len(self._problem.operations) > FINDER_OPERATIONS
+        return (self._engines.rival if many else None) or self._engines.finder
 
     def close(self) -> None:
         """Give the memory of the engine that is kept back."""
         if self._kept is not None:
             self._kept[1].dispose()
             self._kept = None
-
-    def _under(self, limits: Limits, timeout: float | None) -> Conditions:
-        return Conditions(limits, self._seed, timeout, tuple(self._hints))
 
     def _make(
         self, factory: EngineFactory, interval: int, length: int, *, explain: bool = False
@@ -473,12 +335,9 @@ class Questions:
             hints=tuple(self._hints),
         )
 
-    def _learn(self, answer: Answer) -> Answer:
-        """Keep what an engine had to look at, for the next question."""
+    def _learn(self, interval: int | None, answer: T) -> T:
+        """Keep what an engine had to look at, and a schedule if it is the best so far."""
         self._hints.update(dict.fromkeys(answer.hints))
+        if answer.assignment is not None and interval is not None:
+            self._known.offer(interval, answer.assignment)
         return answer
-
-
-def _longer(timeout: float | None) -> float | None:
-    """Leave those who are out of time a moment to say what they have learnt."""
-    return None if timeout is None else timeout + LAST_WORDS

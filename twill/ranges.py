@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from twill.bounds import least_stages
-from twill.console import Report
 from twill.hopeless import hopeless_interval
 from twill.joint.answer import Assignment, Limits, Refutation
+from twill.known import Known
 from twill.problem import Problem
-from twill.questions import QUICK_SECONDS, Questions
+from twill.questions import QUICK_EFFORT, Questions
 
-FOUND = "found a schedule at I = {interval}"
-"""What is reported once an interval has a schedule."""
 FIRST_RANGE = 3
 """Eighths of the lower bound that the first range spans."""
 
@@ -39,8 +37,8 @@ class Ranges:
         Warp groups that are enough for most loops.
     most_stages : callable
         Bound on the stages at an interval.
-    report : Report
-        Told what is being tried.
+    known : Known
+        Told what is being tried, and what is refuted.
     row_by_row : bool
         Whether the prover decides single intervals row by row, which it cannot do with ranges, and
         feasibility is monotone.
@@ -53,13 +51,13 @@ class Ranges:
         limits: Limits,
         few_groups: int,
         most_stages: Callable[[int], int],
-        report: Report,
+        known: Known,
         *,
         row_by_row: bool = False,
     ) -> None:
         self._problem, self._questions, self._limits = problem, questions, limits
         self._few_groups, self._most_stages = few_groups, most_stages
-        self._report, self._row_by_row = report, row_by_row
+        self._known, self._row_by_row = known, row_by_row
 
     def least(self, first: int, known: Schedule | None = None) -> tuple[int, Schedule | None]:
         """Return the least interval that is not refuted, and the best schedule found.
@@ -80,12 +78,12 @@ class Ranges:
             low, found = self._any(first)
         if found is None or found.interval is None or found.assignment is None:
             return low, None
-        self._report(FOUND.format(interval=found.interval))
         if found.interval > low:
-            self._report(f"least I from {low} to {found.interval - 1}, any warp groups")
-            stages = self._most_stages(low)
-            found = self._questions.least(low, stages, found, self._limits)
-            found = self.narrow(max(low, found.bound), stages, found)
+            self._known.say(f"least I from {low} to {found.interval - 1}, any warp groups")
+            stages, monotone = self._most_stages(low), self._problem.starts_at_issue
+            found = self._questions.least(low, stages, found, self._limits, decide=not monotone)
+            if monotone:
+                found = self.narrow(max(low, found.bound), stages, found)
         assert found.interval is not None
         assert found.assignment is not None
         return max(low, found.bound), (found.interval, found.assignment)
@@ -93,7 +91,7 @@ class Ranges:
     def _climb(self, first: int) -> tuple[int, Schedule | None]:
         """Return what `least` does, by single intervals in growing steps from the bounds on."""
         low, seek, step, stages = first, first, 1, self._most_stages(first)
-        while not self._questions.late and seek <= hopeless_interval(self._problem):
+        while seek <= hopeless_interval(self._problem):
             answer = self._ask_one(seek, stages)
             if answer.interval is not None and answer.assignment is not None:
                 found = self.narrow(low, stages, answer)
@@ -102,14 +100,14 @@ class Ranges:
                 return found.bound, (found.interval, found.assignment)
             if answer.status == "unsat":
                 low = seek + 1
+                self._known.refuted(low, self._questions.prover_name)
             seek, step = seek + step, 2 * step
         return low, None
 
     def narrow(self, low: int, stages: int, found: Refutation) -> Refutation:
-        """Bisect what a question about a range has left open, if feasibility is monotone.
+        """Bisect what a question about a range has left open, where feasibility is monotone.
 
-        A single interval is easier to refute, and refutes all below it. Where one stays open, first
-        those above it are asked about, as if it were refuted, then those below.
+        A single interval is easier to refute, and refutes all below it.
 
         Parameters
         ----------
@@ -121,40 +119,21 @@ class Ranges:
             With an interval and an assignment.
         """
         assert found.interval is not None
-        if not self._problem.starts_at_issue:
-            return found
-        seek, left_open = low, list[int]()
-        while seek < found.interval and not self._questions.late:
-            middle = (seek + found.interval) // 2
+        while low < found.interval:
+            middle = (low + found.interval) // 2
             answer = self._ask_one(middle, stages)
             if answer.status == "sat":
                 found = answer
-                continue
-            seek = middle + 1
-            if answer.status == "unsat":
-                low = seek
+                assert found.interval is not None
             else:
-                left_open.append(middle)
-        stuck = min((i for i in left_open if i >= low), default=low)
-        while low < stuck and not self._questions.late:
-            middle = (low + stuck) // 2
-            answer = self._ask_one(middle, stages)
-            if answer.status == "unsat":
+                assert answer.status == "unsat"
                 low = middle + 1
-                continue
-            stuck = middle
-            if answer.status == "sat":
-                found = answer
+                self._known.refuted(low, self._questions.prover_name)
         return replace(found, bound=low)
 
     def _ask_one(self, interval: int, stages: int) -> Refutation:
-        self._report(f"I = {interval}, up to {stages} stages, any warp groups")
-        answer = self._questions.ask_one(
-            interval, stages, self._limits, row_by_row=self._row_by_row
-        )
-        if answer.status == "sat":
-            self._report(FOUND.format(interval=interval))
-        return answer
+        self._known.say(f"I = {interval}, up to {stages} stages, any warp groups")
+        return self._questions.ask_one(interval, stages, self._limits, row_by_row=self._row_by_row)
 
     def _any(self, first: int) -> tuple[int, Refutation | None]:
         """Return the least interval not refuted, and an answer with a schedule if one was found.
@@ -166,26 +145,20 @@ class Ranges:
         while True:
             high = low + step - 1
             stages = least_stages(self._problem, high) + 1
-            answer = self._ask(low, high, stages, few, most=QUICK_SECONDS)
+            answer = self._ask(low, high, stages, few, QUICK_EFFORT)
             if answer.status != "sat":
                 stages = self._most_stages(low)
                 answer = self._ask(low, high, stages, self._limits)
             if answer.status == "sat":
                 return low, answer
-            if answer.status == "unknown" or high > hopeless_interval(self._problem):
+            if high > hopeless_interval(self._problem):
                 return low, None
             low, step = high + 1, 2 * step
+            self._known.refuted(low, self._questions.prover_name)
 
     def _ask(
-        self,
-        low: int,
-        high: int,
-        stages: int,
-        limits: Limits,
-        *,
-        finder: bool = True,
-        most: float | None = None,
+        self, low: int, high: int, stages: int, limits: Limits, effort: float | None = None
     ) -> Refutation:
         groups = "any" if limits.groups is None else f"{limits.groups}"
-        self._report(f"any I from {low} to {high}, up to {stages} stages, {groups} warp groups")
-        return self._questions.ask_range(low, high, stages, limits, finder=finder, most=most)
+        self._known.say(f"any I from {low} to {high}, up to {stages} stages, {groups} warp groups")
+        return self._questions.ask_range(low, high, stages, limits, effort)

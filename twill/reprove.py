@@ -9,8 +9,9 @@ from typing import Literal
 from twill.artifacts.schedule import Level, Schedule
 from twill.bounds import bounds
 from twill.console import Report, silent
+from twill.deadline import Deadline
 from twill.explain import problem_of
-from twill.joint.answer import Limits
+from twill.joint.answer import Answer, Limits
 from twill.joint.groups import available_groups
 from twill.scheduler import engine_factory
 from twill.verified_proof import Trusted
@@ -87,8 +88,10 @@ def reprove(
                 problem, question.interval, question.length, groups, seed=schedule.seed
             )
             name = engine.name
-            answer = engine.solve(question.limits, timeout=seconds)
-            engine.dispose()
+            answer = Answer("unknown")
+            with Deadline(seconds):
+                answer = engine.solve(question.limits)
+                engine.dispose()
             if answer.status != "unsat":
                 outcome = "open" if answer.assignment is None else "false"
                 break

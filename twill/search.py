@@ -9,14 +9,14 @@ that it does not depend on the way there.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
 from twill.artifacts.schedule import Family, Level, LowerBound, Proof
-from twill.bounds import Bounds, every_bound, least_stages
+from twill.bounds import Bounds, bounds, every_bound, least_stages
 from twill.console import Report, silent
+from twill.deadline import Deadline
 from twill.errors import InputError, RefusedError, short
 from twill.hopeless import as_written, hopeless_interval, no_schedule, refuse_hopeless, undecided
 from twill.joint.answer import (
@@ -29,25 +29,21 @@ from twill.joint.answer import (
 from twill.joint.groups import available_groups, likely_groups, most_used
 from twill.joint.relaxation import FAMILIES as RELAXED
 from twill.joint.relaxation import lacks_registers
-from twill.levels import LEVELS, Levels
-from twill.modulo import modulo_schedule
+from twill.known import Known
+from twill.levels import LEVELS, Levels, measured, proofs
 from twill.problem import Problem
 from twill.proofs import bound_reached, not_proved, proof_within
-from twill.questions import QUICK_SECONDS, Deadline, Engines, Questions
-from twill.ranges import FOUND, Ranges
+from twill.questions import QUICK_EFFORT, Engines, Questions
+from twill.ranges import Ranges
 
 LEAST_STAGES_BOUND = 6
 MORE_STAGES = 1
 """Stages beyond the fewest where schedules are looked for at once."""
-MOMENT = 20.0
-"""Seconds for a first look at the bounds."""
-FEWEST_SECONDS = 8.0
-"""Seconds for a question about the fewest stages, which one about a stage more covers."""
-COARSE_SLOTS = 400
-CBC_SECONDS = 5.0
-"""Seconds for CBC, whose refutations only spare other questions."""
-PROBE = (8.0, 0.25)
-"""Seconds for a schedule somewhat above the bounds, and of the time left at most a part."""
+MOMENT_EFFORT = 2.0
+"""Effort for a first look at the bounds."""
+FEWEST_EFFORT = 1.0
+"""Effort for a question about the fewest stages, which one about a stage more covers, and for a
+schedule somewhat above the bounds."""
 LAST_SECONDS = 5.0
 """Seconds after the time limit in which some schedule may be found if there is none yet."""
 MOST_PROBES = 60
@@ -71,9 +67,8 @@ class Options:
     seed : int
         Seed of the engines.
     timeout : float, optional
-        Seconds for the whole search; what is not proved by then is said not to be.
-    jobs : int
-        Processes that run at a time where two engines work on one question.
+        Seconds for the whole search; what is not proved by then is said not to be. Without it the
+        answer does not depend on the clock.
     until : str
         The last level of the objective that matters; with ``groups`` any schedule of the least
         interval, the fewest stages and the fewest groups will do.
@@ -82,7 +77,6 @@ class Options:
     most_stages: int | None = None
     seed: int = 0
     timeout: float | None = None
-    jobs: int = 1
     until: Level = LEVELS[-1]
 
     def __post_init__(self) -> None:
@@ -96,8 +90,6 @@ class Options:
             raise InputError(
                 f"a whole number up to {MOST_SEED} (got {short(self.seed)})", path="seed"
             )
-        if not isinstance(self.jobs, int) or self.jobs < 1:
-            raise InputError(f"a whole number of at least 1 (got {short(self.jobs)})", path="jobs")
         if self.timeout is not None and not self.timeout > 0:
             raise InputError(f"seconds above 0 (got {short(self.timeout)})", path="timeout")
         if self.until not in LEVELS[1:]:
@@ -121,6 +113,20 @@ class Found:
     proof: Proof
     engine: str
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C, with the best schedule until then.
+
+    Parameters
+    ----------
+    found : Found
+        The schedule, and what was proved about it.
+    """
+
+    def __init__(self, found: Found) -> None:
+        super().__init__()
+        self.found = found
 
 
 @dataclass(frozen=True)
@@ -163,7 +169,7 @@ def search(
     report : Report, optional
         Told what is being tried.
     rival : EngineFactory, optional
-        Who is asked beside the finder where the finder has no answer within a second.
+        Who is asked instead of the finder, which then refutes and solves for the last schedule.
     prover : RangeProver, optional
         Who refutes intervals of large problems; the finder without it.
 
@@ -216,75 +222,81 @@ class _Search:
         self.problem = problem
         self.prover = prover if len(problem.operations) > FEW_OPERATIONS else None
         self.options, self.report = options, report
-        self.any_will_do = False
         self._refuted = set[tuple[int, int, int]]()
         self.groups = available_groups(problem)
-        self.lower: Bounds = every_bound(problem)
         self.limits = Limits(
             groups=problem.wishes.limit("groups"), transfers=problem.wishes.limit("transfers")
         )
-        self.deadline = Deadline(options.timeout)
+        self.known = Known(problem, report)
+        self.lower: Bounds = bounds(problem)
+        self.known.refuted(self.lower.interval)
         self.engines = Engines(engine, rival, self.prover)
-        self.questions = Questions(
-            problem,
-            self.groups,
-            self.engines,
-            self.deadline,
-            options.seed,
-            options.jobs,
-        )
+        self.questions = Questions(problem, self.groups, self.engines, self.known, options.seed)
+        self._seconds = dict[str, float]()
 
     def least(self) -> tuple[int, bool]:
         refuse_hopeless(self.problem, self.groups)
         try:
-            best, bound = self._at_the_bounds() or self._least_interval(self._first_interval())
+            with Deadline(self.options.timeout):
+                best, bound = self._least_interval()
+                return best.interval, bound.reason != "not proved"
         finally:
             self.questions.close()
-        return best.interval, bound.reason != "not proved"
+        if self.known.best is None:
+            raise self._undecided()
+        return self.known.best[0], False
 
     def run(self) -> Found:
         refuse_hopeless(self.problem, self.groups)
-        self.any_will_do = True
+        deadline = Deadline(self.options.timeout)
         try:
-            best, bound = self._at_the_bounds() or self._least_interval(self._first_interval())
-            interval_done = time.monotonic()
-            proved = bound.reason != "not proved"
-            self.report(f"{LEAST}{best.interval}")
-            improved = Levels(
-                self.questions, self.problem, self.limits, self.report, self.options.until
-            )
-            assignment, levels = improved.improve(best.interval, best.assignment, proved=proved)
+            with deadline:
+                return self._solved(deadline)
+        except KeyboardInterrupt:
+            if self.known.best is None:
+                raise
+            raise Stopped(self._so_far(deadline)) from None
         finally:
             self.questions.close()
-        proof = proof_within(self.problem, best.interval, bound, levels)
-        ended = time.monotonic()
-        seconds = {
-            "interval": interval_done - self.deadline.began,
-            "levels": ended - interval_done,
-            "total": ended - self.deadline.began,
-        }
-        return Found(best.interval, assignment, proof, self.questions.solver, seconds)
+        if self.known.best is None:
+            self._as_written()
+        return self._so_far(deadline)
+
+    def _solved(self, deadline: Deadline) -> Found:
+        best, bound = self._least_interval()
+        self.known.bound = bound
+        self._seconds["interval"] = deadline.spent
+        self.report(f"{LEAST}{best.interval}")
+        levels = Levels(self.questions, self.problem, self.limits, self.known, self.options.until)
+        assignment = levels.improve(best.interval, best.assignment)
+        return self._found(best.interval, assignment, bound, deadline)
+
+    def _so_far(self, deadline: Deadline) -> Found:
+        """Return the best schedule so far, with no more than what was proved."""
+        assert self.known.best is not None
+        interval, assignment = self.known.best
+        bound = self.known.bound
+        if bound is None:
+            most = self._most_stages(self.known.low)
+            bound = not_proved(self.lower, self.known.low, self.known.solver, most)
+        return self._found(interval, assignment, bound, deadline)
+
+    def _found(
+        self, interval: int, assignment: Assignment, bound: LowerBound, deadline: Deadline
+    ) -> Found:
+        values = measured(self.problem, interval, assignment)
+        levels = proofs(values, self.known.reached, proved=bound.reason != "not proved")
+        total = deadline.spent
+        before = self._seconds.get("interval", total)
+        seconds = {"interval": before, "levels": total - before, "total": total}
+        proof = proof_within(self.problem, interval, bound, levels)
+        return Found(interval, assignment, proof, self.questions.solver, seconds)
 
     # -- the interval -----------------------------------------------------------------------
 
-    def _at_the_bounds(self) -> tuple[_Best, LowerBound] | None:
-        """Look at the least interval that the bounds allow before CBC does, which takes longer."""
-        interval = self.lower.interval
-        if (
-            self.problem.scale.mode != "normalized"
-            or self._row_by_row(interval)
-            or lacks_registers(self.problem, interval, self.groups)
-        ):
-            return None
-        best = self._quickly(interval) if self.prover is None else self._in_a_moment(interval)
-        return None if best is None else (best, self._bound_before(interval))
-
     def _first_interval(self) -> int:
-        """Return the least interval that no relaxation refutes."""
+        """Return the least interval that the relaxation does not refute."""
         interval = self.lower.interval
-        if self.problem.scale.mode == "normalized" and interval <= COARSE_SLOTS:
-            while self._modulo(interval) == "unsat":
-                interval += 1
         while lacks_registers(self.problem, interval, self.groups):
             if interval > hopeless_interval(self.problem):
                 raise no_schedule(
@@ -293,33 +305,22 @@ class _Search:
             interval += max(1, interval // 256) if self.problem.starts_at_issue else 1
         if interval > self.lower.interval and self.problem.starts_at_issue:
             while not lacks_registers(self.problem, interval - 1, self.groups) and (
-                interval - 1 >= self.lower.interval and self._modulo(interval - 1) != "unsat"
+                interval - 1 >= self.lower.interval
             ):
                 interval -= 1
         return interval
 
-    def _modulo(self, interval: int) -> str:
-        """Return whether a modulo schedule exists, as CBC sees it on a coarse grid."""
-        if self.problem.scale.mode != "normalized" or interval > COARSE_SLOTS:
-            return "unknown"
-        if self._row_by_row(interval):
-            return "unknown"
-        self.report(f"modulo schedule at I = {interval}")
-        status, _ = modulo_schedule(
-            self.problem, interval, timeout=self.deadline.remaining(CBC_SECONDS)
-        )
-        return status
-
-    def _least_interval(self, first: int) -> tuple[_Best, LowerBound]:
-        tried = self.problem.scale.mode == "normalized" and first == self.lower.interval
+    def _least_interval(self) -> tuple[_Best, LowerBound]:
+        self.lower = every_bound(self.problem)
+        self.known.refuted(self.lower.interval)
+        first = self._first_interval()
+        self.known.refuted(first, RELAXATION)
         if self.prover is not None:
-            return self._with_prover(first, tried=tried)
-        best = (None if tried else self._quickly(first)) or self._thoroughly(first)
+            return self._with_prover(first)
+        best = self._quickly(first) or self._thoroughly(first)
         if best is not None:
-            self._tell(best)
             return best, self._bound_before(first)
         best = self._upper_bound(first)
-        self._tell(best)
         if not self.problem.starts_at_issue:
             return self._linear(first, best)
         while True:
@@ -329,16 +330,15 @@ class _Search:
                 return best, self._bound_below(best.interval, refutation, first)
             best = better
 
-    def _with_prover(self, first: int, *, tried: bool) -> tuple[_Best, LowerBound]:
+    def _with_prover(self, first: int) -> tuple[_Best, LowerBound]:
         """Look at the first interval for a moment, somewhat above it, and then with patience."""
         if self._row_by_row(first):
             return self._prove_ranges(first, None)
-        best = None if tried else self._in_a_moment(first)
+        best = self._in_a_moment(first)
         known = None if best else self._somewhat_above(first)
         best = best or self._patiently(first, known)
         if best is None:
             return self._prove_ranges(first, known)
-        self._tell(best)
         return best, self._bound_before(first)
 
     def _prove_ranges(self, first: int, known: _Best | None) -> tuple[_Best, LowerBound]:
@@ -349,7 +349,7 @@ class _Search:
             self.limits,
             self._few_groups,
             self._most_stages,
-            self.report,
+            self.known,
             row_by_row=self._row_by_row(first),
         )
         low, found = ranges.least(first, (known.interval, known.assignment) if known else None)
@@ -358,7 +358,6 @@ class _Search:
         else:
             interval, assignment = found
             best = _Best(interval, assignment, self._most_stages(interval), assignment.used())
-        self._tell(best)
         proved = low == best.interval
         if proved and low == first:
             return best, self._bound_before(first)
@@ -369,60 +368,40 @@ class _Search:
     def _somewhat_above(self, first: int) -> _Best | None:
         """Return a schedule near the bounds, soon found where the bounds are out of reach."""
         best, step = None, max(1, first // 16)
-        seconds, part = PROBE
-        while best is None and step <= first and not self.deadline.late:
+        while best is None and step <= first:
             stages, used = self._some_stages(first + step), self._few_groups
-            best = self._ask(first + step, stages, used, self.deadline.some(seconds, part))
+            best = self._ask(first + step, stages, used, FEWEST_EFFORT)
             step *= 2
-        if best is not None:
-            self._tell(best)
         return best
 
-    def _at_fewest(
-        self, questions: Questions, interval: int, seconds: float | None = None
-    ) -> _Best | None:
-        """Look for a schedule of the fewest stages with few groups."""
-        stages, used = least_stages(self.problem, interval), self._few_groups
-        self.report(f"I = {interval}, {stages} stages, {used} warp groups")
-        limits = replace(self.limits, groups=used)
-        found = questions.ask(interval, stages, limits, seconds).assignment
-        return None if found is None else _Best(interval, found, stages, used)
-
-    def _as_written(self, first: int, deadline: Deadline) -> _Best | None:
-        """Look for a schedule of the loop as it is written."""
+    def _as_written(self) -> None:
+        """Look for a schedule of the loop as it is written, which takes a moment."""
         problem, last = as_written(self.problem)
-        alone = Engines(self.engines.finder)
-        written = Questions(problem, self.groups, alone, deadline, self.options.seed, 1)
-        try:
-            return self._at_fewest(written, max(first, last))
-        finally:
-            written.close()
-
-    def _out_of_time(self, first: int) -> _Best:
-        """Return a schedule of the loop as it is written, which takes a moment, if nothing else.
-
-        Of an interval alone that says nothing worth knowing.
-        """
-        best = self._as_written(first, Deadline(LAST_SECONDS)) if self.any_will_do else None
-        if best is None:
-            raise self._undecided(first)
-        return best
+        limits = replace(self.limits, groups=self._few_groups)
+        with Deadline(LAST_SECONDS):
+            for interval in (max(self.known.low, last), 2 * max(self.known.low, last)):
+                length = least_stages(problem, interval) * interval
+                seed = self.options.seed
+                engine = self.engines.finder(problem, interval, length, self.groups, seed=seed)
+                found = engine.solve(limits).assignment
+                engine.dispose()
+                if found is not None:
+                    self.known.offer(interval, found)
+                    break
+        if self.known.best is None:
+            raise self._undecided()
 
     def _bisect(self, low: int, best: _Best) -> _Best:
         """Narrow the least interval down, asking only about few stages and few groups."""
         low += 1
-        while low < best.interval and not self.deadline.late:
+        while low < best.interval:
             middle = (low + best.interval) // 2
             better = self._quickly(middle, stages=best.stages, groups=best.groups)
             if better is None:
                 low = middle + 1
             else:
                 best = better
-                self._tell(best)
         return best
-
-    def _tell(self, best: _Best) -> None:
-        self.report(FOUND.format(interval=best.interval))
 
     def _linear(self, first: int, best: _Best) -> tuple[_Best, LowerBound]:
         """Ask about every interval: with delayed reservations a larger one may be infeasible."""
@@ -453,35 +432,32 @@ class _Search:
                     break
             if best is not None:
                 return best
-            if self.deadline.late:
-                return self._out_of_time(first)
             step *= 2
         refutation, best = self._refute(interval)
         if best is not None:
             return best
         if not refutation.refuted:
-            return self._out_of_time(first)
+            raise self._undecided()
         most = self._most_stages(interval)
         raise no_schedule(self.problem, self.groups, interval, most, refutation.families)
 
-    def _undecided(self, least: int) -> RefusedError:
-        seconds = self.options.timeout if self.deadline.late else None
-        return undecided(self.problem, least, seconds)
+    def _undecided(self) -> RefusedError:
+        return undecided(self.problem, self.known.low, self.options.timeout)
 
     def _quickly(
         self, interval: int, *, stages: int | None = None, groups: int | None = None
     ) -> _Best | None:
         """Look for a schedule of few stages with few groups; None does not mean there is none."""
-        for count, used, seconds in self._quick_questions(interval, stages, groups):
-            best = self._ask(interval, count, used, seconds)
+        for count, used, effort in self._quick_questions(interval, stages, groups):
+            best = self._ask(interval, count, used, effort)
             if best is not None:
                 return best
         return None
 
     def _in_a_moment(self, interval: int) -> _Best | None:
         """Look for a schedule of few stages and groups, which there often is."""
-        for count, used, seconds in self._quick_questions(interval, None, self._few_groups):
-            best = self._ask(interval, count, used, min(seconds, MOMENT))
+        for count, used, effort in self._quick_questions(interval, None, self._few_groups):
+            best = self._ask(interval, count, used, min(effort, MOMENT_EFFORT))
             if best is not None:
                 return best
         return None
@@ -493,20 +469,18 @@ class _Search:
         one that is known covers them.
         """
         for used in self._likely_groups(None)[: None if known is None else 1]:
-            seconds = self.deadline.some(QUICK_SECONDS)
-            best = self._ask(interval, self._some_stages(interval), used, seconds)
+            best = self._ask(interval, self._some_stages(interval), used, QUICK_EFFORT)
             if best is not None:
                 return best
         return None
 
-    def _ask(self, interval: int, stages: int, used: int, seconds: float) -> _Best | None:
+    def _ask(self, interval: int, stages: int, used: int, effort: float) -> _Best | None:
         """Ask one question of a search for schedules, unless the answer is known."""
         if (interval, stages, used) in self._refuted:
             return None
-        self.report(f"I = {interval}, {stages} stages, {used} warp groups")
+        self.known.say(f"I = {interval}, {stages} stages, {used} warp groups")
         limits = replace(self.limits, groups=used)
-        most = None if self.prover is None else seconds
-        answer = self.questions.ask(interval, stages, limits, most)
+        answer = self.questions.ask(interval, stages, limits, effort)
         if answer.status == "unsat":
             self._refuted.add((interval, stages, used))
         if answer.assignment is None:
@@ -523,7 +497,7 @@ class _Search:
     def _quick_questions(
         self, interval: int, stages: int | None, groups: int | None
     ) -> Iterator[tuple[int, int, float]]:
-        """Give stages, groups and seconds of what to ask: the fewest stages, then some more.
+        """Give stages, groups and effort of what to ask: the fewest stages, then some more.
 
         A question of more stages covers that of fewer, and is often easier where few are tight.
         """
@@ -531,9 +505,9 @@ class _Search:
         most = min(max(most, stages or 0), self._most_stages(interval))
         few = self._likely_groups(groups)
         if least < most:
-            yield least, few[0], self.deadline.some(FEWEST_SECONDS)
+            yield least, few[0], FEWEST_EFFORT
         for used in few:
-            yield most, used, self.deadline.some(QUICK_SECONDS)
+            yield most, used, QUICK_EFFORT
 
     def _row_by_row(self, interval: int) -> bool:
         """Return whether single intervals are decided row by row, and refute all below."""
@@ -549,7 +523,7 @@ class _Search:
     def _thoroughly(self, interval: int) -> _Best | None:
         """Look for a schedule with as many stages and groups as there may be."""
         most = self._most_stages(interval)
-        self.report(f"I = {interval}, up to {most} stages, any warp groups")
+        self.known.say(f"I = {interval}, up to {most} stages, any warp groups")
         answer = self.questions.ask(interval, most, self.limits)
         if answer.assignment is None:
             return None
@@ -558,11 +532,9 @@ class _Search:
     def _refute(self, interval: int) -> tuple[_Refutation, _Best | None]:
         """Ask the prover about an interval; a schedule instead of a refutation is welcome too."""
         most = self._most_stages(interval)
-        self.report(f"refuting I = {interval}, up to {most} stages, any warp groups")
+        self.known.say(f"refuting I = {interval}, up to {most} stages, any warp groups")
         if lacks_registers(self.problem, interval, self.groups):
             return _Refutation(refuted=True, families=RELAXED, solver=RELAXATION), None
-        if self.deadline.late:
-            return _Refutation(refuted=False), None
         answer, name = self.questions.refute(interval, most, self.limits)
         if answer.assignment is not None:
             found = answer.assignment
@@ -594,21 +566,14 @@ class _Search:
         """Say why nothing below the first interval tried can be feasible."""
         if first == self.lower.interval:
             return bound_reached(self.lower)
-        if self._relaxation(first) == RELAXATION:
-            refutation = _Refutation(refuted=True, families=RELAXED, solver=RELAXATION)
-            return self._bound_below(first, refutation, first)
-        most = self._most_stages(first)
-        return LowerBound(value=first, reason="no modulo schedule", solver="CBC", most_stages=most)
-
-    def _relaxation(self, first: int) -> str:
-        """Return who refuted the interval below the first one that was tried."""
-        return RELAXATION if lacks_registers(self.problem, first - 1, self.groups) else "CBC"
+        refutation = _Refutation(refuted=True, families=RELAXED, solver=RELAXATION)
+        return self._bound_below(first, refutation, first)
 
     def _bound_below(self, interval: int, refutation: _Refutation, known: int) -> LowerBound:
         """Say why nothing below `interval` is feasible, or that nothing below `known` is."""
         most = self._most_stages(interval - 1)
         if not refutation.refuted:
-            return not_proved(self.lower, known, refutation.solver or self._relaxation(known), most)
+            return not_proved(self.lower, known, refutation.solver or RELAXATION, most)
         return LowerBound(
             value=interval,
             reason="no joint schedule",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -50,7 +50,8 @@ class Assignment:
         problem : Problem
             The problem that it solves.
         """
-        return max(self.start[o.index] + o.cycles for o in problem.operations)
+        ends = (self.start[o.index] + o.cycles for o in problem.operations)
+        return max(ends) - min(self.start)
 
     def transfers(self, problem: Problem) -> int:
         """Return how many dependences move a register value to another group.
@@ -156,15 +157,13 @@ NO_LIMITS = Limits()
 class Engine(Protocol):
     """One joint system at a fixed interval, asked again and again under further limits."""
 
-    def solve(self, limits: Limits = NO_LIMITS, timeout: float | None = None) -> Answer:
+    def solve(self, limits: Limits = NO_LIMITS) -> Answer:
         """Search for a schedule within these limits.
 
         Parameters
         ----------
         limits : Limits, optional
             What the schedule may have.
-        timeout : float, optional
-            Seconds.
         """
 
     def dispose(self) -> None:
@@ -278,19 +277,23 @@ class Conditions:
         What the schedule may have.
     seed : int
         The solver's random seed.
-    timeout : float, optional
-        Seconds.
+    effort : float, optional
+        Work after which the answer is ``unknown``, in CP-SAT's deterministic time, which does not
+        depend on how fast the machine is (a unit is about ten seconds); without it there is no end.
     hints : tuple of Hint
         What engines for similar questions reported.
     way : int
         In which of `WAYS` ways to search. Any of them may get stuck where another does not.
+    tell : callable
+        Told the interval and the schedule whenever the search for a best one finds a better one.
     """
 
     limits: Limits = NO_LIMITS
     seed: int = 0
-    timeout: float | None = None
+    effort: float | None = None
     hints: tuple[Hint, ...] = ()
     way: int = 0
+    tell: Callable[[int, Assignment], None] = lambda _interval, _found: None
 
 
 FREELY = Conditions()
@@ -325,7 +328,7 @@ class RangeProver(Protocol):
         groups : sequence of WarpGroup
             Groups that may be used.
         under : Conditions, optional
-            Limits, seed, time, hints.
+            Limits, seed, effort, hints.
         """
 
     def least(
@@ -352,7 +355,7 @@ class RangeProver(Protocol):
         found : Refutation
             With an interval and an assignment; the search begins there.
         under : Conditions, optional
-            Limits, seed, time, hints.
+            Limits, seed, effort, hints.
 
         Returns
         -------
@@ -381,7 +384,7 @@ class RangeProver(Protocol):
         found : Refutation
             With an interval and an assignment.
         under : Conditions, optional
-            Limits, seed, time, hints.
+            Limits, seed, effort, hints.
 
         Returns
         -------
@@ -413,5 +416,5 @@ class RangeProver(Protocol):
         objective : str
             ``length`` or ``slack``.
         under : Conditions, optional
-            Limits, seed, time, hints.
+            Limits, seed, effort, hints.
         """

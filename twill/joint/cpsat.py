@@ -62,7 +62,7 @@ class CpSatEngine:
     def dispose(self) -> None:
         """Keep nothing: every question builds its own model."""
 
-    def solve(self, limits: Limits = NO_LIMITS, timeout: float | None = None) -> Answer:
+    def solve(self, limits: Limits = NO_LIMITS) -> Answer:
         """Search for a schedule within these limits (see `twill.joint.answer.Engine`)."""
         length = self.length if limits.length is None else min(limits.length, self.length)
         system = CpSatSystem(
@@ -77,8 +77,8 @@ class CpSatEngine:
             helped=False,
         )
         system.take(self._hints)
-        run = Run(self._cp, system, self.seed)
-        status = run.solve(timeout)
+        run = Run(self._cp, system, Conditions(seed=self.seed))
+        status = run.solve()
         assignment = run.assignment() if status == "sat" else None
         return Answer(status, assignment, (), run.statistics, system.sums.hints, self.name)
 
@@ -161,7 +161,7 @@ class CpSatProver:
         else:
             system.break_symmetry()
         run = _near(system, found.assignment, found.interval, under)
-        proved = run.minimize(under.timeout)
+        proved = run.minimize()
         interval, assignment = run.best or (found.interval, found.assignment)
         bound = interval if proved else max(low, run.least)
         return Refutation("sat", bound, interval, assignment, run.statistics, system.sums.hints)
@@ -197,7 +197,7 @@ class CpSatProver:
             system.minimize(-system.slack(length + interval * farthest))
             system.limit_slack((found.slack(problem, interval) or 0) + 1)
         run = _near(system, found, interval, under)
-        proved = run.minimize(under.timeout)
+        proved = run.minimize()
         assignment = found if run.best is None else run.best[1]
         status: Status = "sat" if proved else "unknown"
         return Improvement(status, assignment, system.sums.hints, self.name)
@@ -207,7 +207,7 @@ def _near(system: CpSatSystem, found: Assignment, interval: int, under: Conditio
     """Return a search that begins with the times of a schedule."""
     system.take(under.hints)
     system.look_near(found, interval)
-    return Run(import_ortools(), system, under.seed)
+    return Run(import_ortools(), system, under)
 
 
 def prove(
@@ -239,7 +239,7 @@ def prove(
     families : sequence of str
         Constraint families that are switched on.
     under : Conditions, optional
-        Limits (of the length none), seed, time, hints.
+        Limits (of the length none), seed, effort, hints.
     least : bool
         Whether the least interval of the range is wanted, or any.
     """
@@ -248,11 +248,11 @@ def prove(
         return Refutation("unsat", low)
     system = CpSatSystem(cp, problem, low, high, (0, most_stages), groups, families, under.limits)
     system.break_symmetry()
-    run = Run(cp, system, under.seed, under.way)
+    run = Run(cp, system, under)
     system.take(under.hints)
     if least and low < high:
-        return _minimized(run, low, high, under)
-    status, learnt = run.solve(under.timeout), system.sums.hints
+        return _minimized(run, low, high)
+    status, learnt = run.solve(), system.sums.hints
     if status == "unsat":
         return Refutation(status, high + 1, statistics=run.statistics, hints=learnt)
     if status == "unknown":
@@ -261,11 +261,11 @@ def prove(
     return Refutation(status, low, found, run.assignment(), run.statistics, learnt)
 
 
-def _minimized(run: Run, low: int, high: int, under: Conditions) -> Refutation:
+def _minimized(run: Run, low: int, high: int) -> Refutation:
     """Return the least interval with what is known of it, or the refutation of all."""
     system = run.system
     system.minimize(system.times.interval)
-    proved, learnt = run.minimize(under.timeout), system.sums.hints
+    proved, learnt = run.minimize(), system.sums.hints
     if run.best is None:
         status: Status = "unsat" if proved else "unknown"
         bound = high + 1 if proved else max(low, run.least)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from twill.console import interruptible
 from twill.errors import MissingLibraryError
-from twill.joint.answer import Assignment, Status
+from twill.joint.answer import FREELY, Assignment, Conditions, Status
 from twill.joint.cpsat_system import CpSatSystem
 from twill.joint.groups import UNLIMITED, allocated
 from twill.joint.sums import peaks
@@ -33,10 +32,8 @@ class Run:
         ``ortools.sat.python.cp_model``.
     system : CpSatSystem
         What is stated; more is, where solutions exceed memories.
-    seed : int
-        The solver's random seed.
-    way : int
-        In which of `WAYS` ways to search.
+    under : Conditions, optional
+        Seed, way, effort, and who is told of better schedules.
 
     Attributes
     ----------
@@ -48,53 +45,41 @@ class Run:
         Counts for people.
     """
 
-    def __init__(self, cp: Any, system: CpSatSystem, seed: int, way: int = 0) -> None:
+    def __init__(self, cp: Any, system: CpSatSystem, under: Conditions = FREELY) -> None:
         self._cp, self.system = cp, system
         self._solver = cp.CpSolver()
         parameters = self._solver.parameters
-        one_core(parameters, seed)
-        latest_first, backwards = DECIDES[way]
+        one_core(parameters, under.seed)
+        latest_first, backwards = DECIDES[under.way]
         parameters.use_erwa_heuristic = latest_first
         if backwards:
             parameters.preferred_variable_order = parameters.IN_REVERSE_ORDER
+        self._left, self._tell = under.effort, under.tell
         self.statistics: dict[str, int] = {}
         self.best: Found | None = None
         self.least = -UNLIMITED
 
-    def solve(self, timeout: float | None) -> Status:
-        """Search until a solution exceeds no memory, stating what it exceeds.
-
-        Parameters
-        ----------
-        timeout : float or None
-            Seconds.
-        """
-        ends = None if timeout is None else time.monotonic() + timeout
+    def solve(self) -> Status:
+        """Search until a solution exceeds no memory, stating what it exceeds."""
         while True:
-            status = self._status(self._search(ends))
+            status = self._status(self._search())
             if status != "sat" or "memory" not in self.system.families:
                 return status
             if not self.system.sums.memory(*self._schedule(self._solver)[::-1]):
                 return status
             self._look_near(self._values(self._solver))
 
-    def minimize(self, timeout: float | None) -> bool:
+    def minimize(self) -> bool:
         """Search for the best solution that exceeds no memory; return whether all is decided.
 
         A search ends at the first solution that exceeds a memory: what it exceeds is stated, what
         was found and proved is kept, and the next search begins.
-
-        Parameters
-        ----------
-        timeout : float or None
-            Seconds.
         """
-        ends = None if timeout is None else time.monotonic() + timeout
         objective, model = self.system.objective, self.system.times.model
         self._solver.parameters.binary_search_num_conflicts = HALVING_CONFLICTS
         while True:
             watch = _Watch(self._refuses, self._values)
-            status = self._search(ends, watch)
+            status = self._search(watch)
             if self._status(status) == "unsat":
                 return True
             self.least = max(self.least, round(self._solver.best_objective_bound))
@@ -113,16 +98,20 @@ class Run:
         if "memory" in self.system.families and not self.system.sums.holds(found, interval):
             return interval, found
         self.best = interval, self._with_registers(interval, found)
+        self._tell(*self.best)
         return None
 
-    def _search(self, ends: float | None, watch: Any = None) -> Any:
+    def _search(self, watch: Any = None) -> Any:
+        """Call the solver; all calls together make no more than the effort allowed."""
         cp, solver, times = self._cp, self._solver, self.system.times
         if times.refuted:
             return cp.INFEASIBLE
-        if ends is not None:
-            solver.parameters.max_time_in_seconds = max(0.0, ends - time.monotonic())
+        if self._left is not None:
+            solver.parameters.max_deterministic_time = self._left
         callback = None if watch is None else _callback(cp, watch)
         status = interruptible(lambda: solver.solve(times.model, callback), solver.stop_search)
+        if self._left is not None:
+            self._left = max(0.0, self._left - solver.deterministic_time)
         for name, count in (
             ("rounds", 1),
             ("branches", int(solver.num_branches)),

@@ -66,14 +66,14 @@ class DifferenceEngine:
         if self._system is not None:
             self._system.dispose()
 
-    def solve(self, limits: Limits = NO_LIMITS, timeout: float | None = None) -> Answer:
+    def solve(self, limits: Limits = NO_LIMITS) -> Answer:
         """Search for a schedule within these limits (see `twill.joint.answer.Engine`)."""
         if self._system is None:
             return Answer("unsat", families=(self._contradiction,), solver=self.name)
         assumptions = [*self._system.guards.values(), *self._assumed(limits)]
         while True:
             self._rounds += 1
-            status = self._system.clauses.check(assumptions, timeout)
+            status = self._system.clauses.check(assumptions)
             if status != "sat":
                 return Answer(
                     "unsat" if status == "unsat" else "unknown",

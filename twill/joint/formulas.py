@@ -159,20 +159,18 @@ class Formulas:
         self._context.assert_formula(kept[0] if len(kept) == 1 else self._terms.yor(kept))
         self.stated += 1
 
-    def check(self, assumptions: Sequence[int] = (), timeout: float | None = None) -> str:
+    def check(self, assumptions: Sequence[int] = ()) -> str:
         """Search for a model.
 
         Parameters
         ----------
         assumptions : sequence of int
             Terms assumed for this call.
-        timeout : float, optional
-            Seconds.
 
         Returns
         -------
         str
-            ``sat``, ``unsat`` or ``unknown`` (the time was over).
+            ``sat``, ``unsat`` or ``unknown``.
         """
         status = self._yices.Status
         context, parameters = self._context, self._parameters.params
@@ -182,12 +180,12 @@ class Formulas:
                 return int(context.check_context_with_assumptions(parameters, list(assumptions)))
             return int(context.check_context(self._parameters))
 
-        answer = interruptible(run, context.stop_search, timeout)
+        answer = interruptible(run, context.stop_search)
         if answer == status.SAT:
             return "sat"
         if answer == status.UNSAT:
             return "unsat"
-        if answer in (status.INTERRUPTED, status.UNKNOWN):
+        if answer == status.UNKNOWN:
             return "unknown"
         raise SolverError(f"Yices ended with status {answer}")
 

@@ -139,20 +139,18 @@ class Clauses:
                 self.clause(result, self.negated(x))
         return result
 
-    def check(self, assumptions: Sequence[int] = (), timeout: float | None = None) -> str:
+    def check(self, assumptions: Sequence[int] = ()) -> str:
         """Search for a model.
 
         Parameters
         ----------
         assumptions : sequence of int
             Terms assumed for this call.
-        timeout : float, optional
-            Seconds.
 
         Returns
         -------
         str
-            ``sat``, ``unsat`` or ``unknown`` (the time was over).
+            ``sat``, ``unsat`` or ``unknown``.
         """
         if self.contradiction:
             return "unsat"
@@ -164,12 +162,12 @@ class Clauses:
                 return int(context.check_context_with_assumptions(parameters, list(assumptions)))
             return int(context.check_context(self._parameters))
 
-        answer = interruptible(run, context.stop_search, timeout)
+        answer = interruptible(run, context.stop_search)
         if answer == status.SAT:
             return "sat"
         if answer == status.UNSAT:
             return "unsat"
-        if answer in (status.INTERRUPTED, status.UNKNOWN):
+        if answer == status.UNKNOWN:
             return "unknown"
         raise SolverError(f"Yices ended with status {answer}")
 

@@ -81,16 +81,14 @@ class VerbatimEngine:
             self._system.formulas.dispose()
             self._system = None
 
-    def solve(self, limits: Limits = NO_LIMITS, timeout: float | None = None) -> Answer:
+    def solve(self, limits: Limits = NO_LIMITS) -> Answer:
         """Search for a schedule within these limits (see `twill.joint.answer.Engine`).
 
         A smaller length is another straight-line program, so that its system is built anew.
         """
         wanted = self.length if limits.length is None else min(limits.length, self.length)
         system = self._at(wanted)
-        answer = system.answer(system.within(limits), timeout)
-        if answer.status == "unknown":
-            self.dispose()  # an interrupted context takes no more assertions
+        answer = system.answer(system.within(limits))
         found = answer.assignment
         if found is None:
             return replace(answer, solver=self.name)
@@ -104,18 +102,16 @@ class VerbatimEngine:
         groups = allocated(self.problem, found.groups, needed)
         return found if groups is None else replace(found, groups=groups)
 
-    def accepts(self, assignment: Assignment, timeout: float | None = None) -> Answer:
+    def accepts(self, assignment: Assignment) -> Answer:
         """Ask whether a given schedule solves the printed system.
 
         Parameters
         ----------
         assignment : Assignment
             Issue times from 0 on and groups, which must be those of this engine.
-        timeout : float, optional
-            Seconds.
         """
         system = self._at(self.length)
-        return system.answer(system.exactly(assignment), timeout)
+        return system.answer(system.exactly(assignment))
 
     def _at(self, length: int) -> _Printed:
         if self._system is None or self._system.length != length:
@@ -427,17 +423,15 @@ class _Printed:
 
     # -- questions ----------------------------------------------------------------------------
 
-    def answer(self, assumptions: Sequence[int], timeout: float | None) -> Answer:
+    def answer(self, assumptions: Sequence[int]) -> Answer:
         """Search for a model under assumptions.
 
         Parameters
         ----------
         assumptions : sequence of int
             Boolean terms.
-        timeout : float or None
-            Seconds.
         """
-        status = self.formulas.check([*self._guards.values(), *assumptions], timeout)
+        status = self.formulas.check([*self._guards.values(), *assumptions])
         statistics = {
             "op": len(self._op) * self.copies * self.span,
             "formulas": self.formulas.stated,

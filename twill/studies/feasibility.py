@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from time import monotonic
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules
-from twill.joint.answer import Assignment, Limits
+from twill.deadline import Deadline
+from twill.joint.answer import Answer, Assignment, Limits
 from twill.joint.groups import available_groups
+from twill.known import Known
 from twill.problem import Problem, build_problem
-from twill.questions import Deadline, Engines, Questions
+from twill.questions import Engines, Questions
 from twill.scheduler import engine_factory, helpers, with_wishes
 from twill.search import Options, least_interval
 
@@ -79,15 +80,15 @@ def wished(
     )
 
 
-def ask(problem: Problem, interval: int, stages: int, seconds: float, jobs: int = 1) -> Asked:
+def ask(problem: Problem, interval: int, stages: int, seconds: float) -> Asked:
     """Ask both engines about one interval, and for the core if there is no schedule.
 
     Parameters
     ----------
-    problem, interval, stages, seconds, jobs
+    problem, interval, stages, seconds
         As for `ask_in_turn`.
     """
-    return next(ask_in_turn(problem, interval, stages, [None], seconds, jobs))
+    return next(ask_in_turn(problem, interval, stages, [None], seconds))
 
 
 def ask_in_turn(
@@ -96,7 +97,6 @@ def ask_in_turn(
     stages: int,
     groups: Iterable[int | None],
     seconds: float,
-    jobs: int = 1,
 ) -> Iterator[Asked]:
     """Ask about one interval with several numbers of warp groups.
 
@@ -114,38 +114,33 @@ def ask_in_turn(
         Most warp groups; None leaves the wish, or the machine's own limit.
     seconds : float
         For each answer; a core takes up to `CORE_SECONDS` more.
-    jobs : int
-        Processes that run at a time.
     """
-    deadline = Deadline(None)
-    questions = _questions(problem, deadline, jobs=jobs)
+    questions = _questions(problem)
     try:
         for most in groups:
-            began = monotonic()
             limits = Limits(
                 groups=problem.wishes.limit("groups") if most is None else most,
                 transfers=problem.wishes.limit("transfers"),
             )
-            answer = questions.ask(interval, stages, limits, seconds)
+            answer, deadline = Answer("unknown"), Deadline(seconds)
+            with deadline:
+                answer = questions.ask(interval, stages, limits)
             core: tuple[str, ...] = ()
             if answer.status == "unsat":
-                core = answer.families or _core(problem, interval, stages, limits, jobs)
+                core = answer.families or _core(problem, interval, stages, limits)
             feasible = None if answer.status == "unknown" else answer.status == "sat"
-            yield Asked(interval, stages, feasible, core, answer.assignment, monotonic() - began)
+            yield Asked(interval, stages, feasible, core, answer.assignment, deadline.spent)
     finally:
         questions.close()
 
 
-def _core(
-    problem: Problem, interval: int, stages: int, limits: Limits, jobs: int
-) -> tuple[str, ...]:
-    questions = _questions(problem, Deadline(CORE_SECONDS), jobs=jobs)
-    return questions.refute(interval, stages, limits)[0].families
+def _core(problem: Problem, interval: int, stages: int, limits: Limits) -> tuple[str, ...]:
+    with Deadline(CORE_SECONDS):
+        return _questions(problem).refute(interval, stages, limits)[0].families
+    return ()
 
 
-def least(
-    problem: Problem, seconds: float, jobs: int = 1, most_stages: int | None = None
-) -> tuple[int, bool]:
+def least(problem: Problem, seconds: float, most_stages: int | None = None) -> tuple[int, bool]:
     """Return the least interval in cycles, and whether it was proved to be that.
 
     Parameters
@@ -154,8 +149,6 @@ def least(
         The problem, with its wishes.
     seconds : float
         For the search.
-    jobs : int
-        Processes that run at a time.
     most_stages : int, optional
         Bound on the stages.
 
@@ -165,13 +158,13 @@ def least(
         If there is no schedule, or none was found in time.
     """
     rival, prover = helpers()
-    options = Options(timeout=seconds, jobs=jobs, most_stages=most_stages)
+    options = Options(timeout=seconds, most_stages=most_stages)
     return least_interval(
         problem, engine_factory("difference"), options, rival=rival, prover=prover
     )
 
 
-def _questions(problem: Problem, deadline: Deadline, *, jobs: int) -> Questions:
+def _questions(problem: Problem) -> Questions:
     rival, prover = helpers()
     engines = Engines(engine_factory("difference"), rival, prover)
-    return Questions(problem, available_groups(problem), engines, deadline, 0, jobs)
+    return Questions(problem, available_groups(problem), engines, Known(problem), 0)

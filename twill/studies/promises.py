@@ -61,7 +61,6 @@ def promises(
     names: Iterable[str] | None = None,
     *,
     timeout: float | None = DEFAULT_TIMEOUT,
-    jobs: int = 2,
     iterations: int = DEFAULT_ITERATIONS,
     report: Report = silent,
 ) -> Iterator[Promise]:
@@ -73,8 +72,6 @@ def promises(
         Packaged loops; all without it.
     timeout : float, optional
         Seconds for each search; what it has found by then is executed.
-    jobs : int
-        Processes of a search.
     iterations : int
         Trip count.
     report : Report, optional
@@ -82,7 +79,7 @@ def promises(
     """
     for name in names or packaged_loops():
         report(name)
-        yield _promise(name, Options(timeout=timeout, jobs=jobs), iterations)
+        yield _promise(name, Options(timeout=timeout), iterations)
 
 
 def _promise(name: str, options: Options, iterations: int) -> Promise:
@@ -125,15 +122,12 @@ def main(
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds for each search.")
     ] = DEFAULT_TIMEOUT,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes of a search.")] = 2,
     iterations: Annotated[int, typer.Option(min=1, help="Trip count.")] = DEFAULT_ITERATIONS,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Compare what schedules promise with what the simulated SM measures."""
     with progress("promises") as report:
-        found = list(
-            promises(loops, timeout=timeout, jobs=jobs, iterations=iterations, report=report)
-        )
+        found = list(promises(loops, timeout=timeout, iterations=iterations, report=report))
     if as_json:
         say(json.dumps([{**asdict(p), "excess": p.excess} for p in found], indent=1))
         return

@@ -248,7 +248,7 @@ class Case:
         if key in self._solutions:
             return self._solutions[key]
         settings = self.settings
-        options = Options(timeout=settings.timeout, jobs=settings.jobs, until=until)
+        options = Options(timeout=settings.timeout, until=until)
 
         def report(message: str) -> None:
             self.report(f"{loop}: {message}")

@@ -167,7 +167,7 @@ def _solved(task: Task, loop: Loop, machine: Machine) -> Schedule:
     from twill.studies.variants import variant
 
     seed = int(task.point.get("seed", task.settings["seed"]))
-    options = Options(seed=seed, timeout=task.settings["timeout"], jobs=1)
+    options = Options(seed=seed, timeout=task.settings["timeout"])
     # Variants but the joint one need no solver, only its rings' depths.
     solved = solve(loop, machine, options=options, limits=limits(task.point), cache=Cache())
     way = variant(task.labels["variant"], solved.schedule)
