@@ -59,6 +59,7 @@ class Provenance(Observer):
     def __init__(self, schedule: Schedule, expressions: Expressions) -> None:
         self._expressions = expressions
         self._works = works(schedule.loop, schedule.machine)
+        self._home = schedule.assignment
         self._beneath = beneath(schedule.storage)
         self._events: list[tuple[float, int, int, Callable[[], None]]] = []
         self._cells: dict[Place, _Cell] = defaultdict(_Cell)
@@ -81,7 +82,7 @@ class Provenance(Observer):
         begin: float,
     ) -> None:
         """Take the first cycle of a read; see `Observer.reading`."""
-        key, who = self._key(value, place, slot, lane), (operation, of_iteration, lane)
+        key, who = self._key(value, place, slot, group, lane), (operation, of_iteration, lane)
         distance = of_iteration - iteration
         self._at(begin, BEGIN, lambda: self._begin_read(key, who, distance))
 
@@ -99,7 +100,7 @@ class Provenance(Observer):
         end: float,
     ) -> None:
         """Take the last cycle of a read; see `Observer.read`."""
-        key, who = self._key(value, place, slot, lane), (operation, of_iteration, lane)
+        key, who = self._key(value, place, slot, group, lane), (operation, of_iteration, lane)
         distance = of_iteration - iteration
         # A store has its registers once it is issued.
         stored = operation not in self._works and place != STAGING
@@ -118,7 +119,7 @@ class Provenance(Observer):
         begin: float,
     ) -> None:
         """Take the first cycle of a write; see `Observer.writing`."""
-        key, who = self._key(value, place, slot, lane), (operation, iteration, lane)
+        key, who = self._key(value, place, slot, group, lane), (operation, iteration, lane)
         self._at(begin, BEGIN, lambda: self._begin_write(key, who))
 
     def wrote(
@@ -134,7 +135,7 @@ class Provenance(Observer):
         end: float,
     ) -> None:
         """Take the cycle from which a write can be read; see `Observer.wrote`."""
-        key, who = self._key(value, place, slot, lane), (operation, iteration, lane)
+        key, who = self._key(value, place, slot, group, lane), (operation, iteration, lane)
         order = END_WRITE if end > begin else BEGIN
         self._at(end, order, lambda: self._end_write(key, who))
 
@@ -176,12 +177,16 @@ class Provenance(Observer):
         now = self._found(key, who, distance)
         read[key[2]] = self._expressions.mixed(read.get(key[2], now), now)
 
-    def _key(self, value: str, place: str, slot: int, lane: int) -> Place:
-        """Return the cell that a warp uses: of staging, that of the warp whose part it is."""
+    def _key(self, value: str, place: str, slot: int, group: str, lane: int) -> Place:
+        """Return the cell that a warp uses: of staging, that of the warp whose part it is.
+
+        So it is with what another group made that lies nowhere.
+        """
         if place in ("smem", "tmem"):
             return (value, place, WHOLE, slot)
-        held = self._works[value].holder(lane) if place in (STAGING, NOWHERE) else lane
-        return (value, place, held, slot)
+        if place == STAGING or (place == NOWHERE and group != self._home[value]):
+            lane = self._works[value].holder(lane)
+        return (value, place, lane, slot)
 
     def _found(self, key: Place, who: tuple[str, int, int], distance: int) -> int:
         cell = self._cells[key]

@@ -357,7 +357,7 @@ class Races(Observer):
         begin: float,
     ) -> None:
         """Check that the last write comes before a read; see `Observer.reading`."""
-        key = self._key(value, place, slot, lane)
+        key = self._key(value, place, slot, group, lane)
         access, clocks = self._access(operation, of_iteration, group, lane, place)
         chained = self._chained(operation, value, of_iteration - iteration)
         clock = clocks[1] if chained else clocks[0]
@@ -383,7 +383,7 @@ class Races(Observer):
         end: float,
     ) -> None:
         """Take the end of a read; see `Observer.read`."""
-        access = self._cells[self._key(value, place, slot, lane)].reads.get(
+        access = self._cells[self._key(value, place, slot, group, lane)].reads.get(
             (operation, of_iteration)
         )
         if access is not None:
@@ -401,7 +401,7 @@ class Races(Observer):
         begin: float,
     ) -> None:
         """Check that all earlier accesses come before a write; see `Observer.writing`."""
-        key = self._key(value, place, slot, lane)
+        key = self._key(value, place, slot, group, lane)
         access, (_, clock) = self._access(operation, iteration, group, lane, place)
         if place != NOWHERE:
             cell = self._cells[key]
@@ -422,7 +422,7 @@ class Races(Observer):
         end: float,
     ) -> None:
         """Take the end of a write; see `Observer.wrote`."""
-        access = self._cells[self._key(value, place, slot, lane)].write
+        access = self._cells[self._key(value, place, slot, group, lane)].write
         if access is not None and access.who == (operation, iteration):
             access.close()
 
@@ -454,12 +454,16 @@ class Races(Observer):
             read.chained and (read.value, read.distance) == (value, distance) for read in work.reads
         )
 
-    def _key(self, value: str, place: str, slot: int, lane: int) -> Place:
-        """Return the cell that a warp uses: of staging, that of the warp whose part it is."""
+    def _key(self, value: str, place: str, slot: int, group: str, lane: int) -> Place:
+        """Return the cell that a warp uses: of staging, that of the warp whose part it is.
+
+        So it is with what another group made that lies nowhere.
+        """
         if place in ("smem", "tmem"):
             return (value, place, 0, slot)
-        held = self._works[value].holder(lane) if place in (STAGING, NOWHERE) else lane
-        return (value, place, held, slot)
+        if place == STAGING or (place == NOWHERE and group != self._home[value]):
+            lane = self._works[value].holder(lane)
+        return (value, place, lane, slot)
 
     def _under(self, key: Place) -> Iterator[tuple[Place, _Cell]]:
         """Yield the cells that lie over the addresses of one."""

@@ -458,7 +458,7 @@ class Warp:
         """Pay for a wait or an arrive itself."""
         self._count("synchronisation", cycles)
         now = self._clock.now
-        self.next = int(now) + cycles
+        self.next = max(math.ceil(now), int(now) + cycles)
         self._stalled("synchronisation", subject, iteration, now, self.next)
 
     def _stalled(self, kind: Stall, subject: str, iteration: int, begin: float, end: float) -> None:

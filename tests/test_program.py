@@ -374,3 +374,15 @@ def test_a_barrier_is_never_two_phases_ahead(seed: int) -> None:
     schedule = twill.schedule(loop, machine)
     for iterations in (1, 2, 3, 4, 13):
         check(schedule, iterations=iterations)
+
+
+@pytest.mark.parametrize("seed", [60, 61, 80])
+def test_groups_of_several_widths_compute_what_the_loop_does(seed: int) -> None:
+    loop, machine = tight_loop(seed)
+    schedule = twill.schedule(loop, machine)
+    for iterations in (1, 2, 3, 13):
+        check(schedule, iterations=iterations)
+        values = Values(schedule, iterations, dataflow=Dataflow(loop, stand_ins=True))
+        watched = values.watch()
+        StreamingMultiprocessor(schedule, iterations, observers=[watched]).run()
+        assert values.differences(watched) == []
