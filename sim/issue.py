@@ -113,7 +113,7 @@ class IssueStage:
         warp : Warp
             With a stream.
         """
-        warp.next = max(warp.next, int(self._clock.now))
+        warp.next = max(warp.next, math.ceil(self._clock.now))
         self._prepare(warp)
         self._add(warp)
 

@@ -10,6 +10,7 @@ import pytest
 
 import twill
 from tests.oracle.simulate import simulated
+from tests.small import edge, op, small_loop, small_machine
 from twill.frontends.loops import packaged_loops
 from twill.scheduler import schedule as solve
 from twill.search import Options
@@ -71,3 +72,16 @@ def test_other_optimal_schedules_run_as_the_loop_is_written(name: str) -> None:
     ran, found = objections(name, TRIES)
     assert found == []
     assert ran > 1
+
+
+def test_nothing_issues_before_the_wait_is_over_that_it_follows() -> None:
+    # A third of a unit is used for a third of a cycle: loads complete between two cycles.
+    operations = [
+        op("load", "COPY", 1, asynchronous=True, variable_latency=True, memory="smem",
+           latency=2, issue=2, warps=1),
+        op("first", "BUS", 1, registers=16, elementwise=True),
+        op("then", "ALU", 1, latency=2, registers=16, elementwise=True),
+    ]  # fmt: skip
+    loop = small_loop(operations, [edge("load", "first"), edge("first", "then")])
+    machine = small_machine({"COPY": 1, "BUS": 3, "ALU": 1}, groups=((1, 1), (4, 1)), smem=1024)
+    assert simulated(solve(loop, machine)) == []
