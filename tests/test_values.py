@@ -278,7 +278,7 @@ def test_run_tells_about_its_checks() -> None:
         "results": 1, "wrong": [], "formula_error": None, "formula_tolerance": None,
     }  # fmt: skip
     assert set(data["occupancy"]["registers of all"]) == {
-        "unit", "capacity", "allocated", "always", "peak", "peak_cycle", "mean",
+        "unit", "capacity", "allocated", "always", "peak", "peak_cycle", "mean", "along_program",
     }  # fmt: skip
 
 
