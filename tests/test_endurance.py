@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from pathlib import Path
 
@@ -36,9 +37,8 @@ modulo_schedule(build_problem(loop, machine), 3)
 """
 
 
-def until(condition: object) -> bool:
-    assert callable(condition)
-    end = time.monotonic() + 20
+def until(condition: Callable[[], object], seconds: float = 20) -> bool:
+    end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)
     return bool(condition())
@@ -58,6 +58,23 @@ def test_cbc_ends_with_a_killed_parent_and_leaves_no_file(tmp_path: Path) -> Non
     asking.wait()
     assert until(lambda: not solver.is_running() or solver.status() == psutil.STATUS_ZOMBIE)
     assert list(files.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_the_cases_of_the_paper_end_with_who_asked_for_them() -> None:
+    cases = ("--case", "hopper_forward", "--case", "blackwell_backward", "--jobs", "2")
+    asking = subprocess.Popen([*TWILL, "reproduce", *cases], stdout=subprocess.DEVNULL)
+    process = psutil.Process(asking.pid)
+
+    def working() -> list[psutil.Process]:
+        found = process.children(recursive=True)
+        return [child for child in found if child.cpu_times().user > 3]
+
+    assert until(lambda: len(working()) >= 2, seconds=60)
+    children = process.children(recursive=True)
+    asking.kill()
+    asking.wait()
+    assert until(lambda: not any(child.is_running() for child in children))
 
 
 def one_line(done: subprocess.CompletedProcess[str], *words: str) -> None:

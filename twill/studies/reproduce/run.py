@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from twill.artifacts.schedule import Schedule
+from twill.children import end_with_parent
 from twill.console import Report, silent
 from twill.errors import InputError, short
 from twill.studies.reproduce import ablations, backward, example, forward, throughput, timing
@@ -95,7 +96,7 @@ def _apart(
     """Work on cases side by side; searches inside them have one process at a time."""
     found = {}
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=jobs, mp_context=context) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent) as pool:
         tasks = [[name for name in task if name in names] for task in LONGEST_FIRST]
         for future in as_completed([pool.submit(_several, task, settings) for task in tasks]):
             found.update(future.result())
