@@ -359,6 +359,27 @@ def test_two_slots_of_a_value_are_two_places() -> None:
     assert fewer == ["slots: a in smem lives 3 and has 1 slots, needs 2"]
 
 
+@pytest.mark.parametrize("told", [True, False])
+def test_an_update_in_place_need_not_be_told_of_readers_before_it(told: bool) -> None:
+    # k, on a group of its own, reads s two cycles long, and the next s waits for it.
+    load = op("k", "BUS", 1, asynchronous=True, latency=2, memory="smem", variable_latency=True)
+    update = op("s", "TC", 1, asynchronous=True, latency=2, memory="smem")
+    edges = [edge("s", "s", 1, in_place=True), edge("s", "k", 1)]
+    loop = small_loop([load, update], [*edges, *([edge("k", "s")] if told else [])])
+    groups = {"load": WarpGroup(4, True, 0, 9), "rest": WarpGroup(4, False, 0, 9)}
+    machine = small_machine({"BUS": 1, "TC": 1}, smem=8192, hop=1)
+    schedule = hand_made(loop, machine, 4, {"k": 0, "s": 2}, {"k": "load", "s": "rest"}, groups)
+    data: Data = json.loads(schedule.to_json())
+    slots = {s["value"]: s["slots"] for s in data["storage"]}
+    one = judged(schedule, lambda d: d["storage"][1].update(slots=1, addresses=[4096]))
+    if told:
+        assert (slots["s"], judged(schedule), one) == (1, [], [])
+    else:
+        assert [m for m in one if m.startswith("slots: s")] == [
+            "slots: s in smem lives 5 and has 1 slots, needs 2"
+        ]
+
+
 # -- slots and statistics -------------------------------------------------------------------------
 
 

@@ -564,17 +564,20 @@ class _Case:
             return self.at(reader), self.at(reader) + max(reads, default=0)
         if storage.memory == "registers":
             return time, self._register_release(operation, until_read=True)
-        return time, self._released(storage, self.place[storage.value])
+        return time, self._released(storage, storage.value)
 
-    def _released(self, storage: Storage, writer: str) -> int:
-        """When group `writer` may overwrite what `storage` holds in memory.
+    def _released(self, storage: Storage, by: str) -> int:
+        """When operation `by` may overwrite what `storage` holds in memory.
 
         Every reader counts by itself: those on other groups than the writer's signal their end.
+        An update in place need not be told of those that a dependence orders before it.
         """
-        v = self.problem.index[storage.value]
+        v, writer = self.problem.index[storage.value], self.place[by]
         ends = []
         for edge in self.problem.edges:
             if edge.producer != v or not edge.carries:
+                continue
+            if not storage.transfer and self._ordered_before_update(edge, self.problem.index[by]):
                 continue
             if storage.transfer and not (edge.transferable and self.crosses(edge)):
                 continue
@@ -585,6 +588,23 @@ class _Case:
             return max(ends)
         away = self.problem.hop if self.group(v) != writer else 0
         return self.at(v) + self.problem.operations[v].latency + away
+
+    def _ordered_before_update(self, read: Edge, v: int) -> bool:
+        """Whether operation v updates in place what is read, and a dependence has it wait."""
+        updates = [
+            edge.distance
+            for edge, given in zip(self.problem.edges, self.schedule.loop.dependences, strict=True)
+            if (edge.producer, edge.consumer) == (read.producer, v)
+            and given.in_place
+            and edge is not read
+        ]
+        return any(
+            (order.producer, order.consumer) == (read.consumer, v)
+            and read.distance + order.distance <= distance
+            and (order.cross_delay if self.crosses(order) else order.delay) >= read.hold
+            for order in self.problem.edges
+            for distance in updates
+        )
 
     def addresses(self) -> Iterator[str]:
         """Every instance in SMEM or TMEM has a range of its own while it lives."""
@@ -742,8 +762,8 @@ class _Case:
         if not touching:
             return
         begin_a, begin_b = self.start[first.value], self.start[second.value]
-        end_a = self._released(first, self.place[second.value])
-        end_b = self._released(second, self.place[first.value])
+        end_a = self._released(first, second.value)
+        end_b = self._released(second, first.value)
         reach = -(-(max(end_a, end_b) - min(begin_a, begin_b)) // self.interval) + 1
         for i in range(first.slots * second.slots):
             for j in range(i - reach, i + reach + 1):
