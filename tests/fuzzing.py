@@ -267,7 +267,7 @@ def _token_changed(pattern: str, others: Callable[[str], Sequence[object]]) -> T
 
 
 def _near(number: str) -> Sequence[object]:
-    value = float(number)
+    value = min(float(number), 1e300)
     return (*NUMBERS, "", "x", "9" * 5000, *(int(value + more) for more in (1, -1, 2, 100)))
 
 

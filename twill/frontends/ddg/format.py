@@ -18,6 +18,7 @@ from twill.artifacts.loop import (
     Delay,
     Dependence,
     Name,
+    Visible,
     zero_distance_cycle,
 )
 from twill.errors import short
@@ -29,7 +30,7 @@ LENIENT = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=Fal
 Number = Annotated[int, Field(ge=0, le=1 << 40)]
 Distance = Annotated[int, Field(ge=0, le=MOST_DISTANCE)]
 Warps = Annotated[int, Field(gt=0, le=MOST_WARPS)]
-Kind = Annotated[str, Field(min_length=1, max_length=100)]
+Kind = Annotated[str, Field(min_length=1, max_length=100), Visible]
 Pipeline = Literal["TMA", "TC", "CUDA", "SFU", "NONE"]
 
 
