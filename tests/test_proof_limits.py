@@ -64,6 +64,9 @@ def problem(operations: list[Operation], edges: Any = (), **more: Any) -> Proble
         (5, [(2, 3), (2, 2), (2, 2)], 3),
         (5, [(2, 4), (2, 2), (2, 1)], 3),
         (6, [(5, 5), (5, 2), (5, 2), (5, 2)], 10),
+        (8, [(11, 3)], 6),  # two of its instances fit at once, whatever the area
+        (5, [(2, 3), (2, 3)], 4),
+        (3, [(2, 2), (3, 2), (1, 1)], 5),
     ],
 )
 def test_what_a_unit_needs_is_computed_twice(
@@ -496,6 +499,51 @@ def test_a_level_is_proved_by_a_bound_or_by_who_says_so(
     who = schedule.proof.levels[-1].solver
     expected = [message.format(who=who) for message in told]
     assert wrong(schedule, partial(in_level, level, change)) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ([(18, 1), (9, 0)], 11),  # 9 + 2 in one iteration, which 18 + 2 in two do not reach
+        ([(21, 1), (9, 0)], 12),  # 21 + 2 in two iterations
+        ([(9, 0), (21, 1)], 12),
+    ],
+)
+def test_of_several_dependences_the_recurrence_takes_the_longest(
+    given: list[tuple[int, int]], value: int
+) -> None:
+    edges = [edge("a", "b", distance, delay=delay) for delay, distance in given]
+    loop = small_loop([op("a", "ALU"), op("b", "TC", 2)], [*edges, edge("b", "a", 1)])
+    schedule = twill.schedule(loop, small_machine())
+    assert schedule.proof is not None
+    bound = schedule.proof.bound
+    assert (bound.reason, bound.value, set(bound.cycle)) == ("RecMII", value, {"a", "b"})
+    assert twill.verify(schedule).valid
+    more = wrong(schedule, partial(in_bound, {"value": value + 1}))
+    assert more[-1].startswith(f"the proof says the recurrence takes {value + 1}, it takes ")
+
+
+def with_levels(schedule: twill.Schedule, **levels: int) -> twill.Schedule:
+    """Return a schedule that says so of its levels, and proves nothing."""
+    entries = [{"level": k, "value": v, "proved": False} for k, v in levels.items()]
+    proof = {"bound": {"value": 1, "reason": "not proved"}, "levels": entries}
+    data = {**json.loads(schedule.to_json()), "proof": proof}
+    return twill.Schedule.from_json(json.dumps(data))
+
+
+def test_slack_counts_signals_and_transfers_where_a_value_crosses() -> None:
+    # b may issue 3 + 4 + 2 after a.
+    loop = small_loop(
+        [op("a", "ALU", latency=3, registers=1, transfer=4), op("b", "TC")], [edge("a", "b")]
+    )
+    groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
+    machine = small_machine(hop=2, smem=4096)
+    home = {"a": "left", "b": "right"}
+    schedule = hand_made(loop, machine, 20, {"a": 0, "b": 12}, home, groups)
+    values = {"interval": 20, "stages": 1, "groups": 2, "transfers": 1, "length": 13}
+    assert twill.verify(with_levels(schedule, **values, slack=3)).valid
+    verdict = twill.verify(with_levels(schedule, **values, slack=4))
+    assert [v.message for v in verdict.violations] == ["the proof says slack 4, the schedule has 3"]
 
 
 def test_every_level_is_there_once_and_in_its_place() -> None:

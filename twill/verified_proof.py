@@ -190,8 +190,8 @@ class ProofJudge:
     def _needed(self, unit: str) -> int:
         """The least time in which a unit can do one iteration's work.
 
-        For every t up to half of the capacity: what takes more than all but t of the unit can share
-        it with nothing that takes t or more.
+        For every count up to half of the capacity: what takes more than all but that of the unit
+        can share it with nothing that takes so much or more.
         """
         capacity = self.problem.capacities[unit]
         mine = [
@@ -201,10 +201,11 @@ class ProofJudge:
             if r.unit == unit and r.count <= capacity
         ]
         least = max((-(-length // (capacity // count)) for length, count in mine), default=0)
-        for twice in range(capacity + 1):
-            rest = 2 * capacity - twice
-            alone = sum(length for length, count in mine if 2 * count > rest)
-            shared = sum(length * count for length, count in mine if twice <= 2 * count <= rest)
+        for small in range((capacity + 1) // 2 + 1):
+            alone = sum(length for length, count in mine if count > capacity - small)
+            shared = sum(
+                length * count for length, count in mine if small <= count <= capacity - small
+            )
             least = max(least, alone + -(-shared // capacity))
         return least
 
