@@ -162,3 +162,16 @@ def test_a_softmax_sends_its_maximum_for_two_iterations(pins: dict[str, str]) ->
         numbers = check(schedule, iterations=iterations, values=True).numbers
         assert numbers is not None
         assert numbers.right
+
+
+def test_equal_reads_take_the_registers_of_one_copy() -> None:
+    # With a register file, so that registers are counted.
+    machine = small_machine(smem=1 << 16, registers=24, file=128 * 2 * 24)
+    live = [
+        {g.name: g.registers_live for g in schedule.groups}
+        for distances in ((0,), (0, 0))
+        for schedule in (
+            twill.schedule(reading(distances), machine, pins={"a": "left", "b": "right"}),
+        )
+    ]
+    assert live[0] == live[1]

@@ -436,6 +436,7 @@ class _Case:
                     used, time, self._register_release(operation) - time, operation.registers
                 )
             self._occupy(used, time, operation.cycles, operation.working_set)
+        held: dict[tuple[int, int, int], int] = {}
         for edge in self.problem.edges:
             if (
                 edge.transferable
@@ -443,14 +444,13 @@ class _Case:
                 and self.group(edge.consumer) == group
                 and self.problem.rules == "issue"
             ):
-                producer = self.problem.operations[edge.producer]
-                received = producer.transfer - producer.transfer // 2
-                self._occupy(
-                    used,
-                    self.at(edge.consumer) - received,
-                    received + edge.copy_hold,
-                    producer.registers,
-                )
+                copy = (edge.producer, edge.consumer, edge.distance)
+                held[copy] = max(held.get(copy, 0), edge.copy_hold)
+        for (producer, consumer, _), until in held.items():
+            made = self.problem.operations[producer]
+            received = made.transfer - made.transfer // 2
+            time = self.at(consumer) - received
+            self._occupy(used, time, received + until, made.registers)
         for pinned in self.problem.pinned:
             if any(self.group(user) == group for user in pinned.used_by):
                 used += pinned.registers

@@ -6,6 +6,7 @@ constraints; usage rises only when an occupant starts, so these instants are all
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from twill.problem import Edge, Problem
@@ -95,18 +96,22 @@ def register_occupants(problem: Problem) -> list[Occupant]:
     ]
     if problem.rules == "paper":
         return occupants
+    copies = defaultdict[tuple[int, int, int], list[Edge]](list)
     for edge in problem.edges:
-        if edge.transferable and (edge.copy_hold or problem.operations[edge.producer].transfer):
-            producer = problem.operations[edge.producer]
-            consumer = problem.operations[edge.consumer]
+        if edge.transferable:
+            copies[edge.producer, edge.consumer, edge.distance].append(edge)
+    for (u, v, _), edges in copies.items():
+        producer, consumer = problem.operations[u], problem.operations[v]
+        held = max(edge.copy_hold for edge in edges)
+        if held + producer.received_ahead:
             occupants.append(
                 Occupant(
-                    f"copy of {producer.name} for {consumer.name} at distance {edge.distance}",
+                    f"copy of {producer.name} for {consumer.name}",
                     producer.registers,
-                    edge.consumer,
-                    (Moment(edge.consumer, edge.copy_hold),),
-                    edge.consumer,
-                    apart=(edge.producer, edge.consumer),
+                    v,
+                    (Moment(v, held),),
+                    v,
+                    apart=(u, v),
                     delay=-producer.received_ahead,
                 )
             )
