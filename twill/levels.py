@@ -186,7 +186,7 @@ def measured(problem: Problem, interval: int, assignment: Assignment) -> dict[Le
     assignment : Assignment
         Its schedule.
     """
-    length = assignment.length(problem)
+    length = assignment.length(problem) - min(assignment.start)
     slack = assignment.slack(problem, interval)
     levels: dict[Level, int] = {
         "stages": -(-length // interval),

@@ -50,8 +50,7 @@ class Assignment:
         problem : Problem
             The problem that it solves.
         """
-        ends = (self.start[o.index] + o.cycles for o in problem.operations)
-        return max(ends) - min(self.start)
+        return max(self.start[o.index] + o.cycles for o in problem.operations)
 
     def transfers(self, problem: Problem) -> int:
         """Return how many dependences move a register value to another group.
