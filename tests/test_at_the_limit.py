@@ -380,6 +380,47 @@ def test_an_update_in_place_need_not_be_told_of_readers_before_it(told: bool) ->
         ]
 
 
+@pytest.mark.parametrize(("start", "told"), [
+    (3, []), (2, ["memory: smem in slot 2: 2048 live, capacity 1024"]),
+])  # fmt: skip
+def test_memory_counts_a_value_until_its_last_reader_has_read(start: int, told: list[str]) -> None:
+    # c and d read a until 2 and 3; b takes its place in the interval of 8.
+    operations = [op("a", "ALU", memory="smem"), op("b", "TC", memory="smem"), op("c", "BUS"),
+                  op("d", "MUFU")]  # fmt: skip
+    units = {"ALU": 1, "TC": 1, "BUS": 1, "MUFU": 1}
+    times = {"a": 0, "b": start, "c": 1, "d": 2}
+    edges = [edge("a", "c"), edge("a", "d")]
+    schedule = on_one(operations, times, 8, edges=edges, smem=4096, units=units)
+    room = {"smem": {"capacity": 1024, "unit": "bytes", "source": "TEST"}}
+    found = judged(schedule, lambda d: d["machine"].update(memories=room))
+    assert [message for message in found if message.startswith("memory")] == told
+
+
+@pytest.mark.parametrize(("interval", "slots"), [(11, 1), (10, 2)])
+def test_a_staging_is_free_a_signal_after_it_was_read(interval: int, slots: int) -> None:
+    schedule = on_two(
+        [op("a", "ALU", latency=3, registers=1, transfer=4), op("b", "TC")],
+        {"a": 0, "b": 9}, interval, edges=[edge("a", "b")], hop=2, smem=4096,
+    )  # fmt: skip
+    staged = next(s for s in schedule.storage if s.transfer)
+    assert (staged.slots, judged(schedule)) == (slots, [])
+    one = {"slots": 1, "addresses": [0]}
+    told = judged(schedule, lambda d: next(s for s in d["storage"] if s["transfer"]).update(one))
+    expected = ["slots: a in smem lives 11 and has 1 slots, needs 2"] * (slots == 2)
+    assert [message for message in told if message.startswith("slots")] == expected
+
+
+@pytest.mark.parametrize("late", [0, 1])
+def test_what_nobody_reads_is_there_until_it_is_written(late: int) -> None:
+    # Another group may overwrite it after its latency of 3 and a signal of 2.
+    first = op("a", "ALU", latency=3, memory="smem")
+    schedule = on_two([first, op("b", "TC", memory="smem")], {"a": 0, "b": 5 - late}, 16,
+                      hop=2, smem=4096)  # fmt: skip
+    told = judged(schedule, lambda d: [s.update(addresses=[0]) for s in d["storage"]])
+    message = "addresses: a of iteration 0 and b of iteration 0 are both live at smem address 0"
+    assert [m for m in told if m.startswith("addresses")] == [message] * late
+
+
 # -- slots and statistics -------------------------------------------------------------------------
 
 
