@@ -384,8 +384,8 @@ class Memory:
             for lost in self._at_addresses[value, other]:
                 lost.destroy(number, self._clock.now, (writer, iteration))
 
-    def readers_beneath(self, value: str, slot: int, *, staged: bool) -> list[Instance]:
-        """Return the readers of the instances that a write to a slot destroys.
+    def users_beneath(self, value: str, slot: int, *, staged: bool) -> list[Instance]:
+        """Return who makes and who reads the instances that a write to a slot destroys.
 
         Parameters
         ----------
@@ -400,5 +400,5 @@ class Memory:
             if not is_staging
             for lost in self._at_addresses[other, False]
             if lost.holds[number] >= 0
-            for name, distance in self.readers[other]
+            for name, distance in ((other, 0), *self.readers[other])
         ]

@@ -369,7 +369,8 @@ class Operations:
         """Return what the group's other warps have to finish before this one goes on.
 
         Where the warps of a group pass values through memory, each waits for all: for the
-        synchronous operation that makes what it reads, and for those that read what it overwrites.
+        synchronous operation that makes what it reads, and for those that make or read what it
+        overwrites.
 
         Parameters
         ----------
@@ -389,9 +390,9 @@ class Operations:
         ]
         slots = self._memory.count(work.name, staged=False)
         if slots is not None and not self._memory.in_registers(work.name):
-            old, readers = iteration - slots, self._memory.readers[work.name]
-            found += [(name, old + distance) for name, distance in readers]
-            found += self._memory.readers_beneath(work.name, iteration % slots, staged=False)
+            old, users = iteration - slots, [(work.name, 0), *self._memory.readers[work.name]]
+            found += [(name, old + distance) for name, distance in users]
+            found += self._memory.users_beneath(work.name, iteration % slots, staged=False)
         return [
             (name, of)
             for name, of in found
@@ -400,8 +401,8 @@ class Operations:
             and self._is_underway(name, of, warp.group.name)
         ]
 
-    def unfinished_readers(self, warp: Warp, value: str, iteration: int) -> list[Instance]:
-        """Return what the group's other warps read at the addresses of a value's staging.
+    def unfinished_beneath(self, warp: Warp, value: str, iteration: int) -> list[Instance]:
+        """Return what the group's other warps do at the addresses of a value's staging.
 
         Parameters
         ----------
@@ -415,7 +416,7 @@ class Operations:
         slots = self._memory.count(value, staged=True) or 1
         return [
             (name, of)
-            for name, of in self._memory.readers_beneath(value, iteration % slots, staged=True)
+            for name, of in self._memory.users_beneath(value, iteration % slots, staged=True)
             if self._is_underway(name, of, warp.group.name)
         ]
 

@@ -67,6 +67,7 @@ class _Access:
     """A read or a write of a slot; open until it is over."""
 
     who: Instance
+    group: str
     epochs: Epochs
     execution: _Execution | None
     by_proxy: bool = False
@@ -174,7 +175,6 @@ class Races(Observer):
         key = (operation, iteration)
         execution = self._executions.get(key)
         if execution is None:
-            self._executions.pop((operation, iteration - self._ring), None)
             work = self._works[operation]
             clock = self._blank()
             execution = _Execution(clock, self._home[operation], work.asynchronous)
@@ -230,10 +230,11 @@ class Races(Observer):
         self._queues[unit, execution.group].append(execution)
 
     def completed(self, operation: str, iteration: int, cycle: float) -> None:
-        """Let those who await an operation know what it was queued behind."""
+        """Let those who await an operation know what it was queued behind; forget an old one."""
         execution = self._execution(operation, iteration)
         if execution.behind is not None:
             join(execution.clock, execution.behind)
+        self._executions.pop((operation, iteration - self._ring), None)
 
     # -- synchronisation ----------------------------------------------------------------------
 
@@ -434,15 +435,16 @@ class Races(Observer):
         agent = self._lanes[group, lane]
         own = self._clocks[agent]
         if operation not in self._works:
-            return _Access(who, {agent: own[agent]}, None), (own, own)
+            return _Access(who, group, {agent: own[agent]}, None), (own, own)
         execution = self._execution(operation, iteration)
         if not execution.asynchronous:
             execution.issued[agent] = own[agent]
             epochs = execution.issued if place in ADDRESSED else {agent: own[agent]}
-            return _Access(who, epochs, execution), (own, own)
+            return _Access(who, group, epochs, execution), (own, own)
         instance = self._instances[operation, iteration % self._ring]
         by_proxy = self._works[operation].by_proxy
-        access = _Access(who, {instance: execution.clock[instance]}, execution, by_proxy)
+        epochs = {instance: execution.clock[instance]}
+        access = _Access(who, group, epochs, execution, by_proxy)
         ordered = execution.clock
         if execution.behind is not None:
             ordered = list(map(max, execution.clock, execution.behind))
@@ -524,10 +526,10 @@ class Races(Observer):
 
     def _met(self, access: _Access, clock: Clock, other: _Access, where: Place) -> bool:
         """Whether the warps of a group waited for each other between two uses of memory."""
-        before, after = other.execution, access.execution
+        before = other.execution
         if where[1] not in ADDRESSED or before is None or before.asynchronous:
             return False
-        if after is None or after.group != before.group:
+        if access.group != before.group:
             return False
         done = self._blank()
         for agent, epoch in before.issued.items():
@@ -552,7 +554,10 @@ def _message(
 
 
 def _concurrent(schedule: Schedule) -> int:
-    """Return more instances of one operation than can be under way at once."""
+    """Return more instances of one operation than a program waits for at once.
+
+    More are under way where nobody waits: on an in-order unit, who knows one knows those before it.
+    """
     slots = [storage.slots for storage in schedule.storage]
     stages = [program.last_stage for program in schedule.programs]
     return 2 + max(slots, default=0) + max(stages, default=0)

@@ -407,7 +407,7 @@ class Warp:
         self._stall_until(ready if ready < math.inf else -math.inf, value, iteration)
         if self._waits():
             yield
-        yield from self._block_for(self._sm.operations.unfinished_readers(self, value, iteration))
+        yield from self._block_for(self._sm.operations.unfinished_beneath(self, value, iteration))
         done = self._clock.now + self._sm.works[value].transfer // 2
         self._staged = max(self._staged, done)
         by = (self.group.name, self.lane)

@@ -9,7 +9,7 @@ import networkx as nx
 import pytest
 
 import twill
-from tests.small import edge, op, random_loop, small_loop, small_machine
+from tests.small import edge, hand_made, op, random_loop, small_loop, small_machine
 from tests.test_sim import unsolved
 from twill.artifacts.schedule import (
     Arrive,
@@ -21,6 +21,7 @@ from twill.artifacts.schedule import (
     Storage,
     Wait,
 )
+from twill.joint.groups import WarpGroup
 from twill.sim.checks import check
 from twill.sim.dataflow import Dataflow
 from twill.sim.errors import SimulationError
@@ -265,3 +266,45 @@ def test_solved_loops_have_no_races_and_the_right_numbers(seed: int) -> None:
     watched = values.watch()
     StreamingMultiprocessor(schedule, ITERATIONS, observers=[watched]).run()
     assert values.differences(watched) == []
+
+
+def test_an_update_that_nobody_waits_for_runs_ahead_on_its_unit() -> None:
+    """Nobody reads the sum within the loop, so that its group issues faster than the unit adds."""
+    loop = small_loop(
+        [op("sum", "TC", 3, latency=6, asynchronous=True, issue=1, registers=4)],
+        [edge("sum", "sum", 1, in_place=True)],
+    )
+    groups = {"all": WarpGroup(4, False, 0, 64)}
+    schedule = hand_made(loop, small_machine(), 6, {"sum": 0}, {"sum": "all"}, groups)
+    assert races(schedule, 24) is None
+
+
+def test_warps_wait_for_each_other_where_one_writes_what_another_wrote() -> None:
+    """The last two results have no reader that would keep the group's warps together."""
+    operations = [
+        op("made", "ALU", latency=3, memory="smem"),
+        op("used", "TC", asynchronous=True),
+    ]
+    edges = [edge("made", "used", 2), edge("used", "made", 2, kind="order")]
+    groups = {"all": WarpGroup(4, False, 0, 64)}
+    loop, machine = small_loop(operations, edges), small_machine(smem=1024)
+    start, place = {"made": 7, "used": 0}, dict.fromkeys(("made", "used"), "all")
+    schedule = hand_made(loop, machine, 5, start, place, groups)
+    assert races(schedule, 2) is None
+
+
+def test_warps_wait_for_each_other_where_a_staging_takes_over_what_nobody_reads() -> None:
+    operations = [
+        op("kept", "ALU", latency=2, memory="smem", elements=1024),
+        op("sent", "ALU", latency=4, registers=8),
+        op("used", "ALU", registers=8),
+    ]
+    machine = small_machine({"ALU": 1}, smem=4096)
+    groups = {name: WarpGroup(4, False, 0, 64) for name in ("first", "second")}
+    place = {"kept": "first", "sent": "first", "used": "second"}
+    start = {"kept": 0, "sent": 2, "used": 7}
+    loop = small_loop(operations, [edge("sent", "used")])
+    schedule = hand_made(loop, machine, 12, start, place, groups)
+    taken = {(s.value, s.transfer): s.addresses for s in schedule.storage if s.addresses}
+    assert taken["kept", False] == taken["sent", True]
+    assert [races(schedule, n) for n in (1, 2, 13)] == [None] * 3
