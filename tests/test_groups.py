@@ -360,8 +360,8 @@ def test_the_fewest_stages_and_groups_are_those_of_every_placing() -> None:
 
 @pytest.mark.slow
 def test_the_fewest_stages_and_groups_of_many_loops() -> None:
-    outcomes = [compare(seed) for seed in range(FEW, 1500)]
-    assert all(outcomes.count(kind) > 100 for kind in ("refused", "wide", "found"))
+    outcomes = [compare(seed) for seed in range(FEW, 700)]
+    assert all(outcomes.count(kind) > 40 for kind in ("refused", "wide", "found"))
 
 
 def test_a_group_without_a_pool_is_not_limited() -> None:

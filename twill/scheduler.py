@@ -33,6 +33,7 @@ from twill.program import barriers, programs
 from twill.refine import refine
 from twill.search import Found, Options, Stopped
 from twill.search import search as complete_search
+from twill.spare import FIRST, Again, enough_along_programs, lacking
 from twill.storage import lay_out, registers_live
 
 EngineName = Literal["both", "difference", "cpsat", "verbatim"]
@@ -291,32 +292,56 @@ def _solve(
         scale, options = _normalized(loop, machine, budget, options, searches)
     problem = wished(build_problem(loop, machine, rules=rules, scale=scale))
 
-    def answer(found: Found) -> Solved:
+    def find(asked: Problem, again: Again = FIRST) -> Found:
+        within = again.within(options)
+        if search == "paper":
+            modulo = engine_factory("difference") if engine == "verbatim" else factory
+            return paper_search(asked, factory, within, report, modulo=modulo)
+        return complete_search(asked, factory, within, report, rival, prover)
+
+    def realized(found: Found) -> Schedule:
         report(REALIZING)
         named = pipeline(problem, found.interval, found.assignment)
         try:
-            artifact = realize(named, found.proof, seed=options.seed, engine=engine)
+            return realize(named, found.proof, seed=options.seed, engine=engine)
         except ValidationError as error:  # more slots or cycles than a schedule can say
             raise first_problem(error, loop.file or loop.name) from None
-        judge(artifact)
-        return Solved(artifact, dict(found.seconds))
 
     try:
-        if search == "paper":
-            modulo = engine_factory("difference") if engine == "verbatim" else factory
-            found = paper_search(problem, factory, options, report, modulo=modulo)
-        else:
-            found = complete_search(problem, factory, options, report, rival, prover)
+        found = find(problem)
         if time == "refined" and scale.mode == "normalized":
             problem = wished(
                 build_problem(loop, machine, rules=rules, scale=replace_mode(scale, "refined"))
             )
-            found = refine(problem, found, factory, options, report)
+            coarse = found
+
+            def find_again(asked: Problem, again: Again = FIRST) -> Found:
+                return refine(asked, coarse, factory, again.within(options), report)
+
+            found = find_again(problem)
+        else:
+            find_again = find
+        found, artifact = enough_along_programs(problem, found, realized, find_again)
     except Stopped as stopped:
         if time == "refined":
             raise KeyboardInterrupt from None
-        raise Interrupted(answer(stopped.found)) from None
-    return answer(found)
+        raise _interrupted(problem, stopped.found, realized, judge) from None
+    judge(artifact)
+    return Solved(artifact, dict(found.seconds))
+
+
+def _interrupted(
+    problem: Problem,
+    found: Found,
+    realized: Callable[[Found], Schedule],
+    judge: Callable[[Schedule], None],
+) -> KeyboardInterrupt:
+    """Return Ctrl-C with the best schedule until then, if its programs have enough registers."""
+    artifact = realized(found)
+    if lacking(problem, artifact) > 0:
+        return KeyboardInterrupt()
+    judge(artifact)
+    return Interrupted(Solved(artifact, dict(found.seconds)))
 
 
 def _normalized(
