@@ -98,6 +98,7 @@ def test_the_papers_search_proves_what_a_bound_does() -> None:
     assert (data["interval_units"], data["bound"]["reason"]) == (2, "ResMII")
     assert data["proved"] == {
         "interval": True, "stages": False, "groups": False, "transfers": False, "length": False,
+        "slack": False,
     }  # fmt: skip
     assert data["assignment"]["P"] == "second"
     assert set(data["seconds"]) == {"interval", "levels", "total"}
