@@ -11,6 +11,9 @@ from tests.oracle.compare import Comparison
 from tests.oracle.loops import random_loop
 from tests.oracle.simulate import simulated
 
+PROGRESS = 100
+"""Loops between two lines that say how far it is."""
+
 
 def main() -> None:
     """Print every objection of oracle, verifier and simulator, and figures of all loops."""
@@ -30,6 +33,8 @@ def main() -> None:
         for objection in objections:
             print(f"{seed}: {objection}", flush=True)
         objected += bool(objections)
+        if figures.loops % PROGRESS == 0:
+            print(f"until {seed}: {figures.loops} loops, {objected} with objections", flush=True)
         if objections and arguments.keep is not None:
             keep(arguments.keep, seed, result)
     print(f"{figures}\n{objected} with objections, {time.monotonic() - begin:.0f} s")
