@@ -144,7 +144,7 @@ class _GroupProgram:
 
     def program(self) -> Program:
         windows = [window for v in self.members for window in self._windows(v)]
-        events = sorted(self._events(), key=lambda e: (self._position(e.time), e.order, e.subject))
+        events = sorted(self._events(), key=self._event_order)
         marks = {window.begin for window in windows} | {window.end for window in windows}
         marks |= {self._position(event.time) for event in events}
         times = sorted(marks | {0, self.interval})
@@ -329,6 +329,12 @@ class _GroupProgram:
         """
         return [replace(event, time=self._after_issue(event.time)) for event in self._planned()]
 
+    def _event_order(self, event: _Event) -> tuple[int, int, bool, int]:
+        """Return what orders events: releases that wait come before those that wait no more."""
+        waits = self.signals.release_waits(event.release) if event.release else []
+        told = not any(request in self.signals.needed for request in waits)
+        return self._position(event.time), event.order, told, event.subject
+
     def _after_issue(self, time: int) -> int:
         """Return the first moment from `time` on that is not inside an asynchronous issue."""
         for _ in self.members:
@@ -420,10 +426,7 @@ class _GroupProgram:
         """
         name = self.problem.operations[edge.producer].name
         reader = self.problem.operations[edge.consumer]
-        overwrite = self.signals.copy_overwrite(edge)
         waits = [r for r in self.signals.needed if r.received == edge]
-        if reader.asynchronous and overwrite in self.signals.needed:
-            waits.append(overwrite)
         waits.sort(key=lambda request: (request.target, request.distance))
         return [
             *(self._wait(replace(r, distance=r.distance - edge.distance), stage) for r in waits),

@@ -200,14 +200,22 @@ class Signals:
     def _last_by_itself(self, edges: list[Edge]) -> int | None:
         """Return the reader whose completion says by itself that all of a group's are done."""
         operations = self.problem.operations
-        last = max(edges, key=lambda e: (self.pipeline.read_until(e), e.consumer))
+        last = max(edges, key=lambda e: (self.pipeline.read_until(e), self._issued(e), e.consumer))
         reader = operations[last.consumer]
         in_order = all(
-            e is last or operations[e.consumer].in_order_unit == reader.in_order_unit is not None
+            e is last
+            or (
+                operations[e.consumer].in_order_unit == reader.in_order_unit is not None
+                and self._issued(e) <= self._issued(last)
+            )
             for e in edges
         )
         by_itself = self.signals_itself(last.consumer) and in_order and last.distance == 0
         return last.consumer if by_itself else None
+
+    def _issued(self, edge: Edge) -> int:
+        """Return when a consumer issues, relative to its producer's iteration."""
+        return self.pipeline.start[edge.consumer] + edge.distance * self.interval
 
     def _at_next_wait(
         self, group: str, pending: tuple[tuple[int, int], ...], time: int, v: int
@@ -233,6 +241,8 @@ class Signals:
             for t in self.takeovers
             if t.old == Tenant(v, staged=False)
         ]
+        if self.allocation is not None and v in self.allocation.values:
+            taken_over.append(origin + self.allocation.values[v].count * self.interval)
         in_time = all(later + self.problem.hop <= moment for moment in taken_over)
         return later if same_slots and in_time else time
 
@@ -365,6 +375,9 @@ class Signals:
                 continue
             group, slots = self.pipeline.place[v], self.slots[v]
             time = self.pipeline.start[v] + slots * self.interval
+            unread = not self.problem.consumers[v] and operation.in_order_unit is None
+            if operation.asynchronous and unread:
+                found.append(Request(group, ("completion", v), slots, time, v))
             for edge in self.problem.consumers[v]:
                 consumer = self.problem.operations[edge.consumer]
                 same_unit = (
@@ -377,7 +390,8 @@ class Signals:
                     if edge.transferable:
                         found.append(self.copy_overwrite(edge))
                     continue
-                if same_unit or self._ordered(edge, slots):
+                updates = edge.consumer == v and edge.distance == slots
+                if same_unit or updates or self._ordered(edge, slots):
                     continue
                 found.append(
                     Request(
@@ -527,7 +541,8 @@ class Signals:
         slots = self.copy_slots(edge)
         time = self.received_at(edge) + slots * self.interval
         group = self.pipeline.place[edge.consumer]
-        return Request(group, ("completion", edge.consumer), slots, time, RECEIVE)
+        target = ("completion", edge.consumer)
+        return Request(group, target, slots, time, RECEIVE, received=edge)
 
     def copy_slots(self, edge: Edge) -> int:
         """Return the slots of the copy that a consumer on another group reads.
@@ -598,7 +613,7 @@ class Signals:
             implied = any(
                 other.group == request.group
                 and other.target == request.target
-                and _covers(other.distance, request.distance)
+                and _covers(_left_out(other), _left_out(request))
                 for other in kept
             )
             if not implied:
@@ -612,6 +627,14 @@ class Signals:
         operation = self.problem.operations[request.owner]
         start = self.pipeline.start[operation.index]
         return (request.time, 1, not operation.asynchronous, -start, operation.index)
+
+
+def _left_out(request: Request) -> int:
+    """Return how many of the last instances a wait does not concern.
+
+    One that comes with a copy belongs to the value's iteration, which its reader's is later than.
+    """
+    return request.distance - (request.received.distance if request.received else 0)
 
 
 def _covers(first: int, second: int) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import twill
+from tests.oracle.compare import compare
 from tests.oracle.simulate import simulated
 from tests.small import edge, op, small_loop, small_machine
 from twill.frontends.loops import packaged_loops
@@ -16,6 +18,8 @@ from twill.scheduler import schedule as solve
 from twill.search import Options
 
 QUICK = ("paper_example", "skipped_interval", "gemm_blackwell", "layer_norm_hopper")
+FOUND = Path(__file__).parents[1] / "data" / "simulated"
+"""Random loops that the oracle once had objections to, named after what was wrong."""
 TRIES = 4
 SECONDS = 60.0
 WITHOUT_SCHEDULE = {
@@ -72,6 +76,18 @@ def test_other_optimal_schedules_run_as_the_loop_is_written(name: str) -> None:
     ran, found = objections(name, TRIES)
     assert found == []
     assert ran > 1
+
+
+@pytest.mark.parametrize("name", [path.name for path in sorted(FOUND.glob("*.loop.json"))])
+def test_a_loop_whose_program_once_failed_runs(name: str) -> None:
+    loop = twill.Loop.load(str(FOUND / name))
+    machine = twill.Machine.named(str(FOUND / name.replace(".loop.", ".machine.")))
+    result = compare(loop, machine)
+    assert result.objections == []
+    assert {whose: simulated(s) for whose, s in result.schedules.items()} == {
+        "solver": [],
+        "oracle": [],
+    }
 
 
 def test_nothing_issues_before_the_wait_is_over_that_it_follows() -> None:
