@@ -417,7 +417,7 @@ BUGS = [
     Bug(
         "facebookexperimental/triton#2004",
         race_between_tiles,
-        "race: acc of iteration 1 writes acc in tmem slot 0, which acc of iteration 0 writes"
+        "race: out of iteration 0 reads acc in tmem slot 0, which acc of iteration 1 writes"
         f"{RACE}",
     ),
     Bug(
