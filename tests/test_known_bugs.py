@@ -417,8 +417,7 @@ BUGS = [
     Bug(
         "facebookexperimental/triton#2004",
         race_between_tiles,
-        "race: out of iteration 0 reads acc in tmem slot 0, which acc of iteration 1 writes"
-        f"{RACE}",
+        f"race: out of iteration 0 reads acc in tmem slot 0, which acc of iteration 1 writes{RACE}",
     ),
     Bug(
         "pytorch/helion#3621, data",

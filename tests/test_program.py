@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -361,6 +362,40 @@ def test_a_wait_for_the_next_iterations_value_begins_with_the_first_one() -> Non
     assert waits == [(only.stage - 1, 0)]
     for iterations in (*range(1, 7), 40):
         twill.sim.run(schedule, iterations=iterations)
+
+
+def test_no_wait_comes_between_the_commands_of_an_asynchronous_operation() -> None:
+    """The wait for a free slot of one load would hold up the other one, whose reader comes first.
+
+    The reader's group frees that slot only behind it.
+    """
+    load: dict[str, Any] = {
+        "asynchronous": True,
+        "issue": 2,
+        "memory": "smem",
+        "variable_latency": True,
+    }
+    operations = [
+        op("a", "TMA", 1, latency=4, **load),
+        op("b", "TMA", 1, latency=2, **load),
+        op("product", "TC", latency=3, asynchronous=True),
+        op("add", "ALU"),
+    ]
+    edges = [edge("a", "product"), edge("a", "product", 1), edge("b", "add")]
+    edges.append(edge("product", "add", 1))
+    machine = small_machine({"TMA": 1, "TC": 1, "ALU": 1}, smem=3072)
+    groups = {"loads": WarpGroup(4, True, 0, 64), "all": WarpGroup(4, False, 0, 64)}
+    place = {"a": "loads", "b": "loads", "product": "all", "add": "all"}
+    start = {"a": 0, "b": 2, "product": 0, "add": 2}
+    schedule = hand_made(small_loop(operations, edges), machine, 3, start, place, groups)
+    assert words(schedule.program("loads")) == [
+        "wait b.empty 1 -1",
+        "issue b 1",
+        "wait a.empty 0 -2",
+        "issue a 0",
+    ]
+    for iterations in (1, 2, 3, 13):
+        check(schedule, iterations=iterations)
 
 
 @pytest.mark.parametrize("seed", [19, 35, 67], ids=["turns", "values", "what has no slot"])

@@ -164,15 +164,16 @@ class _GroupProgram:
                     body.extend(self._event_instructions(event))
             body.extend(self._turns_passed(windows, time))
             for window in starting:
-                body.extend(self._before(window))
+                before = self._before(window)
+                if before:
+                    self._finish(body, windows, time)
+                body.extend(before)
                 for event, owner in attached.items():
                     if owner == window.operation:
                         body.extend(self._event_instructions(event))
                 if window.begin == window.end:
                     body.append(self._issue(window, 0, 0))
-                    if (ISSUED, window.operation) in self._targets:
-                        name = self.problem.operations[window.operation].name
-                        body.append(Arrive(barrier=barrier_name(ISSUED, name), stage=window.stage))
+                    body.extend(self._turn_passed(window.operation, window.stage))
             active = [
                 w for w in windows if w.begin <= time and following <= w.end and w.begin < w.end
             ]
@@ -303,6 +304,21 @@ class _GroupProgram:
         )
         return True
 
+    def _finish(self, body: list[Instruction], windows: list[_Window], time: int) -> None:
+        """Issue the rest of asynchronous operations: a wait in between would hold that up too."""
+        for number, window in enumerate(windows):
+            begun = window.begin < time or window.offset
+            asynchronous = self.problem.operations[window.operation].asynchronous
+            if not (asynchronous and begun and window.begin <= time < window.end):
+                continue
+            end = window.offset + window.end - window.begin
+            part = self._issue(window, window.offset + time - window.begin, end)
+            if not self._merged(body, part):
+                body.append(part)
+            if part.last:
+                body.extend(self._turn_passed(window.operation, window.stage))
+            windows[number] = replace(window, end=time)
+
     def _turns_passed(self, windows: Sequence[_Window], time: int) -> list[Instruction]:
         """Arrive for operations whose issue has just ended and whose unit another group awaits."""
         found: list[Instruction] = []
@@ -311,10 +327,15 @@ class _GroupProgram:
             operation = self.problem.operations[v]
             complete = window.offset + window.end - window.begin == operation.issue
             ends_here = window.end % self.interval == time and complete
-            if ends_here and operation.issue and (ISSUED, v) in self._targets:
-                stage = window.stage + (window.end == self.interval)
-                found.append(Arrive(barrier=barrier_name(ISSUED, operation.name), stage=stage))
+            if ends_here and operation.issue:
+                found += self._turn_passed(v, window.stage + (window.end == self.interval))
         return found
+
+    def _turn_passed(self, v: int, stage: int) -> list[Arrive]:
+        if (ISSUED, v) not in self._targets:
+            return []
+        name = self.problem.operations[v].name
+        return [Arrive(barrier=barrier_name(ISSUED, name), stage=stage)]
 
     @cached_property
     def _targets(self) -> set[tuple[str, int]]:
