@@ -12,6 +12,7 @@ from pydantic import NonNegativeInt
 
 from twill.artifacts.base import Part
 from twill.artifacts.schedule import Arrive, Await, Schedule, Wait
+from twill.errors import InputError
 from twill.sim.dataflow import Dataflow
 from twill.sim.kernels import TOLERANCE, known
 from twill.sim.occupancy import Occupancy, Occupied
@@ -20,6 +21,8 @@ from twill.sim.sm import StreamingMultiprocessor
 from twill.sim.values import Values
 
 SPARE_ITERATIONS = 4
+MOST_ITERATIONS = 1000
+"""Packaged schedules take 10 to 30; a thousand of a large one take tens of seconds."""
 
 
 class WrongResult(Part):
@@ -134,12 +137,19 @@ def check(
     Raises
     ------
     InputError
-        If values are asked for and an operation does not say what it computes.
+        If values are asked for and an operation does not say what it computes, or if it takes more
+        than `MOST_ITERATIONS` to show all and no trip count is given.
     SimulationError
         If a read finds a wrong instance or a slot is overwritten too early, or nothing puts two
         accesses in order, or the program deadlocks.
     """
     count = enough_iterations(schedule) if iterations is None else iterations
+    if iterations is None and count > MOST_ITERATIONS:
+        raise InputError(
+            f"all that its slots, stages and distances may bring about takes {count} iterations "
+            f"to check, and more than {MOST_ITERATIONS} are checked only if asked for",
+            file=schedule.file or schedule.name,
+        )
     kernel = known(schedule.loop, count) if values else None
     numbers = (
         Values(schedule, count, kernel.inputs if kernel else None, dataflow=Dataflow(schedule.loop))

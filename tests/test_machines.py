@@ -210,7 +210,9 @@ def test_a_number_without_a_source_is_refused() -> None:
          "m.toml: rules[0].steps[0].cycles: not an expression (got '1 +')"),
         ('name = "paper_example"', 'name = "paper_example', "m.toml: not TOML"),
         ("schema_version = 1", "schema_version = 1\nextends = \"nothing\"",
-         "nothing: No such file"),
+         "m.toml: extends: 'nothing' No such file"),
+        ("schema_version = 1", f"schema_version = 1\nextends = \"{'x' * 3000}\"",
+         f"m.toml: extends: '{'x' * 20}"),
     ],
 )  # fmt: skip
 def test_bad_machine_files(old: str, new: str, message: str) -> None:
@@ -219,6 +221,7 @@ def test_bad_machine_files(old: str, new: str, message: str) -> None:
     with pytest.raises(twill.InputError) as caught:
         twill.Machine.from_toml(text.replace(old, new, 1).encode(), file="m.toml")
     assert str(caught.value).startswith(message)
+    assert len(str(caught.value)) < 300
 
 
 def test_an_operation_without_a_rule_names_itself_its_place_and_the_file(

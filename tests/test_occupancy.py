@@ -12,6 +12,7 @@ from tests.small import edge, op, small_loop, small_machine
 from tests.test_races import ring
 from tests.test_sim import unsolved
 from twill.artifacts.schedule import Await, Instruction, Issue, Schedule, Storage
+from twill.errors import InputError
 from twill.sim.__main__ import app
 from twill.sim.checks import check, enough_iterations
 from twill.sim.occupancy import FILE, Occupancy, Occupied
@@ -125,6 +126,9 @@ def test_too_many_registers_are_told() -> None:
 def test_checks_look_far_enough() -> None:
     # Two slots, no stage, distance two: twice that and some to spare.
     assert enough_iterations(ring()) == 2 * (2 + 0 + 2) + 4
+    deep = tuple(s.model_copy(update={"slots": 60_000}) for s in ring().storage)
+    with pytest.raises(InputError, match="takes 120008 iterations to check"):
+        check(ring().model_copy(update={"storage": deep}))
     found = check(ring())
     assert found.iterations == 12
     assert found.numbers is None

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from tests.commands import in_process
-from twill.artifacts.results import Swept
+from twill.artifacts.results import Swept, text_hash
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
 from twill.errors import InputError
@@ -82,6 +82,27 @@ def test_what_was_changed_is_one_line(file: str, results: Path) -> None:
         assert len(done.stderr) < 400, how
     place.write_text(whole)
     assert in_process(*SIM, "report", FILES[file], folder=results).returncode == 0
+
+
+def test_a_row_says_with_which_values_its_point_ran(results: Path) -> None:
+    # With the right hash, as another version may have written it.
+    file = results / "sweep" / "journal.jsonl"
+    header, line, *rest = file.read_text().splitlines()
+    row = json.loads(line)["row"]
+    point, sweep = row["point"], json.loads(header)["sweep"]
+    del row["synchronisation"]
+    seal = text_hash(f"{sweep}\n{json.dumps(row, ensure_ascii=False)}")
+    lacking = json.dumps({"row": row, "hash": seal}, ensure_ascii=False)
+    file.write_text("\n".join([header, lacking, *rest, ""]))
+    said = f"sweep/journal.jsonl: the row of point {point} has no 'synchronisation'"
+    for command in (("report", "sweep"), ("sweep", "sweep.toml", "-o", "sweep")):
+        (results / "sweep.toml").write_text(
+            'items = ["paper_example_by_hand"]\niterations = 24\n'
+            "[axes]\nsynchronisation = [1.0, 2.0]\n"
+        )
+        done = in_process(*SIM, *command, folder=results)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
 
 
 TOKENS = (

@@ -599,8 +599,12 @@ def _extended(document: dict[str, Any], file: str, depth: int) -> dict[str, Any]
     if base_name in packaged_machines():
         text = _packaged(base_name).read_bytes()
     else:
-        text = read_bytes(Path(file).parent / base_name)
-    base = _extended(parse_toml(text, base_name), base_name, depth + 1)
+        try:
+            text = read_bytes(Path(file).parent / base_name)
+        except InputError as error:
+            message = f"{short(base_name)} {error.message}"
+            raise InputError(message, path="extends", file=file) from None
+    base = _extended(parse_toml(text, short(base_name)), base_name, depth + 1)
     rules = [*document.pop("rules", []), *base.pop("rules", [])]
     return {**_laid_over(base, document), "rules": rules}
 

@@ -113,7 +113,7 @@ def _of_sweep(folder: Path, report: Report) -> Section:
     from twill.studies.sweep.engine import load
     from twill.studies.sweep.journal import NAME, read
     from twill.studies.sweep.plot import plot_sweep
-    from twill.studies.sweep.points import tasks
+    from twill.studies.sweep.points import check_points, tasks
     from twill.studies.sweep.table import frame
 
     swept, runs = load(folder)
@@ -121,12 +121,13 @@ def _of_sweep(folder: Path, report: Report) -> Section:
     rows, _ = read(folder / NAME, swept.hash)
     if not rows:
         raise InputError("no point is finished yet", file=str(folder))
+    every = tasks(sweep, runs)
+    check_points(rows, every, str(folder / NAME))
     found = frame(sweep, rows.values())
-    count = len(tasks(sweep, runs))
     loops = {f"{one.item} on {one.machine}" for one in runs}
     told = [answer.words for answer in answers(sweep, found)]
-    if len(rows) < count:
-        told.insert(0, f"{len(rows)} of {count} points are finished")
+    if len(rows) < len(every):
+        told.insert(0, f"{len(rows)} of {len(every)} points are finished")
     joint = [one for one in runs if one.schedule and one.variant == "joint"]
     chosen = joint or [one for one in runs if one.schedule]
     return Section(

@@ -28,7 +28,7 @@ from twill.names import file_name
 from twill.studies.sweep.evaluate import Row, code_digest, evaluate
 from twill.studies.sweep.journal import NAME as JOURNAL
 from twill.studies.sweep.journal import Journal
-from twill.studies.sweep.points import Runnable, Task, axes, runnables, tasks
+from twill.studies.sweep.points import Runnable, Task, axes, check_points, runnables, tasks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,6 +120,7 @@ def run_sweep(
     swept, found = _prepared(sweep, folder, progress.report)
     every = tasks(sweep, found)
     with Journal(folder, swept.hash) as journal:
+        check_points(journal.rows, every, str(journal.file))
         left = [task for task in every if task.index not in journal.rows]
         progress.begin(len(every), len(every) - len(left))
         for row in _rows(left, executor):

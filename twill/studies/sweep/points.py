@@ -6,13 +6,13 @@ import hashlib
 import itertools
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from twill.artifacts.sweep import Scalar, Sweep
 from twill.console import Report, silent
-from twill.errors import InputError
+from twill.errors import InputError, short
 from twill.studies.subjects import Subject, subjects
 from twill.studies.sweep.parameters import parameter
 from twill.studies.sweep.ranges import values
@@ -227,3 +227,28 @@ def tasks(sweep: Sweep, found: Sequence[Runnable]) -> list[Task]:
         }
         made += [Task(len(made) + i, subject, labels, p, settings) for i, p in enumerate(grid)]
     return made
+
+
+def check_points(rows: Mapping[int, Mapping[str, Any]], every: Sequence[Task], file: str) -> None:
+    """Refuse rows that are not of the points of a sweep.
+
+    Parameters
+    ----------
+    rows : mapping of int to mapping
+        What came of points, by point.
+    every : sequence of Task
+        The points, in their order.
+    file : str
+        Name used in errors.
+
+    Raises
+    ------
+    InputError
+        If a row is of no point, or does not say what ran, or with which values.
+    """
+    for index, row in rows.items():
+        if index >= len(every):
+            raise InputError(f"a row of point {short(index)} of {len(every)}", file=file)
+        for name in (*every[index].labels, *every[index].point):
+            if name not in row:
+                raise InputError(f"the row of point {index} has no {short(name)}", file=file)
