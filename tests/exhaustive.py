@@ -220,7 +220,8 @@ class _Enumeration:
             operation, mine = self.operations[v], live[self.place[v]]
             if operation.registers:
                 self._add(mine, time, self._registers_until(v), operation.registers)
-            self._add(mine, time, time + operation.cycles, operation.working_set)
+            at_work = max(operation.cycles, operation.issue)
+            self._add(mine, time, time + at_work, operation.working_set)
         for e in self._placed():
             if e.transferable and self._crosses(e) and self.problem.rules == "issue":
                 time, made = self.start[e.consumer], self.operations[e.producer]

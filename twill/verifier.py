@@ -435,7 +435,8 @@ class _Case:
                 self._occupy(
                     used, time, self._register_release(operation) - time, operation.registers
                 )
-            self._occupy(used, time, operation.cycles, operation.working_set)
+            at_work = max(operation.cycles, operation.issue)
+            self._occupy(used, time, at_work, operation.working_set)
         held: dict[tuple[int, int, int], int] = {}
         for edge in self.problem.edges:
             if (

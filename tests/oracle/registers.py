@@ -107,8 +107,9 @@ def _invariants(system: System, g: int) -> Linear:
 
 def _working_sets(system: System) -> list[Held]:
     return [
-        Held(Moment(op), op.working_set, op.occupancy, op.occupancy)
+        Held(Moment(op), op.working_set, at_work, at_work)
         for op in system.given.ops
+        for at_work in (max(op.occupancy, op.issue),)
         if op.working_set
     ]
 

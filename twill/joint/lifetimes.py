@@ -85,7 +85,7 @@ def register_occupants(problem: Problem) -> list[Occupant]:
                     f"working set of {operation.name}",
                     operation.working_set,
                     v,
-                    (Moment(v, operation.cycles),),
+                    (Moment(v, max(operation.cycles, operation.issue)),),
                     v,
                 )
             )
