@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # The version that the packaged dumps were made with; another one may write them differently.
 TRITON := 3.9.0
 
-.PHONY: demo test slow-sample lint types wheel dumps extras browser clean
+.PHONY: demo test slow-sample lint types wheel dumps extras browser mutation clean
 
 demo: $(VENV)/run
 	@mkdir -p demo
@@ -34,6 +34,11 @@ types: $(VENV)/test
 
 wheel: $(VENV)/test
 	$(BIN)/python tests/check_wheel.py
+
+# A seeded sample of mutants of verifier, bounds and proofs; minutes to an hour.
+mutation: $(VENV)/test
+	$(BIN)/pip install --quiet -e '.[mutation]'
+	$(BIN)/python -m tests.mutants 300 2027
 
 # What the extras add: a Dask cluster, Parquet.
 extras: $(VENV)/test
