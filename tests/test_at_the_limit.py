@@ -12,8 +12,12 @@ import pytest
 import twill
 from tests.small import edge, hand_made, op, small_loop, small_machine
 from tests.tampering import Data
+from tests.test_sim import unsolved
 from twill.artifacts.loop import Invariant, Tile
+from twill.artifacts.schedule import Await, Instruction, Issue
 from twill.joint.groups import WarpGroup
+from twill.verified_registers import registers_along_programs
+from twill.verifier import _meet
 
 ONE = {"all": WarpGroup(4, False, 0, 1 << 20)}
 TWO = {name: WarpGroup(4, False, 0, 1 << 20) for name in ("left", "right")}
@@ -514,3 +518,38 @@ def test_the_unit_of_time_is_what_its_costs_say() -> None:
     assert judged(schedule, lambda d: d["time"].update(with_costs, mode="exact")) == [
         "statistics: time is exact and has 2 other costs"
     ]
+
+
+@pytest.mark.parametrize(
+    ("half", "other", "meets"),
+    [
+        (None, None, True),
+        (None, 0, True),
+        (1, None, True),
+        (0, 0, True),
+        (1, 1, True),
+        (0, 1, False),
+        (1, 0, False),
+    ],
+)
+def test_a_half_meets_itself_and_the_whole(
+    half: int | None, other: int | None, meets: bool
+) -> None:
+    assert _meet(half, other) is meets
+
+
+@pytest.mark.parametrize(("unit", "most"), [("TC", 8), ("TMA", 16)])
+def test_a_later_wait_on_one_in_order_unit_tells_of_what_came_before(unit: str, most: int) -> None:
+    # The product reads 8 registers; what is awaited is issued behind it, on its unit or another.
+    operations = [
+        op("a", "ALU", registers=8),
+        op("product", "TC", asynchronous=True, latency=4),
+        op("later", unit, asynchronous=True, latency=4),
+        op("b", "ALU", registers=8),
+        op("end", "ALU"),
+    ]
+    loop = small_loop(operations, [edge("a", "product"), edge("b", "end")])
+    machine = small_machine({"TC": 1, "TMA": 1, "ALU": 1}, groups=((4, 1),), in_order=("TC", "TMA"))
+    body: list[Instruction] = [Issue(operation=o.name) for o in operations]
+    program = {"all": [*body[:3], Await(operation="later"), *body[3:]]}
+    assert registers_along_programs(unsolved(loop, machine, program)) == {"all": most}
