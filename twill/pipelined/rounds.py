@@ -252,21 +252,3 @@ def unrolled(program: Program, iterations: int) -> Iterator[tuple[Instruction, i
                 of = iteration - _behind(part)
                 if 0 <= iteration < iterations and 0 <= of < iterations:
                     yield part, of
-
-
-def parts_of(step: Step, number: Iteration) -> Iterator[tuple[Issue, Iteration]]:
-    """Yield the issues of a step with their iterations; nothing for synchronisation.
-
-    Parameters
-    ----------
-    step : Step
-        One of a round.
-    number : Iteration
-        The round.
-    """
-    instruction = step.instruction
-    if isinstance(instruction, Issue):
-        yield instruction, step.iteration
-    elif isinstance(instruction, Interleave):
-        for part in instruction.parts:
-            yield part, number.minus(part.stage)
