@@ -23,7 +23,7 @@ from tests.placements import (
     with_memory,
 )
 from tests.small import edge, hand_made, op, small_loop, small_machine
-from twill.artifacts.loop import Tile
+from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import Await, Wait
 from twill.bounds import bounds
 from twill.errors import RefusedError
@@ -377,7 +377,27 @@ def test_first_factor_and_accumulator_lie_in_the_same_half() -> None:
     assert twill.verify(schedule).violations == ()
     assert len({s.halves for s in schedule.storage}) == 1
     split = moved(schedule, "a", halves=(1 - schedule.storage[0].halves[0],))
-    assert "different halves" in str(twill.verify(split).violations[0])
+    (violation,) = twill.verify(split).violations
+    assert str(violation) == (
+        "addresses: a and b are first factor and accumulator of a product and lie in different "
+        "halves of tmem"
+    )
+
+
+def test_an_invariant_of_64_rows_leaves_the_other_half_of_its_columns() -> None:
+    tile = Tile(shape=(64, 128), dtype="f32", memory="tmem")
+    loop = small_loop([product("a")]).model_copy(
+        update={"invariants": (Invariant(name="q", tile=tile, used_by=("a",)),)}
+    )
+    groups = {"all": WarpGroup(4, False, 0, 9)}
+    schedule = hand_made(loop, tensor_machine(128), 8, {"a": 0}, {"a": "all"}, groups)
+    (fixed,), (stored,) = schedule.fixed, schedule.storage
+    assert {fixed.half, *stored.halves} == {0, 1}
+    assert twill.verify(schedule).violations == ()
+    same = moved(schedule, "a", halves=(fixed.half,))
+    assert [str(violation) for violation in twill.verify(same).violations] == [
+        "addresses: a lies over q in tmem (from 0)"
+    ]
 
 
 def test_a_product_with_its_first_factor_in_shared_memory_has_its_slots_in_both_halves() -> None:

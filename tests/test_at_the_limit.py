@@ -282,10 +282,10 @@ def test_small_slots_are_aligned_to_what_copies_ask_for(address: int, told: list
 
 @pytest.mark.parametrize("late", [0, 1])
 def test_addresses_are_free_once_the_last_reader_has_read(late: int) -> None:
-    # a lives until 3, when its reader c has run; b takes its place.
+    # a lives until 3, when its reader c has run; b takes its place, and nobody has to be told.
     operations = [op("a", "ALU", memory="smem"), op("c", "BUS", 2), op("b", "TC", memory="smem")]
     start = {"a": 0, "c": 1, "b": 3 - late}
-    schedule = on_one(operations, start, 8, edges=[edge("a", "c")], smem=4096,
+    schedule = on_one(operations, start, 8, edges=[edge("a", "c")], smem=4096, hop=2,
                       units={"ALU": 1, "BUS": 1, "TC": 1})  # fmt: skip
     taken = next(s for s in schedule.storage if s.value == "a").addresses[0]
     told = judged(schedule, lambda d: [s.update(addresses=[taken]) for s in d["storage"]])
@@ -361,6 +361,46 @@ def test_two_slots_of_a_value_are_two_places() -> None:
     assert judged(schedule, lambda d: d["storage"][0].update(addresses=[0, 3072])) == []
     fewer = judged(schedule, lambda d: d["storage"][0].update(addresses=[0], slots=1))
     assert fewer == ["slots: a in smem lives 3 and has 1 slots, needs 2"]
+
+
+def test_slots_are_taken_in_turn() -> None:
+    # Of the two slots of b only the second is where a is; b of the iteration before is in it.
+    operations = [op("a", "ALU", memory="smem"), op("b", "TC", memory="smem"), op("c", "BUS")]
+    schedule = on_one(operations, {"a": 0, "b": 0, "c": 4}, 4, edges=[edge("b", "c")], smem=4096,
+                      units={"ALU": 1, "TC": 1, "BUS": 1})  # fmt: skip
+    places = {"a": [0], "b": [1024, 0]}
+
+    def meet(data: Data) -> None:
+        for entry in data["storage"]:
+            entry.update(addresses=places[entry["value"]])
+
+    assert judged(schedule, meet) == [
+        "addresses: a of iteration 0 and b of iteration -1 are both live at smem address 0"
+    ]
+
+
+@pytest.mark.parametrize(("slots", "told"), [
+    ([1024], []), ([2048], ["addresses: a is updated in place by b and lies elsewhere"]),
+])  # fmt: skip
+def test_what_is_updated_in_place_stays_where_it_is(slots: list[int], told: list[str]) -> None:
+    operations = [op("a", "ALU", memory="smem"), op("b", "TC", memory="smem")]
+    edges = [edge("a", "b", in_place=True)]
+    schedule = on_one(operations, {"a": 0, "b": 1}, 4, edges=edges, smem=4096)
+
+    def lie(data: Data) -> None:
+        data["storage"][0].update(addresses=[1024])
+        data["storage"][1].update(addresses=slots)
+
+    assert judged(schedule, lie) == told
+
+
+def test_what_is_updated_by_its_own_next_instance_has_one_place() -> None:
+    update = op("s", "TC", asynchronous=True, memory="smem")
+    schedule = on_one([update], {"s": 0}, 4, edges=[edge("s", "s", 1, in_place=True)], smem=4096)
+    assert judged(schedule) == []
+    assert judged(schedule, lambda d: d["storage"][0].update(slots=2, addresses=[0, 1024])) == [
+        "addresses: s is updated in place by s and lies elsewhere"
+    ]
 
 
 @pytest.mark.parametrize("told", [True, False])
@@ -461,6 +501,15 @@ def test_slots_that_are_missing_doubled_or_for_nothing_are_named() -> None:
         "storage: a in registers has slots, and nothing needs them",
     ]
     assert judged(schedule, lambda d: d["storage"].pop(1)) == ["storage: b in smem has no slots"]
+
+
+def test_a_copy_has_slots_for_its_reader() -> None:
+    operations = [op("a", "ALU", registers=2), op("b", "TC")]
+    schedule = on_two(operations, {"a": 0, "b": 5}, 4, edges=[edge("a", "b", 1)], smem=4096)
+    copy = next(n for n, s in enumerate(schedule.storage) if s.reader)
+    assert judged(schedule, lambda d: d["storage"].pop(copy)) == [
+        "storage: a for b at distance 1 in registers of right has no slots"
+    ]
 
 
 def ring(**more: Any) -> twill.Schedule:

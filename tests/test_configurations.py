@@ -12,9 +12,10 @@ import pulp
 import pytest
 
 import twill
-from tests.small import op, small_loop, small_machine
+from tests.small import edge, op, small_loop, small_machine
 from tests.test_verifier import broken
-from twill import configurations
+from twill import configurations, verified_configurations
+from twill.artifacts.schedule import LowerBound, Weight
 from twill.bounds import bounds, every_bound
 from twill.configurations import configuration_bound
 from twill.costing import Reservation
@@ -24,6 +25,7 @@ from twill.joint.cpsat import CpSatProver
 from twill.joint.difference import DifferenceEngine
 from twill.joint.groups import available_groups
 from twill.problem import Problem, build_problem
+from twill.verified_configurations import check_configurations
 
 Taken = tuple[tuple[str, int, int, int], ...]
 """Reservations of one operation: unit, start, length, count."""
@@ -208,6 +210,37 @@ def test_the_verifier_sees_what_is_counted_twice(norm: twill.Schedule) -> None:
         data["proof"]["bound"]["value"] += 28
 
     assert any("counts x.load twice at 0" in message for message in broken(norm, twice))
+
+
+def in_turn() -> Problem:
+    """Two products of which four fit their unit at once; b waits for a, and is issued in turn."""
+    operations = [op(name, "TC", 4, asynchronous=True, issue=2) for name in "ab"]
+    machine = small_machine({"TC": 4})
+    return build_problem(small_loop(operations, [edge("a", "b")]), machine)
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "length", "fit"),
+    [("b", 0, 2, 1), ("b", 1, 1, 1), ("b", 0, 3, 4), ("b", 2, 1, 4), ("a", 0, 2, 4)],
+)
+def test_what_waits_is_issued_alone_and_only_while_it_is_issued(
+    name: str, start: int, length: int, fit: int
+) -> None:
+    weight = Weight(operation=name, start=start, length=length, weight=1)
+    claim = LowerBound(value=length, reason="configurations", weights=(weight,), most=1)
+    told = [f"the proof says at most 1 fits all units at once, {fit} does"] * (fit > 1)
+    assert list(check_configurations(in_turn(), claim)) == told
+
+
+def test_a_claim_that_is_too_complicated_is_not_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    weight = Weight(operation="b", start=0, length=2, weight=1)
+    claim = LowerBound(value=2, reason="configurations", weights=(weight,), most=1)
+    for rooms, told in (
+        (2, []),
+        (1, ["the proof has more combinations of operations than can be checked"]),
+    ):
+        monkeypatch.setattr(verified_configurations, "MOST_ROOMS", rooms)
+        assert list(check_configurations(in_turn(), claim)) == told
 
 
 # -- what follows from capacities, for the prover --------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,7 @@ from twill.pipelined.code import code
 from twill.pipelined.ir import ir
 from twill.sim.checks import check
 from twill.sim.errors import SimulationError
+from twill.verified_fences import check_fences
 
 
 def subject(name: str) -> tuple[twill.Loop, Machine]:
@@ -228,9 +230,52 @@ def test_a_load_over_a_staging_needs_a_fence_behind_put_and_get() -> None:
     shared = with_fences(schedule.model_copy(update={"storage": tuple(over)}))
     assert [shared.programs[n].group for n, _ in fences(shared)] == ["left", "right"]
     assert not said_of_fences(shared)
-    for lacking, who in zip(one_less(shared), ("put", "get"), strict=True):
-        (said,) = said_of_fences(lacking)
-        assert said.startswith(f"{who} of a ")
+    for lacking, who in zip(one_less(shared), ("put of a writes", "get of a reads"), strict=True):
+        assert said_of_fences(lacking) == [
+            f"{who} a in shared memory, load writes load there by a proxy, and no fence between"
+        ]
+
+
+def by_hand(
+    programs: dict[str, list[Instruction]], barriers: tuple[Barrier, ...] = ()
+) -> list[str]:
+    """Return what is said of programs in which a product reads what a copy of warps brings."""
+    loop = small_loop(
+        [
+            op("copy", "ALU", asynchronous=True, memory="smem"),
+            op("mma", "TC", asynchronous=True),
+        ],
+        [edge("copy", "mma")],
+    )
+    machine = small_machine({"ALU": 1, "TC": 1}, groups=((4, 2),), proxies=("TC",))
+    schedule = unsolved(loop, machine, programs, barriers)
+    shared = Storage(value="copy", memory="smem", slots=1, size=1024)
+    return list(check_fences(schedule.model_copy(update={"storage": (shared,)})))
+
+
+COPY, MMA, DONE = Issue(operation="copy"), Issue(operation="mma"), Await(operation="copy")
+UNFENCED = (
+    "copy writes copy in shared memory, mma reads copy there by a proxy, and no fence between"
+)
+
+
+@pytest.mark.parametrize(("body", "said"), [
+    ([COPY, DONE, Fence(), MMA], []), ([COPY, Fence(), DONE, MMA], [UNFENCED]),
+])  # fmt: skip
+def test_a_fence_follows_the_end_of_a_copy_and_not_its_issue(
+    body: list[Instruction], said: list[str]
+) -> None:
+    assert by_hand({"all": body}) == said
+
+
+@pytest.mark.parametrize(("kind", "said"), [(None, []), ("named", [UNFENCED])])
+def test_who_waits_at_a_named_barrier_tells_the_others_and_at_an_mbarrier_does_not(
+    kind: Any, said: list[str]
+) -> None:
+    meet, full = Wait(barrier="meet"), Wait(barrier="full")
+    barriers = (Barrier(name="meet", slots=1, kind=kind), Barrier(name="full", slots=1))
+    left: list[Instruction] = [COPY, DONE, meet, Fence(), Arrive(barrier="full")]
+    assert by_hand({"left": left, "right": [meet, full, MMA]}, barriers) == said
 
 
 @pytest.mark.parametrize("told", [False, True])

@@ -6,7 +6,9 @@ import pytest
 
 import twill
 from tests.small import edge, op, small_loop, small_machine, tight_loop
-from twill.artifacts.schedule import Await, Schedule
+from tests.test_sim import unsolved
+from twill.artifacts.loop import ElementType, Loop, Tile
+from twill.artifacts.schedule import Await, Instruction, Issue, Put, Schedule, Storage
 from twill.errors import RefusedError
 from twill.joint.difference import DifferenceEngine
 from twill.pipeline import Pipeline, pipeline
@@ -145,3 +147,44 @@ def test_packaged_programs_that_took_more_than_their_allocation(name: str) -> No
     schedule = twill.schedule(twill.load_loop(name), twill.Machine.named(machine))
     assert twill.verify(schedule).valid
     assert check(schedule).exceeded == []
+
+
+def in_pieces(*whole: str, dtype: ElementType = "f32") -> Loop:
+    """Return a value of 32 registers, two readers of a half each, and what reads all of it."""
+    value = Tile(shape=(128, 32 if dtype == "f32" else 64), dtype=dtype, memory="registers")
+    half = Tile(shape=(128, value.shape[1] // 2), dtype="f32", memory="registers")
+    operations = [
+        op("a", "ALU").model_copy(update={"result": value}),
+        *(op(n, "ALU").model_copy(update={"kind": "exp2", "result": half}) for n in ("b", "c")),
+        *(op(name, "TC", asynchronous=True, latency=4) for name in whole),
+    ]
+    return small_loop(operations, [edge("a", name) for name in ("b", "c", *whole)])
+
+
+A, B, C, ALL = (Issue(operation=name) for name in ("a", "b", "c", "all"))
+PUT = Put(value="a")
+
+
+@pytest.mark.parametrize(
+    ("loop", "body", "slots", "most"),
+    [
+        (in_pieces(), [A, B, C], 1, 32),  # each half becomes the result of who reads it
+        (in_pieces(dtype="f16"), [A, B, C], 1, 16 + 16 + 32),  # results of 32 take over no half
+        (in_pieces(), [A, B, C, PUT], 1, 32 + 16),  # the copy is made of the whole
+        (in_pieces("all"), [A, ALL, B, C], 1, 32 + 16),  # whose end nobody waits for
+        (in_pieces("all"), [A, ALL, B, C], 2, 2 * 32 + 16),
+    ],
+)
+def test_a_value_that_is_read_piece_by_piece_is_free_piece_by_piece(
+    loop: Loop, body: list[Instruction], slots: int, most: int
+) -> None:
+    schedule = unsolved(loop, small_machine(), {"home": body})
+    kept = Storage(value="a", memory="registers", group="home", slots=slots, size=32)
+    schedule = schedule.model_copy(update={"storage": (kept,)})
+    assert registers_along_programs(schedule) == {"home": most}
+
+
+def test_a_value_that_another_group_reads_too_is_kept_whole() -> None:
+    programs: dict[str, list[Instruction]] = {"here": [A, B, C], "there": [ALL]}
+    schedule = unsolved(in_pieces("all"), small_machine(), programs)
+    assert registers_along_programs(schedule)["here"] == 32 + 16

@@ -80,6 +80,7 @@ def test_what_a_unit_needs_is_computed_twice(
     assert (argument.unit, argument.capacity, argument.value) == ("U", capacity, expected)
     if argument.alone:
         ((_, length, count),) = argument.parts
+        assert argument.whole == ()
         assert -(-length // (capacity // count)) == expected
     else:
         work = sum(length * count for _, length, count in argument.parts)

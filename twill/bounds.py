@@ -111,8 +111,7 @@ def resource_bound(problem: Problem, unit: str) -> int:
     capacity = problem.capacities[unit]
     mine = [r for operation in problem.operations for r in operation.reservations if r.unit == unit]
     own = max((-(-r.length // (capacity // r.count)) for r in mine), default=0)
-    thresholds = {0, capacity, *(2 * r.count for r in mine if 2 * r.count <= capacity)}
-    return max(own, *(_work(mine, capacity, threshold) for threshold in thresholds))
+    return max(own, *(_work(mine, capacity, doubled) for doubled in _thresholds(mine, capacity)))
 
 
 @dataclass(frozen=True)
@@ -158,9 +157,9 @@ def resource_argument(problem: Problem, unit: str) -> ResourceArgument:
     mine = [(o.name, r) for o in problem.operations for r in o.reservations if r.unit == unit]
     own = [-(-r.length // (capacity // r.count)) for _, r in mine]
     alone = bound in own
-    doubled = sorted({2 * r.count for _, r in mine if 2 * r.count <= capacity})
-    for threshold in (0, *(() if alone else (*doubled, capacity))):
-        if _work([r for _, r in mine], capacity, threshold) == bound:
+    reservations = [r for _, r in mine]
+    for threshold in [0] if alone else _thresholds(reservations, capacity):
+        if _work(reservations, capacity, threshold) == bound:
             most = 2 * capacity - threshold
             whole = tuple((n, r.length, r.count) for n, r in mine if 2 * r.count > most)
             parts = tuple(
@@ -170,6 +169,11 @@ def resource_argument(problem: Problem, unit: str) -> ResourceArgument:
     name, longest = mine[own.index(bound)]
     itself = ((name, longest.length, longest.count),)
     return ResourceArgument(unit, capacity, bound, (), itself, alone=True)
+
+
+def _thresholds(mine: Sequence[Reservation], capacity: int) -> list[int]:
+    """Return twice what `resource_bound` tries as t: counts up to half of the capacity, and 0."""
+    return sorted({0, *(min(2 * r.count, capacity) for r in mine)})
 
 
 def _work(mine: Sequence[Reservation], capacity: int, threshold: int) -> int:

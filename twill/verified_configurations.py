@@ -6,6 +6,7 @@ Shares no code with what computes such bounds: it fills the units' room by addin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import sub
 
 import numpy as np
 
@@ -92,8 +93,8 @@ def _heaviest(capacities: Taken, kinds: Iterable[tuple[Taken, int]]) -> int | No
         waiting = list(best.items())
         while waiting:
             room, weighs = waiting.pop()
-            rest = tuple(a - b for a, b in zip(room, taken, strict=True))
-            if min(rest) >= 0 and weighs + weight > best.get(rest, -1):
+            rest = tuple(map(sub, room, taken))
+            if min(rest) >= 0 and weighs + weight > best.get(rest, 0):
                 best[rest] = weighs + weight
                 waiting.append((rest, weighs + weight))
         if len(best) > MOST_ROOMS:

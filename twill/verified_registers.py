@@ -126,7 +126,7 @@ class _Along:
         if not shared or name in self.put or not readers <= self.first.keys():
             yield self.first[name], self._until(name), registers
             return
-        rewritten = self.first[name] + self.slots.get((name, None, 0), 1) * self.length
+        rewritten = self._rewritten(name)
         edges = {(self._name(e.consumer), e.distance): e for e in self._edges(name)}
         whole = [self._read(e, e.hold, rewritten) for by, e in edges.items() if by not in shared]
         for by, part in shared.items():
@@ -137,12 +137,16 @@ class _Along:
 
     def _until(self, name: str) -> int:
         """Return the first instruction at which a result of this group is free again."""
-        rewritten = self.first[name] + self.slots.get((name, None, 0), 1) * self.length
+        rewritten = self._rewritten(name)
         here = [e for e in self._edges(name) if self._name(e.consumer) in self.first]
         ends = [self._read(edge, edge.hold, rewritten) for edge in here]
         if name in self.put:
             ends.append(self.put[name] + 1)
         return max(ends) if ends else self._over(name, rewritten)
+
+    def _rewritten(self, name: str) -> int:
+        """Return where the slots of a result have all been used, and the first is used again."""
+        return self.first[name] + self.slots.get((name, None, 0), 1) * self.length
 
     def _read(self, edge: Edge, hold: int, rewritten: int) -> int:
         """Return where a reader no longer holds a value; one that takes it over, at its issue."""

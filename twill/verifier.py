@@ -333,7 +333,7 @@ class _Case:
                 for r in operation.reservations:
                     if r.unit == unit:
                         self._occupy(used, self.start[operation.name] + r.start, r.length, r.count)
-            if used.max(initial=0) > capacity:
+            if used.max() > capacity:
                 slot = int(used.argmax())
                 holders = [
                     o.name
@@ -407,7 +407,7 @@ class _Case:
             used = self._registers_of(name)
             allocated = group.registers if group.registers is not None else file.most
             limit = min(allocated, file.limit) - file.reserve
-            most = int(used.max(initial=0))
+            most = int(used.max())
             if most > limit:
                 yield (
                     f"group {name} in slot {int(used.argmax())}: {most} registers per thread "
@@ -505,7 +505,7 @@ class _Case:
         """Registers per thread of a group; where it names none, the least that hold its values."""
         if group.registers is not None:
             return group.registers
-        live = int(self._registers_of(group.name).max(initial=0)) + file.reserve
+        live = int(self._registers_of(group.name).max()) + file.reserve
         return max(file.least, -(-live // file.step) * file.step)
 
     # -- memory -------------------------------------------------------------------------------
@@ -523,7 +523,7 @@ class _Case:
                 staged = self._staged_until(operation)
                 if memory == "smem" and staged is not None:
                     self._occupy(used, time, staged - time, operation.transfer_bytes)
-            if used.max(initial=0) > capacity:
+            if used.max() > capacity:
                 unit = 2 if memory == "tmem" else 1
                 yield (
                     f"{memory} in slot {int(used.argmax())}: {int(used.max()) / unit:g} live, "
@@ -850,7 +850,7 @@ class _Case:
     def statistics(self) -> Iterator[str]:
         """Figures that follow from the schedule are right."""
         for name, group in self.groups.items():
-            live = int(self._registers_of(name).max(initial=0))
+            live = int(self._registers_of(name).max())
             if group.registers_live not in (None, live):
                 yield f"group {name} says {group.registers_live} registers live, {live} are"
         rings = {o.name for o in self.problem.operations if o.streaming}
