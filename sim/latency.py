@@ -19,6 +19,8 @@ FORMS = (
     "fixed:N, uniform:A,B, lognormal:MEDIAN,SIGMA, mixture, mixture:RATES or trace:FILE in cycles "
     f"up to {MOST_CYCLES}, with OPERATION= before it for one load"
 )
+LARGEST_EXPONENT = 700
+"""Of e, within the range of floating-point numbers."""
 
 
 class Source(Protocol):
@@ -70,7 +72,8 @@ class LogNormal:
 
     def draw(self, generator: random.Random, work: Work, start: float) -> float:
         """Return the cycles; see `Source`."""
-        return round(min(MOST_CYCLES, self.median * math.exp(generator.gauss(0, self.sigma))))
+        deviation = min(generator.gauss(0, self.sigma), LARGEST_EXPONENT)
+        return round(min(MOST_CYCLES, self.median * math.exp(deviation)))
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,18 @@ its bytes.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import random
 import re
+import resource
+import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 NUMBERS: tuple[float, ...] = (
@@ -285,7 +291,8 @@ def a_line(text: str, generator: random.Random) -> str:
     return "".join(lines)
 
 
-TEXT_CHANGES: tuple[TextChange, ...] = (a_number, a_number, a_name, a_word, a_line)
+a_mark = _token_changed(r"[^\w\s\"]", lambda _: ("", "=", ":", ",", "'", '"', "\0", "\\", "["))
+TEXT_CHANGES: tuple[TextChange, ...] = (a_number, a_number, a_name, a_word, a_mark, a_line)
 
 
 def as_json(document: Any) -> str:
@@ -321,3 +328,33 @@ def _toml(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return json.dumps(value)
+
+
+class TooLate(BaseException):
+    """Not an `Exception`, so that nobody takes it for bad input."""
+
+
+@contextlib.contextmanager
+def limited(seconds: int) -> Iterator[None]:
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise TooLate
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def peak_bytes() -> int:
+    """Return the most memory that this process has had."""
+    # On Linux getrusage still counts what the process that started this one had in memory.
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text())
+        assert found is not None
+        return int(found[1]) * 1024
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used if sys.platform == "darwin" else used * 1024

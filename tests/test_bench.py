@@ -141,7 +141,7 @@ def test_a_case_that_fails_says_why() -> None:
         (("--case", "nothing"), "case: one of paper_example, fa_fwd_hopper, "),
         (("--engine", "nothing"), "engine: one of both, difference, cpsat"),
         (("--growth", "5"), "growth: sizes are 10 to 200 (got 5)"),
-        (("--growth", "ten"), "--growth: whole numbers with commas between (got 'ten')"),
+        (("--growth", "ten"), "--growth: a whole number (got 'ten')"),
     ],
 )
 def test_wrong_choices_are_named(options: tuple[str, ...], message: str) -> None:

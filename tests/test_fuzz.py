@@ -2,254 +2,58 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import subprocess
 import sys
 import tempfile
-import tomllib
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 import twill
-from tests.commands import in_process
-from tests.fuzzing import Mutant, as_json, as_toml, mutants, text_mutants
-from tests.mutations import mutations
-from tests.test_mutations import limited
-from twill.analysis import analyse
+from tests.commands import SIM, in_process
+from tests.fuzzing import limited
+from tests.readers import (
+    CAUSAL,
+    PAPER,
+    READERS,
+    ROOT,
+    SCHEDULES,
+    Reader,
+    documents,
+    follow_sweep,
+    loads,
+)
 from twill.artifacts.expressions import MOST_CYCLES
-from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.artifacts.sweep import Sweep
-from twill.audit import audit, read_subject
 from twill.frontends.loops import load_loop
 from twill.frontends.schedules import load_schedule
-from twill.pipelined.ir import ir
-from twill.sim.execute import run
+from twill.sim.latency import parse_latency
 from twill.sim.latency_file import LatencyFile
-from twill.studies.sweep.points import Runnable, tasks
 
-ROOT = Path(__file__).parents[1]
 COUNT = 300
 MANY = 3_000
 LONGEST_SECONDS = 20
 LONGEST_MESSAGE = 1_000
 MOST_BYTES = 10**9
-SCHEDULES = ("paper_example_by_hand", "fa3_forward_128x128")
-"""Packaged ones that are small and that run."""
 
 
-@dataclass(frozen=True)
-class Reader:
-    """How changed files are made, and who reads them.
+def outcomes(reader: Reader, seed: int, count: int) -> tuple[Counter[str], float]:
+    """Return how many files were accepted and refused, and the most seconds that one took.
 
-    Attributes
-    ----------
-    mutants : callable
-        Yields changed files for a seed and a number of them.
-    ending : str
-        Of their names.
-    follow : callable
-        Reads a file and goes on with what it says.
-    every : int
-        Of so many files that are accepted, one is also gone on with by `further`.
-    further : callable, optional
-        Does what takes longer.
-    accepted : int
-        Of 100 files, so many are accepted at least: changes that break everything test little.
+    Fails where something else happens.
     """
-
-    mutants: Callable[[int, int], Iterator[Mutant]]
-    ending: str
-    follow: Callable[[str], object]
-    further: Callable[[str], object] | None = None
-    every: int = 20
-    accepted: int = 5
-
-
-def commanded(*command: str) -> None:
-    """Give a command; it ends without a traceback, and what it refuses is one line."""
-    done = in_process(*command)
-    assert done.returncode in (0, 1, 2), done
-    if done.returncode == 2:
-        warned = done.stderr.removesuffix("\n").split("\n")[:-1]
-        assert done.stderr.startswith("twill: "), done
-        assert all(line.startswith("twill: warning: ") for line in warned), done
-
-
-def of_documents(
-    documents: Callable[[], list[Any]], write: Callable[[Any], str]
-) -> Callable[[int, int], Iterator[Mutant]]:
-    return lambda seed, count: mutants(seed, count, documents(), write)
-
-
-def documents(*patterns: str) -> list[Any]:
-    return [json.loads(file.read_text()) for p in patterns for file in sorted(ROOT.glob(p))]
-
-
-def toml_documents(pattern: str) -> list[Any]:
-    return [tomllib.loads(file.read_text()) for file in sorted(ROOT.glob(pattern))]
-
-
-@functools.cache
-def schedules() -> tuple[str, ...]:
-    """Schedules with all that they may have, as JSON."""
-    solved = twill.schedule(load_loop("paper_example"), Machine.named("paper_example"))
-    return (solved.to_json(), *(Schedule.named(name).to_json() for name in SCHEDULES))
-
-
-def follow_loop(file: str) -> None:
-    loop = load_loop(file)
-    analyse(loop, Machine.named("paper_example"))
-
-
-def show_loop(file: str) -> None:
-    for machine in ("hopper_h100", "blackwell_b200", "paper_example", "ddg"):
-        commanded("twill", "loop", "show", file, "--machine", machine)
-    commanded("twill", "loop", "show", file)
-
-
-def follow_machine(file: str) -> None:
-    machine = Machine.named(file)
-    analyse(load_loop("paper_example"), machine)
-
-
-def audit_machine(file: str) -> None:
-    audit(read_subject(file))
-    commanded("twill", "machine", "show", file)
-
-
-def follow_schedule(file: str) -> None:
-    schedule = load_schedule(file)
-    twill.verify(schedule)
-    run(schedule, iterations=3)
-
-
-def show_schedule(file: str) -> None:
-    for form in ("table", "code", "json", "ir", "roles", "why"):
-        commanded("twill", "show", file, "--as", form)
-    with tempfile.TemporaryDirectory() as folder:
-        picture = str(Path(folder, "picture.svg"))
-        for form in ("graph", "timeline", "rrt", "roles"):
-            commanded("twill", "show", file, "--as", form, "--output", picture)
-    commanded("twill", "verify", file)
-    commanded("twill", "explain", file)
-    commanded("python", "-m", "twill.sim", "run", file, "--iterations", "5", "--values")
-
-
-def follow_ir(file: str) -> None:
-    twill.verify(load_schedule(file))
-
-
-def follow_graph(file: str) -> None:
-    analyse(load_loop(file), Machine.named("ddg"))
-
-
-def dumps(seed: int, count: int) -> Iterator[Mutant]:
-    for mutation in mutations(seed, count):
-        yield Mutant(mutation.how, mutation.text.encode("utf-8", "surrogatepass"))
-
-
-def follow_dump(file: str) -> None:
-    from twill.frontends.ttgir import load_ttgir
-
-    load_ttgir(file, loop="0")
-
-
-def follow_sweep(file: str) -> None:
-    tasks(Sweep.named(file), [Runnable("item", "loop", "machine", "variant")])
-
-
-def latencies() -> list[str]:
-    packaged = [file.read_text() for file in sorted(ROOT.glob("traces/latency/*.csv"))]
-    return [
-        *packaged,
-        "# source: here\ncycles\n600\n20\n300.5\n",
-        "# source: here\nbytes,cycles\n1024,20\n16384,200\n16384,300\n",
-    ]
-
-
-def follow_latencies(file: str) -> None:
-    found = LatencyFile.named(file)
-    assert all(0 <= found.quantile(4096, share / 10) <= MOST_CYCLES for share in range(11))
-
-
-READERS = {
-    "loop": Reader(
-        of_documents(lambda: documents("traces/loops/*.json"), as_json),
-        ".json",
-        follow_loop,
-        show_loop,
-        every=20,
-    ),
-    "machine": Reader(
-        of_documents(lambda: toml_documents("machines/*.toml"), as_toml),
-        ".toml",
-        follow_machine,
-        audit_machine,
-        every=40,
-    ),
-    "machine_text": Reader(
-        lambda seed, count: text_mutants(
-            seed, count, [file.read_text() for file in sorted(ROOT.glob("machines/*.toml"))]
-        ),
-        ".toml",
-        follow_machine,
-        audit_machine,
-        every=80,
-    ),
-    "order": Reader(
-        of_documents(lambda: documents("traces/schedules/*.json"), as_json),
-        ".json",
-        follow_schedule,
-        show_schedule,
-        every=60,
-    ),
-    "schedule": Reader(
-        of_documents(lambda: [json.loads(text) for text in schedules()], as_json),
-        ".json",
-        follow_schedule,
-        show_schedule,
-        every=60,
-    ),
-    "schedule_ir": Reader(
-        lambda seed, count: text_mutants(
-            seed, count, [ir(Schedule.from_json(text)) for text in schedules()[:2]]
-        ),
-        ".mlir",
-        follow_ir,
-        accepted=2,
-    ),
-    "graph": Reader(
-        of_documents(lambda: documents("tests/data/*.ddg.json"), as_json),
-        ".json",
-        follow_graph,
-        lambda file: commanded("twill", "loop", "show", file, "--machine", "ddg"),
-    ),
-    "dump": Reader(dumps, ".mlir", follow_dump, accepted=1),
-    "sweep": Reader(
-        of_documents(lambda: toml_documents("traces/studies/*.toml"), as_toml),
-        ".toml",
-        follow_sweep,
-    ),
-    "latencies": Reader(
-        lambda seed, count: text_mutants(seed, count, latencies()), ".csv", follow_latencies
-    ),
-}
-
-
-def outcomes(reader: Reader, seed: int, count: int) -> Counter[str]:
-    """Return how many files were accepted and refused; fail where something else happens."""
     ends: Counter[str] = Counter()
+    longest = 0.0
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"file{reader.ending}")
         for mutant in reader.mutants(seed, count):
             file.write_bytes(mutant.data)
+            start = time.perf_counter()
             try:
                 with limited(LONGEST_SECONDS):
                     end = _outcome(reader, str(file), ends["accepted"])
@@ -258,7 +62,8 @@ def outcomes(reader: Reader, seed: int, count: int) -> Counter[str]:
                     raise
                 raise AssertionError(f"file {ends.total()} ({mutant.how}): {error!r}") from error
             ends[end] += 1
-    return ends
+            longest = max(longest, time.perf_counter() - start)
+    return ends, longest
 
 
 def _outcome(reader: Reader, file: str, before: int) -> str:
@@ -275,10 +80,10 @@ def _outcome(reader: Reader, file: str, before: int) -> str:
     return end
 
 
-@pytest.mark.parametrize("name", sorted(READERS.keys() - {"dump"}))  # `test_mutations` has those
+@pytest.mark.parametrize("name", READERS)
 def test_changed_files_are_accepted_or_refused_in_one_line(name: str) -> None:
     reader = READERS[name]
-    ends = outcomes(reader, 0, COUNT)
+    ends, _ = outcomes(reader, 0, COUNT)
     assert ends.total() == COUNT
     assert ends["accepted"] * 100 >= reader.accepted * COUNT, ends
     assert ends["refused"] * 100 >= 20 * COUNT, ends
@@ -388,6 +193,38 @@ def test_values_of_a_sweep_are_counted_before_they_are_made(values: str, tmp_pat
         follow_sweep(file)
 
 
+DIGITS = "9" * 5000
+"""More than Python reads."""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("twill", "schedule", PAPER, "-m", PAPER, "--limit", f"groups={DIGITS}"),
+        ("twill", "loop", "extract", str(CAUSAL), "--loop", DIGITS),
+        ("twill", "bench", "solver", "--growth", DIGITS),
+        (*SIM, "sweep", SCHEDULES[1], "--set", f"machine.levels.{DIGITS}.share.value=1"),
+    ],
+)
+def test_numbers_of_thousands_of_digits(command: tuple[str, ...]) -> None:
+    done = in_process(*command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "999..." in done.stderr
+    assert "Exceeds the limit" not in done.stderr
+    assert len(done.stderr) < LONGEST_MESSAGE
+
+
+def test_the_number_of_a_graph_of_thousands_of_digits(tmp_path: Path) -> None:
+    with pytest.raises(twill.InputError, match="loops of a graph are numbered"):
+        load_loop(written(tmp_path, "g.json", graph_with()), loop=DIGITS)
+
+
+def test_a_latency_that_no_floating_point_number_is() -> None:
+    source = parse_latency(f"lognormal:{MOST_CYCLES},{MOST_CYCLES}")
+    drawn = [source.draw(Random(seed), loads()["K"], 0) for seed in range(20)]
+    assert {0, MOST_CYCLES} == set(drawn)
+
+
 def test_keys_are_shown_printably_and_short(tmp_path: Path) -> None:
     for key, shown in (
         ("\x1b[31mred", r"\u001b[31mred: unknown"),
@@ -399,12 +236,12 @@ def test_keys_are_shown_printably_and_short(tmp_path: Path) -> None:
 
 
 MEASURED = """
-import json, pathlib, re, resource, sys
+import json, resource, sys
+from tests.fuzzing import peak_bytes
 from tests.test_fuzz import MOST_BYTES, READERS, outcomes
 resource.setrlimit(resource.RLIMIT_AS, (4 * MOST_BYTES, 4 * MOST_BYTES))
-ends = outcomes(READERS[sys.argv[1]], 1, int(sys.argv[2]))
-status = pathlib.Path("/proc/self/status").read_text()
-print(json.dumps([ends, 1024 * int(re.search(r"VmHWM:\\\\s*(\\\\d+) kB", status)[1])]))
+ends, longest = outcomes(READERS[sys.argv[1]], 1, int(sys.argv[2]))
+print(json.dumps([ends, longest, peak_bytes()]))
 """
 
 
@@ -414,6 +251,7 @@ def test_thousands_of_changed_files_within_a_gigabyte(name: str) -> None:
     command = [sys.executable, "-c", MEASURED, name, str(MANY)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    ends, peak = json.loads(done.stdout)
+    ends, longest, peak = json.loads(done.stdout)
+    print(f"{name}: {ends}, at most {longest:.1f} s, {peak / 1e6:.0f} MB")
     assert sum(ends.values()) == MANY
     assert peak < MOST_BYTES

@@ -13,6 +13,8 @@ from twill.console import say
 from twill.errors import InputError, RefusedError, short
 
 MOST_JOBS = 256
+MOST_DIGITS = 18
+"""Of whole numbers; Python refuses to read those of thousands."""
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", min=1, max=MOST_JOBS, help="Processes that run at a time.")
 ]
@@ -89,6 +91,6 @@ def number(text: str, option: str) -> int:
     InputError
         If it is none.
     """
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > MOST_DIGITS:
         raise InputError(f"a whole number (got {short(text)})", path=option)
     return int(text)

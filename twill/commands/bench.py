@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twill.commands import Json, print_json
+from twill.commands import Json, number, print_json
 from twill.console import command, progress, say_written
-from twill.errors import InputError, short
 from twill.files import make_folder, write_whole
 
 if TYPE_CHECKING:
@@ -134,7 +133,4 @@ def _write(measured: Bench, folder: Path) -> list[Path]:
 
 def _numbers(text: str, option: str) -> list[int]:
     """Split ``10,20,50``."""
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() for part in parts):
-        raise InputError(f"whole numbers with commas between (got {short(text)})", path=option)
-    return [int(part) for part in parts]
+    return [number(part.strip(), option) for part in text.split(",")]

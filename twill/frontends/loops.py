@@ -73,9 +73,11 @@ def load_loop(name: str, *, loop: str | None = None) -> Loop:
 
 def _number(loop: str | None) -> int | None:
     """Return the number of a loop where loops have no names."""
-    if loop is None or loop.isdecimal():
+    try:
         return None if loop is None else int(loop)
-    raise InputError(f"loops of a graph are numbered (got {short(loop)})", path="loop")
+    except ValueError:
+        message = f"loops of a graph are numbered (got {short(loop)})"
+        raise InputError(message, path="loop") from None
 
 
 def _read(file: str, name: str | None, loop: str | None) -> Loop:

@@ -44,7 +44,7 @@ def choose_loop(dump: Dump, wanted: str | None) -> Operation:
 
 
 def _named(dump: Dump, loops: list[Operation], wanted: str) -> Operation:
-    if wanted.isdecimal() and int(wanted) < len(loops):
+    if wanted in map(str, range(len(loops))):
         return loops[int(wanted)]
     named = [loop for loop in loops if dump.loop_name(loop) == wanted]
     if len(named) == 1:

@@ -12,6 +12,7 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import Scalar
 from twill.errors import InputError, short
+from twill.names import wrong
 from twill.sim.changes import faster, scaled_signals
 from twill.studies.sweep.ranges import Kind
 from twill.subtiling import subtile
@@ -96,6 +97,8 @@ def parameter(name: str) -> Parameter:
     InputError
         If there is none.
     """
+    if wrong(name):
+        raise InputError(f"{wrong(name)} (got {short(name)})", path="axes")
     for known in PARAMETERS:
         rest = name.removeprefix(known.name)
         if name == known.name or (known.name.endswith(".") and rest not in (name, "")):
