@@ -148,6 +148,10 @@ def test_with_delayed_reservations_every_interval_below_is_refuted() -> None:
     found = search(problem, knowing(lambda interval, *_: interval != 4))
     assert (found.proof.bound.value, found.interval) == (4, 5)
     assert not proved(found)["interval"]
+    # Who refuted 4 is named where 5 was left open.
+    bound = search(problem, knowing(lambda interval, *_: interval != 5)).proof.bound
+    assert (bound.value, bound.reason) == (5, "not proved")
+    assert (bound.solver or "").startswith("Yices")
 
 
 # -- requests that cannot be met -------------------------------------------------------------------

@@ -411,11 +411,11 @@ class _Search:
             if better is not None:
                 best = better
                 break
-            refutation = asked
             if not asked.refuted:
                 before = refutation.solver if refutation is not None else ""
                 asked = _Refutation(refuted=False, solver=before)
                 return best, self._bound_below(best.interval, asked, interval)
+            refutation = asked
         if refutation is None:
             return best, self._bound_before(first)
         return best, self._bound_below(best.interval, refutation, first)
