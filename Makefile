@@ -35,10 +35,11 @@ types: $(VENV)/test
 wheel: $(VENV)/test
 	$(BIN)/python tests/check_wheel.py
 
-# A seeded sample of mutants of verifier, bounds and proofs; minutes to an hour.
+# Seeded samples of mutants of what judges and of what searches; an hour or two.
 mutation: $(VENV)/test
 	$(BIN)/pip install --quiet -e '.[mutation]'
-	$(BIN)/python -m tests.mutants 300 2027
+	$(BIN)/python -m tests.mutants 300 2027 judges
+	$(BIN)/python -m tests.mutants 100 2027 search
 
 # What the extras add: a Dask cluster, Parquet.
 extras: $(VENV)/test

@@ -1,7 +1,7 @@
-"""Draw a seeded sample of the mutants of verifier, bounds and proofs, and test them with mutmut.
+"""Draw a seeded sample of the mutants of the judges or the search, and test them with mutmut.
 
-``python -m tests.mutants COUNT SEED`` with mutmut installed (the extra ``mutation``); it prints the
-counts, and the name of each mutant that no test found.
+``python -m tests.mutants COUNT SEED judges`` with mutmut installed (the extra ``mutation``), or
+``search``; it prints the counts, and the name of each mutant that no test found.
 """
 
 from __future__ import annotations
@@ -13,6 +13,11 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+OF = {
+    "judges": ("verifier", "verified_", "bounds", "proofs"),
+    "search": ("search", "levels", "known", "cache", "studies.sweep.journal"),
+}
+"""Modules, by how their names begin."""
 OUTCOMES = {0: "survived", 1: "killed", 3: "killed", 33: "no test", None: "not run"}
 
 
@@ -24,12 +29,13 @@ def outcomes() -> dict[str, int | None]:
     return found
 
 
-def main(count: int, seed: int) -> None:
-    """Test so many mutants, drawn with that seed."""
+def main(count: int, seed: int, of: str) -> None:
+    """Test so many mutants of these modules, drawn with that seed."""
     mutmut = [sys.executable, "-m", "mutmut", "run", "--max-children", "2"]
     # A name that no mutant has: mutants are written and tests are timed, and nothing is tested.
     subprocess.run([*mutmut, "none"], check=False, stderr=subprocess.DEVNULL)
-    names = sorted(outcomes())
+    modules = tuple(f"twill.{begin}" for begin in OF[of])
+    names = sorted(name for name in outcomes() if name.startswith(modules))
     if not names:
         sys.exit("mutmut wrote no mutants")
     sample = random.Random(seed).sample(names, count)
@@ -41,4 +47,4 @@ def main(count: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

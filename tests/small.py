@@ -32,13 +32,15 @@ def small_machine(
     least: int = 24,
     most: int = 256,
     launch: int | None = None,
+    reserve: int = 0,
 ) -> twill.Machine:
     """Return a machine; `registers` is what values may take on each of two groups.
 
     Units among `proxies` reach shared memory through one.
 
     `file` is in registers, 128 for each register per thread of four warps; allocations are
-    multiples of `step` from `least` to `most`, and a launch gives multiples of `launch`.
+    multiples of `step` from `least` to `most`, a launch gives multiples of `launch`, and `reserve`
+    of each thread's hold no values.
     """
     units = units or {"TC": 1, "ALU": 1}
     data: dict[str, Any] = {
@@ -84,7 +86,7 @@ def small_machine(
             "least": number(least),
             "most": number(most),
             "warps": number(4),
-            "reserve": {"value": 0.0, "unit": "registers", "source": "TEST"},
+            "reserve": {"value": float(reserve), "unit": "registers", "source": "TEST"},
             "launch": None if launch is None else number(launch),
         }
     if smem is not None:

@@ -17,7 +17,7 @@ from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import Await, Instruction, Issue
 from twill.joint.groups import WarpGroup
 from twill.verified_registers import registers_along_programs
-from twill.verifier import _meet
+from twill.verifier import _meet, _rows
 
 ONE = {"all": WarpGroup(4, False, 0, 1 << 20)}
 TWO = {name: WarpGroup(4, False, 0, 1 << 20) for name in ("left", "right")}
@@ -455,6 +455,33 @@ def test_a_staging_is_free_a_signal_after_it_was_read(interval: int, slots: int)
 
 
 @pytest.mark.parametrize("late", [0, 1])
+def test_the_place_of_a_staging_is_free_a_signal_after_another_group_read_it(late: int) -> None:
+    # b reads a too, before c, and on the group of a: from its registers.
+    operations = [op("a", "ALU", registers=1), op("b", "BUS"), op("c", "TC"),
+                  op("x", "MUFU", memory="smem")]  # fmt: skip
+    loop = small_loop(operations, [edge("a", "b"), edge("a", "c")])
+    machine = small_machine({"ALU": 1, "BUS": 1, "TC": 1, "MUFU": 1}, hop=2, smem=4096)
+    start = {"a": 0, "b": 1, "c": 6, "x": 8 - late}
+    home = {"a": "left", "b": "left", "c": "right", "x": "left"}
+    schedule = hand_made(loop, machine, 16, start, home, TWO)
+    in_memory = [n for n, s in enumerate(schedule.storage) if s.memory == "smem"]
+    told = judged(schedule, lambda d: [d["storage"][n].update(addresses=[0]) for n in in_memory])
+    message = "addresses: a of iteration 0 and x of iteration 0 are both live at smem address 0"
+    assert told == [message] * late
+
+
+def test_a_copy_lives_until_its_own_reader_has_read() -> None:
+    slow = op("d", "TC", 4, asynchronous=True, latency=10, issue=1)
+    operations = [op("a", "ALU", registers=1), op("b", "ALU", registers=1), op("c", "BUS"), slow]
+    loop = small_loop(operations, [edge("a", "c"), edge("b", "d")])
+    machine = small_machine({"ALU": 1, "BUS": 1, "TC": 1}, smem=8192)
+    home = {"a": "left", "b": "left", "c": "right", "d": "right"}
+    schedule = hand_made(loop, machine, 4, {"a": 0, "b": 1, "c": 2, "d": 3}, home, TWO)
+    assert {s.reader: s.slots for s in schedule.storage if s.reader} == {"c": 1, "d": 3}
+    assert judged(schedule) == []
+
+
+@pytest.mark.parametrize("late", [0, 1])
 def test_what_nobody_reads_is_there_until_it_is_written(late: int) -> None:
     # Another group may overwrite it after its latency of 3 and a signal of 2.
     first = op("a", "ALU", latency=3, memory="smem")
@@ -585,6 +612,11 @@ def test_a_half_meets_itself_and_the_whole(
     half: int | None, other: int | None, meets: bool
 ) -> None:
     assert _meet(half, other) is meets
+
+
+@pytest.mark.parametrize(("shape", "rows"), [((64, 128), 64), ((2, 64, 128), 128), ((64,), 128)])
+def test_all_dimensions_but_the_last_are_rows(shape: tuple[int, ...], rows: int) -> None:
+    assert _rows(shape) == rows
 
 
 @pytest.mark.parametrize(("unit", "most"), [("TC", 8), ("TMA", 16)])

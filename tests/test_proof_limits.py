@@ -78,6 +78,9 @@ def test_what_a_unit_needs_is_computed_twice(
     assert judge(made)._needed("U") == expected
     argument = resource_argument(made, "U")
     assert (argument.unit, argument.capacity, argument.value) == ("U", capacity, expected)
+    if -(-sum(c * n for c, n in reservations) // capacity) == expected:
+        plain = tuple((f"o{i}", c, n) for i, (c, n) in enumerate(reservations))
+        assert (argument.whole, argument.parts) == ((), plain)
     if argument.alone:
         ((_, length, count),) = argument.parts
         assert argument.whole == ()
@@ -652,9 +655,7 @@ def test_what_was_asked_for_is_kept(change: Callable[[Data], object], told: list
     (11, []), (10, ["the proof holds within registers at most 10, all with its reserve takes 11"]),
 ])  # fmt: skip
 def test_a_limit_of_registers_is_kept(most: int, told: list[str]) -> None:
-    data = small_machine(registers=64).model_dump(by_alias=True)
-    data["registers"]["reserve"]["value"] = 2.0
-    machine = twill.Machine.model_validate(data)
+    machine = small_machine(registers=64, reserve=2)
     loop = small_loop([op("a", "ALU", registers=9)])
     groups = {"all": WarpGroup(4, False, 24, 22)}
     schedule = hand_made(loop, machine, 1, {"a": 0}, {"a": "all"}, groups)
