@@ -23,7 +23,7 @@ from tests.placements import (
     with_memory,
 )
 from tests.small import edge, hand_made, op, small_loop, small_machine
-from twill.artifacts.loop import Invariant, Tile
+from twill.artifacts.loop import Invariant, Read, Tile
 from twill.artifacts.schedule import Await, Wait
 from twill.bounds import bounds
 from twill.errors import RefusedError
@@ -398,6 +398,19 @@ def test_an_invariant_of_64_rows_leaves_the_other_half_of_its_columns() -> None:
     assert [str(violation) for violation in twill.verify(same).violations] == [
         "addresses: a lies over q in tmem (from 0)"
     ]
+
+
+def test_an_invariant_that_is_a_first_factor_lies_in_the_half_of_the_accumulator() -> None:
+    tile = Tile(shape=(64, 128), dtype="f32", memory="tmem")
+    factor = Invariant(name="q", tile=tile, used_by=("b",), reads=(Read(operation="b", operand=0),))
+    loop = small_loop([product("b", tile)]).model_copy(update={"invariants": (factor,)})
+    groups = {"all": WarpGroup(4, False, 0, 9)}
+    schedule = hand_made(loop, tensor_machine(256), 8, {"b": 0}, {"b": "all"}, groups)
+    assert {schedule.fixed[0].half} == set(schedule.storage[0].halves)
+    assert twill.verify(schedule).violations == ()
+    split = moved(schedule, "b", halves=(1 - schedule.storage[0].halves[0],))
+    (violation,) = twill.verify(split).violations
+    assert str(violation).startswith("addresses: q and b are first factor and accumulator")
 
 
 def test_a_product_with_its_first_factor_in_shared_memory_has_its_slots_in_both_halves() -> None:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 
 import twill
+from tests.judged import violations
 from tests.small import edge, hand_made, op, small_loop, small_machine
 from tests.tampering import Data
 from tests.test_sim import unsolved
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import Await, Instruction, Issue
+from twill.costing import Reservation
+from twill.joint.answer import Assignment
 from twill.joint.groups import WarpGroup
+from twill.problem import build_problem
 from twill.verified_registers import registers_along_programs
 from twill.verifier import _meet, _rows
 
@@ -86,6 +91,8 @@ def groups_of_their_own(count: int, pool: int) -> twill.Schedule:
 def test_no_more_groups_than_the_machine_has() -> None:
     assert judged(groups_of_their_own(2, 2)) == []
     assert judged(groups_of_their_own(3, 2)) == ["groups: 3 groups of 4 warps, small allows 2"]
+    wide = judged(groups_of_their_own(1, 2), lambda d: d["groups"][0].update(warps=8))
+    assert wide == ["groups: 1 groups of 8 warps, small allows 0"]
 
 
 def test_no_more_warps_than_the_machine_holds() -> None:
@@ -175,6 +182,16 @@ def test_a_reservation_longer_than_the_interval_meets_itself(capacity: int) -> N
     assert judged(schedule) == told * (capacity == 5)
 
 
+def test_a_reservation_that_starts_later_is_taken_later() -> None:
+    problem = build_problem(small_loop([op("u", "U"), op("v", "U")]), small_machine({"U": 1}))
+    u, v = problem.operations
+    delayed = replace(u, cycles=3, reservations=(Reservation("U", 2, 1, 1),))
+    problem = replace(problem, operations=(delayed, v))
+    group = WarpGroup(4, False, 0, 9)
+    for start, told in ((2, []), (3, ["unit U in slot 3: 2 in use by u, v, capacity 1"]), (4, [])):
+        assert violations(problem, 5, Assignment((1, start), (0, 0), (group,))) == told
+
+
 TURN = "turns: {} follows {} on TC after 2, passing the turn takes 3"
 A, B = "a of group left", "b of group right"
 
@@ -235,6 +252,79 @@ def test_warps_issue_an_operation_within_an_interval(issue: int) -> None:
     assert [m for m in judged(schedule) if m.startswith("concurrency")] == told
     paper = on_one([op("a", "TC", 1, asynchronous=True, issue=issue)], {"a": 0}, 3, rules="paper")
     assert not [m for m in judged(paper) if m.startswith("concurrency")]
+
+
+# -- programs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize(("do", "told"), [
+    ("get", "the copy of a that b reads at distance 1 has {} gets, needs 1"),
+    ("put", "a, which another group reads, is put {} times"),
+])  # fmt: skip
+def test_what_crosses_is_put_once_and_got_once(do: str, told: str, count: int) -> None:
+    operations = [op("a", "ALU", registers=2), op("b", "TC")]
+    schedule = on_two(operations, {"a": 0, "b": 5}, 4, edges=[edge("a", "b", 1)], smem=4096)
+
+    def repeat(data: Data) -> None:
+        for program in data["programs"]:
+            times = [count if i["do"] == do else 1 for i in program["body"]]
+            program["body"] = [
+                i for i, n in zip(program["body"], times, strict=True) for _ in range(n)
+            ]
+
+    assert judged(schedule, repeat) == [f"programs: {told.format(count)}"] * (count != 1)
+
+
+# -- registers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("registers", "possible"), [
+    (16, True), (24, True), (64, True), (20, False), (8, False), (72, False),
+])  # fmt: skip
+def test_allocations_are_multiples_within_limits(registers: int, possible: bool) -> None:
+    schedule = on_one([op("a", "ALU")], {"a": 0}, 1, registers=64, least=16, most=64)
+    told = (
+        f"register file: group all is allocated {registers} registers per thread; possible are "
+        "multiples of 8 from 16 to 64"
+    )
+    found = judged(schedule, lambda d: d["groups"][0].update(registers=registers))
+    assert found == [told] * (not possible)
+
+
+@pytest.mark.parametrize("launch", [None, 1, 8])
+def test_groups_share_what_their_launch_was_given(launch: int | None) -> None:
+    operations, start = [op("a", "ALU"), op("b", "TC")], {"a": 0, "b": 0}
+    schedule = on_two(operations, start, 1, registers=32, file=128 * 40, least=8, launch=launch)
+
+    def share(data: Data) -> None:
+        for group, registers in zip(data["groups"], (24, 16), strict=True):
+            group.update(registers=registers)
+
+    told = "the groups take 5120 registers, a launch of 256 threads gets 4096"
+    assert judged(schedule, share) == [f"register file: {told}"] * (launch == 8)
+
+
+def test_what_is_taken_over_at_once_takes_no_registers_of_its_own() -> None:
+    operations = [op("a", "ALU", latency=0, registers=4),
+                  op("b", "TC", registers=4, elementwise=True)]  # fmt: skip
+    schedule = on_one(operations, {"a": 0, "b": 0}, 4, edges=[edge("a", "b")], registers=4)
+    assert [group.registers_live for group in schedule.groups] == [4]
+    assert judged(schedule) == []
+
+
+def test_an_invariant_takes_registers_where_it_is_used() -> None:
+    tile = Tile(shape=(128, 5), dtype="f32", memory="registers")
+    loop = small_loop([op("a", "ALU"), op("b", "TC")]).model_copy(
+        update={"invariants": (Invariant(name="q", tile=tile, used_by=("a",)),)}
+    )
+    home = {"a": "left", "b": "right"}
+    machine = small_machine(registers=32)
+    schedule = hand_made(loop, machine, 1, {"a": 0, "b": 0}, home, TWO)
+    assert judged(schedule) == []
+    assert judged(schedule, lambda d: d["groups"][1].update(registers_live=5)) == [
+        "statistics: group right says 5 registers live, 0 are"
+    ]
 
 
 # -- memory ---------------------------------------------------------------------------------------
@@ -307,6 +397,26 @@ def test_addresses_are_free_for_another_group_a_signal_later(late: int) -> None:
     assert [m for m in told if m.startswith("addresses")] == [message] * late
 
 
+@pytest.mark.parametrize("late", [0, 1])
+def test_an_update_elsewhere_excuses_nobody(late: int) -> None:
+    # b waits for c, which reads a, but is told only that c has been issued; s is updated in place.
+    operations = [op("a", "ALU", memory="smem"), op("c", "TC", 2, asynchronous=True, latency=2),
+                  op("b", "BUS", memory="smem"), op("s", "MUFU", memory="smem")]  # fmt: skip
+    edges = [edge("a", "c"), edge("c", "b", kind="order", delay=0),
+             edge("s", "s", 1, in_place=True)]  # fmt: skip
+    machine = small_machine({"ALU": 1, "BUS": 1, "TC": 1, "MUFU": 1}, hop=2, smem=8192)
+    home = {"a": "left", "c": "left", "b": "right", "s": "left"}
+    start = {"a": 0, "c": 1, "b": 5 - late, "s": 0}
+    schedule = hand_made(small_loop(operations, edges), machine, 16, start, home, TWO)
+
+    def meet(data: Data) -> None:
+        for entry in data["storage"]:
+            entry.update(addresses=[4096 if entry["value"] == "s" else 0])
+
+    message = "addresses: a of iteration 0 and b of iteration 0 are both live at smem address 0"
+    assert judged(schedule, meet) == [message] * late
+
+
 def with_invariant(capacity: int = 4096) -> twill.Schedule:
     tile = Tile(shape=(256,), dtype="f32", memory="smem")
     loop = small_loop([op("a", "ALU", memory="smem")])
@@ -350,6 +460,22 @@ def test_an_invariant_without_an_address_or_under_a_value_is_named() -> None:
     assert over == [f"addresses: a lies over q in smem (from {own})"]
     twice = judged(schedule, lambda d: d["fixed"].append({**d["fixed"][0], "address": 3072}))
     assert "addresses: q has 2 places in smem for the whole loop, not 1" in twice
+
+
+@pytest.mark.parametrize(("address", "told"), [
+    (1024, ["addresses: q lies over r in smem"]), (2048, []),
+])  # fmt: skip
+def test_two_invariants_have_two_places(address: int, told: list[str]) -> None:
+    schedule = with_invariant()
+
+    def beside(data: Data) -> None:
+        invariants = data["loop"]["invariants"]
+        invariants.append({**invariants[0], "name": "r"})
+        places = {"q": 1024, "r": address}
+        data["fixed"] = [{**data["fixed"][0], "name": n, "address": a} for n, a in places.items()]
+        data["storage"][0].update(addresses=[3072])
+
+    assert judged(schedule, beside) == told
 
 
 def test_two_slots_of_a_value_are_two_places() -> None:
@@ -536,6 +662,16 @@ def test_a_copy_has_slots_for_its_reader() -> None:
     copy = next(n for n, s in enumerate(schedule.storage) if s.reader)
     assert judged(schedule, lambda d: d["storage"].pop(copy)) == [
         "storage: a for b at distance 1 in registers of right has no slots"
+    ]
+
+
+def test_what_is_read_in_memory_has_no_copy() -> None:
+    operations = [op("a", "ALU", memory="smem"), op("b", "TC")]
+    schedule = on_two(operations, {"a": 0, "b": 5}, 4, edges=[edge("a", "b")], smem=8192)
+    copy = {"value": "a", "memory": "registers", "group": "right", "reader": "b", "distance": 0}
+    assert judged(schedule) == []
+    assert judged(schedule, lambda d: d["storage"].append({**copy, "slots": 1, "size": 2})) == [
+        "storage: a for b at distance 0 in registers of right has slots, and nothing needs them"
     ]
 
 

@@ -7,8 +7,8 @@ import pytest
 import twill
 from tests.small import edge, op, small_loop, small_machine, tight_loop
 from tests.test_sim import unsolved
-from twill.artifacts.loop import ElementType, Loop, Tile
-from twill.artifacts.schedule import Await, Instruction, Issue, Put, Schedule, Storage
+from twill.artifacts.loop import ElementType, Invariant, Loop, Tile
+from twill.artifacts.schedule import Await, Get, Instruction, Issue, Put, Schedule, Storage
 from twill.errors import RefusedError
 from twill.joint.difference import DifferenceEngine
 from twill.pipeline import Pipeline, pipeline
@@ -162,7 +162,7 @@ def in_pieces(*whole: str, dtype: ElementType = "f32") -> Loop:
 
 
 A, B, C, ALL = (Issue(operation=name) for name in ("a", "b", "c", "all"))
-PUT = Put(value="a")
+PUT, GET = Put(value="a"), Get(value="a", reader="all")
 
 
 @pytest.mark.parametrize(
@@ -188,3 +188,24 @@ def test_a_value_that_another_group_reads_too_is_kept_whole() -> None:
     programs: dict[str, list[Instruction]] = {"here": [A, B, C], "there": [ALL]}
     schedule = unsolved(in_pieces("all"), small_machine(), programs)
     assert registers_along_programs(schedule)["here"] == 32 + 16
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_a_copy_is_held_until_its_slots_are_used_again_if_nobody_waits_for_its_reader(
+    slots: int,
+) -> None:
+    programs: dict[str, list[Instruction]] = {"here": [A, B, C, PUT], "there": [GET, ALL]}
+    schedule = unsolved(in_pieces("all"), small_machine(), programs)
+    kept = Storage(value="a", memory="registers", group="there", reader="all", slots=slots, size=32)
+    schedule = schedule.model_copy(update={"storage": (kept,)})
+    assert registers_along_programs(schedule)["there"] == 32 * slots
+
+
+def test_invariants_take_registers_of_the_groups_that_use_them() -> None:
+    tile = Tile(shape=(128, 5), dtype="f32", memory="registers")
+    loop = in_pieces("all").model_copy(
+        update={"invariants": (Invariant(name="q", tile=tile, used_by=("b",)),)}
+    )
+    programs: dict[str, list[Instruction]] = {"here": [A, B, C], "there": [ALL]}
+    schedule = unsolved(loop, small_machine(), programs)
+    assert registers_along_programs(schedule) == {"here": 32 + 16 + 5, "there": 0}

@@ -627,6 +627,14 @@ def test_what_is_taken_on_trust_is_said_in_full() -> None:
     assert others[-1].claim.startswith("no schedule of a slack above ")
 
 
+def test_a_modulo_schedule_is_called_one() -> None:
+    schedule = refuted()
+    data = json.loads(schedule.to_json())
+    data["proof"]["bound"].update(reason="no modulo schedule", families=[])
+    first = twill.verify(twill.Schedule.from_json(json.dumps(data))).trusted[0]
+    assert first.claim == "no modulo schedule of at most 6 stages at an interval below 4"
+
+
 NO_Z = "the proof orders z, which the loop does not have"
 WISHES: list[tuple[Callable[[Data], object], list[str]]] = [
     (lambda p: p["limits"].update(groups=2, transfers=0, stages=2), []),

@@ -252,7 +252,7 @@ def closure(matrix: NDArray[np.int64]) -> NDArray[np.int64] | None:
     matrix = matrix.copy()
     for k in range(len(matrix)):
         via = matrix[:, k, None] + matrix[None, k, :]
-        reachable = (matrix[:, k, None] > NO_PATH // 2) & (matrix[None, k, :] > NO_PATH // 2)
+        reachable = (matrix[:, k, None] > NO_PATH) & (matrix[None, k, :] > NO_PATH)
         np.maximum(matrix, np.where(reachable, via, NO_PATH), out=matrix)
     return None if (np.diagonal(matrix) > 0).any() else matrix
 

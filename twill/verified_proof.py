@@ -272,18 +272,16 @@ class ProofJudge:
         }[level]
 
     def least(self, level: Level) -> int | None:
-        """Return what no schedule can have less of, None where only a search can say.
+        """Return what none at this interval can have less of, None where only a search can say.
 
         Parameters
         ----------
         level : str
             The level.
         """
-        if level == "groups":
-            return len({operation.variable_latency for operation in self.problem.operations})
         return {
-            "interval": self.least_interval,
             "stages": -(-self._shortest // self.interval),
+            "groups": len({operation.variable_latency for operation in self.problem.operations}),
             "transfers": 0,
             "length": self._shortest,
         }.get(level)

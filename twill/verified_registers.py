@@ -57,8 +57,7 @@ class _Along:
     """One group's program; places are instructions, counted on through the rounds of the loop."""
 
     def __init__(self, problem: Problem, schedule: Schedule, program: Program) -> None:
-        self.problem, self.group, self.length = problem, program.group, len(program.body)
-        self.home = {p.operation: p.group for p in schedule.placements}
+        self.problem, self.length = problem, len(program.body)
         self.first: dict[str, int] = {}
         self.last: dict[str, int] = {}
         self.put: dict[str, int] = {}

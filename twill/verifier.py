@@ -595,9 +595,7 @@ class _Case:
         updates = [
             edge.distance
             for edge, given in zip(self.problem.edges, self.schedule.loop.dependences, strict=True)
-            if (edge.producer, edge.consumer) == (read.producer, v)
-            and given.in_place
-            and edge is not read
+            if (edge.producer, edge.consumer) == (read.producer, v) and given.in_place
         ]
         return any(
             (order.producer, order.consumer) == (read.consumer, v)
