@@ -214,11 +214,11 @@ class Provenance(Observer):
                 self._cells[other, where, lost, number] = _Cell(writer=who[:2])
 
     def _end_write(self, key: Place, who: tuple[str, int, int]) -> None:
-        cell = self._cells[key]
+        cell, made = self._cells[key], self._made(who, key[2])
         if cell.writer == who[:2]:
-            cell.holds, cell.coming, cell.writer = self._made(who, key[2]), None, None
+            cell.holds, cell.coming, cell.writer = made, None, None
         if who[0] == key[0]:
-            self._homes[who[:2]][key] = cell.holds
+            self._homes[who[:2]][key] = made
 
     def _execution(self, who: tuple[str, int, int]) -> _Execution:
         """Return an operation with all of its warps, or what one warp moves."""

@@ -77,7 +77,8 @@ class _Access:
         """Take the end of the access, which may be in a later epoch than its begin."""
         self.is_open = False
         if self.execution is not None and not self.execution.asynchronous:
-            self.epochs = {agent: self.execution.issued[agent] for agent in self.epochs}
+            issued = self.execution.issued
+            self.epochs = {agent: issued.get(agent, epoch) for agent, epoch in self.epochs.items()}
 
 
 @dataclass(eq=False)
@@ -215,17 +216,12 @@ class Races(Observer):
             return
         behind = self._blank()
         for group in self._warps:
-            before = next(
-                (
-                    e
-                    for e in reversed(self._queues[unit, group])
-                    if knows(execution.clock, e.issued)
-                ),
-                None,
-            )
-            if before is not None:
-                join(behind, before.clock)
-                join(behind, before.behind or before.clock)
+            for before in reversed(self._queues[unit, group]):
+                if knows(execution.clock, before.issued):
+                    join(behind, before.clock)
+                    join(behind, before.behind or before.clock)
+                    if len(before.issued) == self._warps[group]:
+                        break  # and so it knows what its group issued before
         execution.behind = behind
         self._queues[unit, execution.group].append(execution)
 
@@ -438,7 +434,8 @@ class Races(Observer):
             return _Access(who, group, {agent: own[agent]}, None), (own, own)
         execution = self._execution(operation, iteration)
         if not execution.asynchronous:
-            execution.issued[agent] = own[agent]
+            if self._works[operation].holder(lane) == lane:
+                execution.issued[agent] = own[agent]
             epochs = execution.issued if place in ADDRESSED else {agent: own[agent]}
             return _Access(who, group, epochs, execution), (own, own)
         instance = self._instances[operation, iteration % self._ring]

@@ -139,7 +139,7 @@ class Warp:
         Those that have no share in an operation do not run ahead of it, nor it of them.
         """
         widths = self._widths(instruction, number)
-        if not widths or widths == self._width:
+        if not widths or (widths == self._width and len(widths) == 1):
             return
         first, self._width = self._width is None, widths
         if first:
@@ -436,15 +436,15 @@ class Warp:
         return self.next > self._clock.now and self._sm.issue.sleep(self)
 
     def _stall_for_operands(self, work: Work, iteration: int) -> None:
-        """Wait for the scoreboard's operands."""
+        """Wait for the scoreboard's operands; what other warps still make is waited for apart."""
         ready, value, of = -math.inf, "", iteration
         for operand in self._sm.memory.access(work, self.lane).watched:
             instance = iteration - operand.distance
             if instance >= 0:
                 when = operand.slots.ready(instance)
-                if when > ready:
+                if ready < when < math.inf:
                     ready, value, of = when, operand.value, instance
-        self._stall_until(ready if ready < math.inf else -math.inf, value, of)
+        self._stall_until(ready, value, of)
 
     def _stall_until(self, ready: float, value: str, iteration: int) -> None:
         """Wait for the scoreboard: nothing issues before `ready`."""
