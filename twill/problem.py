@@ -542,7 +542,7 @@ def _edges(
                 cross_delay=cross + (u.transfer if transferable else 0),
                 blocking=blocking,
                 carries=carries,
-                hold=0 if freed else reads,
+                hold=0 if freed or dependence.in_place else reads,
                 reads=reads,
                 copy_hold=0 if freed or dependence.in_place else copy_reads,
                 copy_reads=copy_reads,
@@ -565,8 +565,11 @@ def _delay(
 
 
 def _reads(dependence: Dependence, u: ProblemOperation, v: ProblemOperation) -> int:
-    """Time after v's issue for which it still reads u's value (docs/model.md, release)."""
-    if dependence.in_place:
+    """Time after v's issue for which it still reads u's value (docs/model.md, release).
+
+    A result in registers has slots of its own also where it takes over those of an operand.
+    """
+    if dependence.in_place and (u is v or not u.registers):
         return 0
     if not v.asynchronous:
         return v.cycles

@@ -43,7 +43,13 @@ from twill.signals import (
 
 @dataclass(frozen=True)
 class _Event:
-    """Instructions at a point of time that do not belong to one operation's issue."""
+    """Instructions at a point of time that do not belong to one operation's issue.
+
+    Attributes
+    ----------
+    late : int
+        By how much they come later than planned.
+    """
 
     time: int
     order: int
@@ -51,6 +57,7 @@ class _Event:
     subject: int
     release: Release | None = None
     edge: Edge | None = None
+    late: int = 0
 
 
 @dataclass(frozen=True)
@@ -159,18 +166,20 @@ class _GroupProgram:
             attached = {
                 event: owner for event in now if (owner := self._owner(event, starting)) is not None
             }
+            before = {
+                window.operation: self._before(
+                    window, [e for e, owner in attached.items() if owner == window.operation]
+                )
+                for window in starting
+            }
+            if any(before.values()):
+                self._finish(body, windows, time)
             for event in now:
                 if event not in attached:
                     body.extend(self._event_instructions(event))
             body.extend(self._turns_passed(windows, time))
             for window in starting:
-                before = self._before(window)
-                if before:
-                    self._finish(body, windows, time)
-                body.extend(before)
-                for event, owner in attached.items():
-                    if owner == window.operation:
-                        body.extend(self._event_instructions(event))
+                body.extend(before[window.operation])
                 if window.begin == window.end:
                     body.append(self._issue(window, 0, 0))
                     body.extend(self._turn_passed(window.operation, window.stage))
@@ -228,12 +237,22 @@ class _GroupProgram:
         operation = self.problem.operations[window.operation]
         return (not operation.asynchronous, -window.stage, operation.index)
 
-    def _before(self, window: _Window) -> list[Instruction]:
-        """Return the waits that v needs before it issues."""
+    def _before(self, window: _Window, releases: Sequence[_Event]) -> list[Instruction]:
+        """Return the waits that v needs before it issues, and releases behind those they follow.
+
+        What another group does may in turn hang on a release: no wait at a barrier is ahead of it.
+        """
         v, stage = window.operation, window.stage
         mine = [r for r in self.signals.needed if r.owner == v and r.group == self.group]
         mine.sort(key=lambda r: (r.target[0] != EMPTY, r.target, r.distance))
-        return [self._wait(request, stage) for request in mine]
+        waits: list[Instruction] = [self._wait(request, stage) for request in mine]
+        if not releases:
+            return waits
+        return [
+            *(wait for wait in waits if isinstance(wait, Await)),
+            *(instruction for e in releases for instruction in self._event_instructions(e)),
+            *(wait for wait in waits if isinstance(wait, Wait)),
+        ]
 
     def _wait(self, request: Request, stage: int) -> Await | Wait:
         """Return a wait; one for a later iteration's instance belongs to that iteration.
@@ -348,26 +367,40 @@ class _GroupProgram:
 
         A wait in the middle of an asynchronous operation's issue would let its unit run dry.
         """
-        return [replace(event, time=self._after_issue(event.time)) for event in self._planned()]
+        events = []
+        for event in self._planned():
+            time = self._after_issue(event.time)
+            events.append(replace(event, time=time, late=time - event.time))
+        return events
 
-    def _event_order(self, event: _Event) -> tuple[int, int, bool, int]:
+    def _event_order(self, event: _Event) -> tuple[int, int, int, bool, int]:
         """Return what orders events: releases that wait come before those that wait no more."""
         waits = self.signals.release_waits(event.release) if event.release else []
         told = not any(request in self.signals.needed for request in waits)
-        return self._position(event.time), event.order, told, event.subject
+        return self._position(event.time), -event.late, event.order, told, event.subject
 
     def _after_issue(self, time: int) -> int:
         """Return the first moment from `time` on that is not inside an asynchronous issue."""
         for _ in self.members:
-            ahead = [
-                self.problem.operations[v].issue - (time - self.pipeline.start[v]) % self.interval
-                for v in self.members
-                if self.problem.operations[v].asynchronous and self._covers(v, time)
-            ]
+            ahead = max(self._left_to_issue(v, time) for v in self.members)
             if not ahead:
                 break
-            time += max(ahead)
+            time += ahead
         return time
+
+    def _left_to_issue(self, v: int, time: int) -> int:
+        """Return for how long an asynchronous operation is still issued; waits have it finished."""
+        operation = self.problem.operations[v]
+        if not (operation.asynchronous and self._covers(v, time)):
+            return 0
+        inside, end = (time - self.pipeline.start[v]) % self.interval, operation.issue
+        for request in self.signals.needed:
+            if request.group == self.group and request.owner >= 0:
+                finished = (
+                    self.pipeline.start[request.owner] - self.pipeline.start[v]
+                ) % self.interval
+                end = min(end, finished) if finished else end
+        return max(0, end - inside)
 
     def _planned(self) -> list[_Event]:
         events = [
@@ -387,9 +420,24 @@ class _GroupProgram:
             if self.signals.signals_itself(v):
                 continue
             events.extend(
-                _Event(done, 0, kind, v) for kind in (FULL, DONE) if (kind, v) in self._targets
+                _Event(self._told_at(v, kind), 0, kind, v)
+                for kind in (FULL, DONE)
+                if (kind, v) in self._targets
             )
         return events
+
+    def _told_at(self, v: int, kind: str) -> int:
+        """Return when others are told of v; no later than they may begin, which can be earlier."""
+        operation = self.problem.operations[v]
+        asked = [
+            max(operation.issue, edge.delay)
+            for edge in self.problem.edges
+            if edge.producer == v
+            and self.pipeline.crosses(edge)
+            and not edge.transferable
+            and edge.carries == (kind == FULL)
+        ]
+        return self.pipeline.start[v] + min([operation.latency, *asked])
 
     def _owner(self, event: _Event, starting: Sequence[_Window]) -> int | None:
         """Return the operation starting now whose wait a release follows, if there is one."""

@@ -375,8 +375,9 @@ class Signals:
                 continue
             group, slots = self.pipeline.place[v], self.slots[v]
             time = self.pipeline.start[v] + slots * self.interval
-            unread = not self.problem.consumers[v] and operation.in_order_unit is None
-            if operation.asynchronous and unread:
+            told = any(self.pipeline.crosses(edge) for edge in self.problem.consumers[v])
+            if operation.asynchronous and operation.in_order_unit is None and not told:
+                # Readers wait for it too, but not for instances that only later iterations read.
                 found.append(Request(group, ("completion", v), slots, time, v))
             for edge in self.problem.consumers[v]:
                 consumer = self.problem.operations[edge.consumer]

@@ -80,7 +80,7 @@ def _neighbours(named: Pipeline, users: Iterable[int]) -> Iterator[Turn]:
             # Before `before` comes what it follows, and so on around the unit back to `after`.
             around = [*distances[:place][::-1], *distances[place + 1 :][::-1]]
             missing = [0, *accumulate(around)]
-            slots = max(1, max(missing) - min(missing))
+            slots = max(1, *missing) - min(missing)
             yield Turn(before, after, distances[place], slots)
 
 
