@@ -106,8 +106,7 @@ class Levels:
         )
         if limits.length is None:
             limits = replace(limits, length=stages * interval)
-        slack = assignment.slack(problem, interval) if "slack" in self._wanted else None
-        if slack is not None:
+        if "slack" in self._wanted and problem.edges:
             self._known.say(f"{stages} stages, most slack")
             shown["slack"] = self._most_slack(interval, stages, limits, assignment)
             assignment = shown["slack"].assignment
@@ -144,7 +143,7 @@ class Levels:
         def ask(least: int) -> Answer:
             return self._questions.ask(interval, stages, replace(limits, slack=least))
 
-        if self._questions.has_prover:
+        if self._questions.has_prover and measure(best) < most:
             answer = self._questions.best(interval, limits, best, "slack")
             value, proved = measure(answer.assignment), answer.status == "sat"
             return Reached(value, answer.assignment, proved, answer.solver)

@@ -7,6 +7,7 @@ spare, and of what is found then only that is proved which the first search has 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -118,10 +119,14 @@ def enough_along_programs(
     spare, answer, artifact = 0, found, realized(found)
     while (more := lacking(problem, artifact)) > 0:
         spare += more
+        last = answer
         try:
             answer = _spared(problem, found, attempt, answer, spare)
         except RefusedError:
-            return _another(problem, answer, realized, attempt)
+            return _another(problem, last, realized, attempt)
+        if answer.interval > last.interval:
+            with contextlib.suppress(RefusedError):
+                return _another(problem, last, realized, attempt)
         artifact = realized(answer)
     return answer, artifact
 
