@@ -33,7 +33,7 @@ WITHOUT_SCHEDULE = {
 
 
 def requests(loop: twill.Loop, tries: int) -> Iterator[dict[str, Any]]:
-    """Return what to ask for besides: seeds first, then two operations on one group or on two."""
+    """Return what to ask for besides: a seed, operations on groups, few stages or groups."""
     draw = random.Random(loop.name)
     names = [operation.name for operation in loop.operations]
     yield {}
@@ -41,7 +41,10 @@ def requests(loop: twill.Loop, tries: int) -> Iterator[dict[str, Any]]:
         options = Options(seed=number, timeout=SECONDS, until="groups")
         one, other = (draw.choice(names) for _ in range(2))
         apart = one != other and draw.random() < 0.5
-        yield {"options": options, "pins": {} if number == 1 else {one: "A", other: "AB"[apart]}}
+        pins = {one: "A", other: "AB"[apart]}
+        limits = {draw.choice(("stages", "groups")): draw.randint(2, 3)}
+        besides = ({}, {"pins": pins}, {"limits": limits})[(number - 1) % 3]
+        yield {"options": options, **besides}
 
 
 def objections(name: str, tries: int) -> tuple[int, list[str]]:
