@@ -164,6 +164,16 @@ def name_changed(document: Any, generator: random.Random) -> str:
     return f"{place[1]} = {place[0][place[1]][:20]!r}"
 
 
+def string_changed(document: Any, generator: random.Random) -> str:
+    """Change something within a string: an expression, a type, a range, a path."""
+    place = _leaf(document, generator, str)
+    if place is None:
+        return "no string changed"
+    holder, key = place
+    holder[key] = generator.choice(TEXT_CHANGES)(holder[key], generator)
+    return f"{key} = {holder[key][:40]!r}"
+
+
 def name_changed_everywhere(document: Any, generator: random.Random) -> str:
     """Keep references whole, so that the document may well be accepted."""
     place = _leaf(document, generator, str)
@@ -196,7 +206,8 @@ def swapped(document: Any, generator: random.Random) -> str:
 
 CHANGES: tuple[Change, ...] = (
     *(retyped, nested, removed, doubled, shuffled, rekeyed, number_changed, number_changed),
-    *(number_changed, name_changed, name_changed_everywhere, swapped, swapped),
+    *(number_changed, name_changed, name_changed_everywhere, string_changed, string_changed),
+    *(swapped, swapped),
 )
 
 
@@ -291,8 +302,20 @@ def a_line(text: str, generator: random.Random) -> str:
     return "".join(lines)
 
 
-a_mark = _token_changed(r"[^\w\s\"]", lambda _: ("", "=", ":", ",", "'", '"', "\0", "\\", "["))
-TEXT_CHANGES: tuple[TextChange, ...] = (a_number, a_number, a_name, a_word, a_mark, a_line)
+a_mark = _token_changed(r"[^\w\s\"]", lambda mark: ("", mark * 2, "=", ":", ",", "[", "\\"))
+
+
+def a_mark_more(text: str, generator: random.Random) -> str:
+    """Put a mark where a word begins or ends."""
+    places = [place.start() for place in re.finditer(r"\b|^|$", text)]
+    place = generator.choice(places)
+    mark = generator.choice(('"', '"', "'", ",", "=", "-", "(", "[", "{", "<", "\\", "\0", "%"))
+    return text[:place] + mark + text[place:]
+
+
+TEXT_CHANGES: tuple[TextChange, ...] = (
+    *(a_number, a_number, a_name, a_word, a_mark, a_mark_more, a_line),
+)
 
 
 def as_json(document: Any) -> str:

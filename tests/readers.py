@@ -24,8 +24,9 @@ from tests.fuzzing import Mutant, as_json, as_toml, mutants, text_mutants
 from tests.mutations import mutations
 from twill import scheduler
 from twill.analysis import analyse
-from twill.artifacts.expressions import MOST_CYCLES
-from twill.artifacts.machine import Machine
+from twill.artifacts.expressions import MOST_CYCLES, evaluate, names_in, to_cycles
+from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine, packaged_machines
 from twill.artifacts.results import Sealed, Swept, text_hash
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
@@ -137,13 +138,13 @@ def said(file: str) -> str:
 @functools.cache
 def schedules() -> tuple[str, ...]:
     """Schedules with all that they may have, as JSON."""
-    solved = twill.schedule(load_loop("paper_example"), Machine.named("paper_example"))
+    solved = twill.schedule(packaged_loop(PAPER), Machine.named(PAPER))
     return (solved.to_json(), *(Schedule.named(name).to_json() for name in SCHEDULES))
 
 
 def follow_loop(file: str) -> None:
     loop = load_loop(file)
-    analyse(loop, Machine.named("paper_example"))
+    analyse(loop, Machine.named(PAPER))
 
 
 def show_loop(file: str) -> None:
@@ -152,14 +153,37 @@ def show_loop(file: str) -> None:
     commanded("twill", "loop", "show", file)
 
 
+@functools.cache
+def packaged_loop(name: str) -> Loop:
+    return load_loop(name)
+
+
 def follow_machine(file: str) -> None:
     machine = Machine.named(file)
-    analyse(load_loop("paper_example"), machine)
+    for name in (PAPER, "fa_fwd_hopper", "fa_fwd_blackwell"):
+        analyse(packaged_loop(name), machine)
 
 
 def audit_machine(file: str) -> None:
     audit(read_subject(file))
     commanded("twill", "machine", "show", file)
+
+
+def expressions() -> list[str]:
+    rules = [rule for name in packaged_machines() for rule in Machine.named(name).rules]
+    found = {r.when for r in rules} | {r.latency for r in rules}
+    found |= {step.cycles for rule in rules for step in rule.steps}
+    found |= {text for rule in rules for text in rule.let.values()}
+    return sorted(found) + 5 * ["warps**3 + 2 ** (bits / 8)"]
+
+
+def follow_expression(file: str) -> None:
+    text, where = said(file), {"path": "rules[0].latency", "file": "m.toml"}
+    try:
+        names = dict.fromkeys(names_in(text), 64)
+    except ValueError as error:  # a machine file with it is refused
+        raise twill.InputError(str(error)) from None
+    to_cycles(evaluate(text, names, **where), **where)
 
 
 def follow_schedule(file: str) -> None:
@@ -301,7 +325,7 @@ def rows() -> list[Any]:
 def kept_answer() -> tuple[str, Schedule]:
     """The name under which an answer is kept, and the answer."""
     with tempfile.TemporaryDirectory() as folder:
-        solved = solve(load_loop(PAPER), Machine.named(PAPER), cache=Cache(folder))
+        solved = solve(packaged_loop(PAPER), Machine.named(PAPER), cache=Cache(folder))
         (file,) = Path(folder).iterdir()
         return file.stem, solved.schedule
 
@@ -327,11 +351,15 @@ def follow_answer(file: str) -> None:
     folder = Path(file).with_name("answers")
     folder.mkdir(exist_ok=True)
     shutil.copy(file, folder / f"{key}.answer")
+    loop, machine = packaged_loop(PAPER), Machine.named(PAPER)
     with (
         contextlib.redirect_stderr(io.StringIO()) as stderr,
         mock.patch.object(scheduler, "_solve", return_value=right),
     ):
-        solved = solve(load_loop(PAPER), Machine.named(PAPER), cache=Cache(folder))
+        try:
+            solved = solve(loop, machine, cache=Cache(folder))
+        except twill.TwillError as error:
+            raise AssertionError("what is kept keeps nobody from an answer") from error
     warned = stderr.getvalue()
     if not solved.cached:
         assert warned.startswith(WARNING), warned
@@ -385,7 +413,7 @@ WISHES = ("groups=2\nS=first\nS,O", "registers=160\nO=second\nS,P", "stages=3\nP
 
 @functools.cache
 def paper_problem() -> Problem:
-    return build_problem(load_loop(PAPER), Machine.named(PAPER))
+    return build_problem(packaged_loop(PAPER), Machine.named(PAPER))
 
 
 def wishes(file: str) -> list[tuple[str, str]]:
@@ -469,6 +497,7 @@ READERS = {
         audit_machine,
         every=80,
     ),
+    "expression": Reader(of_texts(expressions), ".txt", follow_expression),
     "order": Reader(
         of_documents(lambda: documents("traces/schedules/*.json")),
         ".json",
