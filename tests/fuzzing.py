@@ -337,7 +337,12 @@ def as_toml(document: Any) -> str:
     document : Any
         Plain data.
     """
-    return "\n".join(f"{_toml(str(key))} = {_toml(value)}" for key, value in document.items())
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(10 * limit)
+    try:
+        return "\n".join(f"{_toml(str(key))} = {_toml(value)}" for key, value in document.items())
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _toml(value: Any) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,17 +82,29 @@ def test_what_was_changed_is_one_line(file: str, results: Path) -> None:
     assert in_process(*SIM, "report", FILES[file], folder=results).returncode == 0
 
 
-def test_a_row_says_with_which_values_its_point_ran(results: Path) -> None:
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"synchronisation": None}, "the row of point 0 has no 'synchronisation'"),
+        ({"synchronisation": " "}, "synchronisation: the row of point 0 ran 1 (got ' ')"),
+        ({"synchronisation": 2.0}, "synchronisation: the row of point 0 ran 1 (got 2.0)"),
+        ({"clock_mhz": None}, "clock_mhz: there is no rate without a clock"),
+        ({"period": 1 << 64}, "period: input should be less than 9223372036854775808"),
+    ],
+)
+def test_a_row_says_what_its_point_ran_and_what_came_of_it(
+    changed: dict[str, Any], said: str, results: Path
+) -> None:
     # With the right hash, as another version may have written it.
     file = results / "sweep" / "journal.jsonl"
     header, line, *rest = file.read_text().splitlines()
-    row = json.loads(line)["row"]
-    point, sweep = row["point"], json.loads(header)["sweep"]
-    del row["synchronisation"]
+    row, sweep = json.loads(line)["row"] | changed, json.loads(header)["sweep"]
+    if row["synchronisation"] is None:
+        del row["synchronisation"]
+    assert row["tflops"] is not None
     seal = text_hash(f"{sweep}\n{json.dumps(row, ensure_ascii=False)}")
     lacking = json.dumps({"row": row, "hash": seal}, ensure_ascii=False)
     file.write_text("\n".join([header, lacking, *rest, ""]))
-    said = f"sweep/journal.jsonl: the row of point {point} has no 'synchronisation'"
     for command in (("report", "sweep"), ("sweep", "sweep.toml", "-o", "sweep")):
         (results / "sweep.toml").write_text(
             'items = ["paper_example_by_hand"]\niterations = 24\n'
@@ -99,6 +112,7 @@ def test_a_row_says_with_which_values_its_point_ran(results: Path) -> None:
         )
         done = in_process(*SIM, *command, folder=results)
         assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("twill: sweep/journal.jsonl: ")
         assert said in done.stderr
 
 

@@ -11,7 +11,7 @@ import itertools
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from twill.names import one_line
+from twill.names import MOST_LABEL, elided, one_line
 
 
 class TwillError(Exception):
@@ -93,8 +93,8 @@ class InputError(TwillError):
 
     def __init__(self, message: str, *, path: str = "", file: str = "") -> None:
         self.message = one_line(message)
-        self.path = one_line(path)
-        self.file = one_line(file)
+        self.path = elided(one_line(path), MOST_LABEL)
+        self.file = elided(one_line(file), MOST_LABEL)
         super().__init__(": ".join(part for part in (self.file, self.path, self.message) if part))
 
     def within(self, file: str) -> InputError:

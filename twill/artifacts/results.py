@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, NonNegativeInt
+from pydantic import ConfigDict, Field, NonNegativeInt, model_validator
 
-from twill.artifacts.base import Artifact, Part
+from twill.artifacts.base import Artifact, Part, refuse
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
@@ -153,6 +153,9 @@ class JournalHeader(Part):
     sweep: str
 
 
+Whole = Annotated[NonNegativeInt, Field(lt=1 << 63)]
+
+
 class JournalRow(Part):
     """What came of a point, with further keys for the parameters of the sweep."""
 
@@ -164,8 +167,8 @@ class JournalRow(Part):
     loop: str
     machine: str
     variant: str
-    iterations: int
-    seed: int
+    iterations: Whole
+    seed: Whole
     latency: str
     status: Literal["ok", "failed"]
     error: str
@@ -174,7 +177,7 @@ class JournalRow(Part):
     static_interval_cycles: float | None
     interval_cycles: float | None
     half_width_cycles: float | None
-    period: int | None
+    period: Whole | None
     iterations_per_kilocycle: float | None
     tflops: float | None
     clock_mhz: float | None
@@ -186,6 +189,12 @@ class JournalRow(Part):
     twill_version: str
     simpy_version: str
     code_hash: str
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.tflops is not None and self.clock_mhz is None:
+            raise refuse("clock_mhz", "there is no rate without a clock (got None)")
+        return self
 
 
 class JournalLine(Part):

@@ -249,6 +249,9 @@ def check_points(rows: Mapping[int, Mapping[str, Any]], every: Sequence[Task], f
     for index, row in rows.items():
         if index >= len(every):
             raise InputError(f"a row of point {short(index)} of {len(every)}", file=file)
-        for name in (*every[index].labels, *every[index].point):
+        for name, value in {**every[index].labels, **every[index].point}.items():
             if name not in row:
                 raise InputError(f"the row of point {index} has no {short(name)}", file=file)
+            if row[name] != value:
+                message = f"the row of point {index} ran {short(value)} (got {short(row[name])})"
+                raise InputError(message, path=name, file=file)
