@@ -384,6 +384,19 @@ def test_first_factor_and_accumulator_lie_in_the_same_half() -> None:
     )
 
 
+def test_an_update_of_other_lanes_may_lie_elsewhere() -> None:
+    # 64 rows of 128 columns take as much as 128 rows of 64.
+    other = Tile(shape=(128, 64), dtype="f32", memory="tmem")
+    operations = [product("a"), product("b").model_copy(update={"result": other})]
+    loop = small_loop(operations, [edge("a", "b", in_place=True)])
+    groups = {"all": WarpGroup(4, False, 0, 9)}
+    schedule = hand_made(loop, tensor_machine(512), 8, {"a": 0, "b": 4},
+                         {"a": "all", "b": "all"}, groups)  # fmt: skip
+    apart = moved(schedule, "b", addresses=(256,))
+    assert schedule.storage[0].addresses != (256,)
+    assert twill.verify(apart).violations == ()
+
+
 def test_an_invariant_of_64_rows_leaves_the_other_half_of_its_columns() -> None:
     tile = Tile(shape=(64, 128), dtype="f32", memory="tmem")
     loop = small_loop([product("a")]).model_copy(

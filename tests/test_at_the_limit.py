@@ -16,7 +16,7 @@ from tests.small import edge, hand_made, op, small_loop, small_machine
 from tests.tampering import Data
 from tests.test_sim import unsolved
 from twill.artifacts.loop import Invariant, Tile
-from twill.artifacts.schedule import Await, Instruction, Issue
+from twill.artifacts.schedule import Await, Fence, Instruction, Issue
 from twill.costing import Reservation
 from twill.joint.answer import Assignment
 from twill.joint.groups import WarpGroup
@@ -417,11 +417,25 @@ def test_an_update_elsewhere_excuses_nobody(late: int) -> None:
     assert judged(schedule, meet) == [message] * late
 
 
-def with_invariant(capacity: int = 4096) -> twill.Schedule:
-    tile = Tile(shape=(256,), dtype="f32", memory="smem")
+@pytest.mark.parametrize("late", [0, 1])
+def test_an_update_in_place_waits_until_readers_have_read(late: int) -> None:
+    # An order says that c has been issued, a signal would say more; both are on one group.
+    operations = [op("a", "ALU", memory="smem"), op("b", "BUS", memory="smem"),
+                  op("c", "TC", 2, asynchronous=True, latency=2)]  # fmt: skip
+    edges = [edge("a", "b", in_place=True), edge("a", "c"), edge("c", "b", kind="order", delay=0)]
+    units = {"ALU": 1, "BUS": 1, "TC": 1}
+    schedule = on_one(operations, {"a": 0, "b": 3 - late, "c": 1}, 8, edges=edges, units=units,
+                      hop=2, smem=8192)  # fmt: skip
+    told = judged(schedule, lambda d: [s.update(addresses=[0]) for s in d["storage"]])
+    message = "addresses: a of iteration 0 and b of iteration 0 are both live at smem address 0"
+    assert told == [message] * late
+
+
+def with_invariant(shape: tuple[int, ...] = (256,)) -> twill.Schedule:
+    tile = Tile(shape=shape, dtype="f32", memory="smem")
     loop = small_loop([op("a", "ALU", memory="smem")])
     loop = loop.model_copy(update={"invariants": (Invariant(name="q", tile=tile, used_by=("a",)),)})
-    machine = small_machine(smem=capacity)
+    machine = small_machine(smem=4096)
     return hand_made(loop, machine, 1, {"a": 0}, {"a": "all"}, ONE)
 
 
@@ -449,6 +463,11 @@ def test_an_invariant_has_its_place(change: dict[str, Any], told: list[str]) -> 
         data["fixed"][0].update(change)
 
     assert judged(schedule, both) == [f"addresses: {message}" for message in told]
+
+
+def test_only_tensor_memory_has_halves() -> None:
+    told = judged(with_invariant((64, 4)), lambda d: d["fixed"][0].update(half=0))
+    assert told == ["addresses: q takes more than half the lanes of smem"]
 
 
 def test_an_invariant_without_an_address_or_under_a_value_is_named() -> None:
@@ -675,9 +694,9 @@ def test_what_is_read_in_memory_has_no_copy() -> None:
     ]
 
 
-def ring(**more: Any) -> twill.Schedule:
+def ring(distance: int = 0, **more: Any) -> twill.Schedule:
     load = op("k", "BUS", 1, asynchronous=True, latency=9, memory="smem", variable_latency=True)
-    loop = small_loop([load, op("use", "ALU", 2)], [edge("k", "use")])
+    loop = small_loop([load, op("use", "ALU", 2)], [edge("k", "use", distance)])
     machine = small_machine({"BUS": 1, "ALU": 1}, smem=16384, groups=((4, 2),), **more)
     groups = {"load": WarpGroup(4, True, 0, 9), "rest": WarpGroup(4, False, 0, 9)}
     home = {"k": "load", "use": "rest"}
@@ -707,6 +726,13 @@ def test_rings_have_depths_and_nothing_else_has() -> None:
 @pytest.mark.parametrize(("hop", "depth"), [(1, 3), (2, 4)])
 def test_a_ring_is_released_a_signal_after_it_was_read(hop: int, depth: int) -> None:
     schedule = ring(hop=hop)
+    assert schedule.hiding_depths == {"k": depth}
+    assert judged(schedule) == []
+
+
+@pytest.mark.parametrize(("distance", "depth"), [(0, 3), (1, 4), (2, 5)])
+def test_a_ring_that_is_read_later_is_deeper(distance: int, depth: int) -> None:
+    schedule = ring(distance)
     assert schedule.hiding_depths == {"k": depth}
     assert judged(schedule) == []
 
@@ -755,9 +781,13 @@ def test_all_dimensions_but_the_last_are_rows(shape: tuple[int, ...], rows: int)
     assert _rows(shape) == rows
 
 
+@pytest.mark.parametrize("stage", [0, 1])
 @pytest.mark.parametrize(("unit", "most"), [("TC", 8), ("TMA", 16)])
-def test_a_later_wait_on_one_in_order_unit_tells_of_what_came_before(unit: str, most: int) -> None:
-    # The product reads 8 registers; what is awaited is issued behind it, on its unit or another.
+def test_a_later_wait_on_one_in_order_unit_tells_of_what_came_before(
+    unit: str, most: int, stage: int
+) -> None:
+    # The product reads 8 registers; what is awaited is issued behind it, on its unit or another,
+    # for its own iteration or the one before.
     operations = [
         op("a", "ALU", registers=8),
         op("product", "TC", asynchronous=True, latency=4),
@@ -767,6 +797,15 @@ def test_a_later_wait_on_one_in_order_unit_tells_of_what_came_before(unit: str, 
     ]
     loop = small_loop(operations, [edge("a", "product"), edge("b", "end")])
     machine = small_machine({"TC": 1, "TMA": 1, "ALU": 1}, groups=((4, 1),), in_order=("TC", "TMA"))
-    body: list[Instruction] = [Issue(operation=o.name) for o in operations]
-    program = {"all": [*body[:3], Await(operation="later"), *body[3:]]}
+    a, product, _, b, end = (Issue(operation=o.name) for o in operations)
+    later, wait = Issue(operation="later", stage=stage), Await(operation="later", stage=stage)
+    program: dict[str, list[Instruction]] = {"all": [a, product, later, wait, b, end]}
     assert registers_along_programs(unsolved(loop, machine, program)) == {"all": most}
+
+
+def test_working_sets_are_taken_while_operations_are_issued() -> None:
+    loop = small_loop([op(name, "ALU", working_set=8) for name in "ab"])
+    program: dict[str, list[Instruction]] = {
+        "all": [Issue(operation="a"), Issue(operation="b"), Fence()]
+    }
+    assert registers_along_programs(unsolved(loop, small_machine(), program)) == {"all": 8}

@@ -14,7 +14,7 @@ import pytest
 import twill
 from tests.commands import in_process
 from twill import scheduler
-from twill.cache import Cache, _head, default_folder, proved, request_key
+from twill.cache import Cache, _head, _used, default_folder, proved, request_key
 from twill.scheduler import Solved, solve
 from twill.search import Options
 
@@ -201,6 +201,18 @@ TAMPERED: dict[str, Callable[[twill.Schedule], dict[str, Any]]] = {
 }
 
 
+WHY = {
+    "no programs": "it has no programs",
+    "not proved": "it is not proved",
+    "rules": "it has another rules than was asked for",
+    "seed": "it has another seed than was asked for",
+    "solver": "it has another solver than was asked for",
+    "loop": "it has another loop than was asked for",
+    "wishes": "it has another limits than was asked for",
+}
+"""What is said of a change, where it is not what the verifier says."""
+
+
 @pytest.mark.parametrize("change", TAMPERED)
 def test_a_tampered_answer_is_solved_again_with_a_warning(
     paper_loop: twill.Loop,
@@ -215,7 +227,9 @@ def test_a_tampered_answer_is_solved_again_with_a_warning(
     again = solve(paper_loop, paper_machine, cache=cache)
     assert not again.cached
     assert again.schedule.to_json() == right.to_json()
-    assert ignored(capsys).startswith(f"{file}: the kept answer is not used: ")
+    said = ignored(capsys)
+    assert said.startswith(f"{file}: the kept answer is not used: {WHY.get(change, '')}")
+    assert change not in WHY or said.endswith(WHY[change])
     assert solve(paper_loop, paper_machine, cache=cache).cached
     assert capsys.readouterr().err == ""
 
@@ -284,6 +298,25 @@ def test_a_folder_that_cannot_be_written_costs_nothing(
     blocked = Cache(tmp_path / "file" / "folder")
     assert not solve(paper_loop, paper_machine, cache=blocked).cached
     assert not solve(paper_loop, paper_machine, cache=blocked).cached
+
+
+def test_what_cannot_be_written_is_not_kept(paper_schedule: twill.Schedule, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "not" / "there" / "yet")
+    (cache.folder / "k.answer").mkdir(parents=True)
+    cache.put("k", paper_schedule)
+    assert cache.get("k") is None
+    cache.put("other", paper_schedule)
+    assert cache.get("other") == paper_schedule
+
+
+def test_folders_are_made(paper_schedule: twill.Schedule, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "not" / "there" / "yet")
+    cache.put("k", paper_schedule)
+    assert cache.get("k") == paper_schedule
+
+
+def test_what_another_process_removed_is_oldest(tmp_path: Path) -> None:
+    assert _used(tmp_path / "gone") == 0.0
 
 
 def test_many_writers_and_readers_see_whole_answers(

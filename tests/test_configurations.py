@@ -232,6 +232,14 @@ def test_what_waits_is_issued_alone_and_only_while_it_is_issued(
     assert list(check_configurations(in_turn(), claim)) == told
 
 
+@pytest.mark.parametrize(("start", "length"), [(4, 1), (3, 2)])
+def test_what_is_counted_takes_a_unit_to_its_end(start: int, length: int) -> None:
+    weight = Weight(operation="b", start=start, length=length, weight=1)
+    claim = LowerBound(value=length, reason="configurations", weights=(weight,), most=1)
+    (told,) = check_configurations(in_turn(), claim)
+    assert told == f"the proof counts b at {start}, where it takes no unit"
+
+
 def test_a_claim_that_is_too_complicated_is_not_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     weight = Weight(operation="b", start=0, length=2, weight=1)
     claim = LowerBound(value=2, reason="configurations", weights=(weight,), most=1)

@@ -33,7 +33,7 @@ from twill.pipelined.code import code
 from twill.pipelined.ir import ir
 from twill.sim.checks import check
 from twill.sim.errors import SimulationError
-from twill.verified_fences import check_fences
+from twill.verified_fences import _meet, check_fences
 
 
 def subject(name: str) -> tuple[twill.Loop, Machine]:
@@ -251,6 +251,17 @@ def by_hand(
     schedule = unsolved(loop, machine, programs, barriers)
     shared = Storage(value="copy", memory="smem", slots=1, size=1024)
     return list(check_fences(schedule.model_copy(update={"storage": (shared,)})))
+
+
+@pytest.mark.parametrize(("address", "meet"), [
+    (0, False), (1, True), (1024, True), (2047, True), (2048, False),
+])  # fmt: skip
+def test_places_side_by_side_do_not_meet(address: int, meet: bool) -> None:
+    mine, other = (
+        Storage(value=name, memory="smem", slots=1, size=1024, addresses=(at,))
+        for name, at in (("a", 1024), ("b", address))
+    )
+    assert _meet(mine, other) is _meet(other, mine) is meet
 
 
 COPY, MMA, DONE = Issue(operation="copy"), Issue(operation="mma"), Await(operation="copy")

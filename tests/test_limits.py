@@ -14,7 +14,9 @@ import pytest
 import twill
 from tests.commands import in_process
 from tests.small import edge, op, small_loop, small_machine
+from tests.test_clock import ticking
 from twill.artifacts.loop import Invariant, Tile
+from twill.artifacts.schedule import LowerBound
 from twill.costing import Reservation
 from twill.errors import Refusal
 from twill.joint.answer import NO_LIMITS, Answer, Engine, Limits
@@ -152,6 +154,53 @@ def test_with_delayed_reservations_every_interval_below_is_refuted() -> None:
     bound = search(problem, knowing(lambda interval, *_: interval != 5)).proof.bound
     assert (bound.value, bound.reason) == (5, "not proved")
     assert (bound.solver or "").startswith("Yices")
+    assert bound.most_stages == 6
+
+
+def test_registers_that_always_live_refute_an_interval_without_an_engine() -> None:
+    loop = small_loop([op("a", "ALU", latency=20, registers=8)])
+    machine = small_machine(registers=8, file=1024, least=8, groups=((4, 1),))
+    bound = search(build_problem(loop, machine), DifferenceEngine).proof.bound
+    assert bound == LowerBound(
+        value=20,
+        reason="no joint schedule",
+        solver="relaxation",
+        families=("dependence", "registers"),
+        most_stages=6,
+    )
+
+
+def test_a_least_interval_is_not_proved_where_the_time_was_over(
+    tight: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for ticks, found in ((2, (4, False)), (3, (4, True))):
+        ticking(monkeypatch)
+        assert least_interval(tight, DifferenceEngine, Options(timeout=ticks)) == found
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"most_stages": 0}, "most_stages: a whole number of at least 1 (got 0)"),
+        ({"most_stages": 1.5}, "most_stages: a whole number of at least 1 (got 1.5)"),
+        ({"seed": -1}, "seed: a whole number up to 2147483647 (got -1)"),
+        ({"seed": 1 << 31}, "seed: a whole number up to 2147483647 (got 2147483648)"),
+        ({"timeout": 0}, "timeout: seconds above 0 (got 0)"),
+        (
+            {"until": "interval"},
+            "until: one of stages, groups, transfers, length, slack (got 'interval')",
+        ),
+    ],
+)
+def test_options_that_no_engine_can_use_are_refused(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(twill.InputError) as caught:
+        Options(**options)
+    assert str(caught.value) == told
+
+
+def test_options_at_their_limits_are_options() -> None:
+    Options(most_stages=1, seed=0, timeout=1e-9, until="stages")
+    Options(seed=(1 << 31) - 1)
 
 
 # -- requests that cannot be met -------------------------------------------------------------------

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 import twill
 from tests.small import edge, op, random_loop, small_loop, small_machine
 from twill import scheduler, search
-from twill.artifacts.loop import Invariant, Tile
+from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
 from twill.bounds import Bounds
 from twill.frontends.loops import load_loop
 from twill.hopeless import as_written
@@ -231,6 +231,37 @@ def test_the_way_of_large_loops_ends_at_the_same_interval(
         first += bool(intervals and expected and intervals[0] > expected)
     assert found > 5
     assert bounded or first > 1
+
+
+def test_large_loops_bound_by_all_units_are_decided_row_by_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Beside an exponential, which takes an eighth of the issue slots, four eighths fit not twice.
+    operations = []
+    for unit, cycles, slots in (("mufu", 12, 1), ("fma", 8, 4), ("alu", 6, 4)):
+        steps = (
+            Step(unit=unit, cycles=cycles, instructions=cycles),
+            Step(unit="issue", cycles=cycles, instructions=cycles, count=slots),
+        )
+        cost = Cost(steps=steps, latency=cycles)
+        operations.append(Operation(name=unit, kind="test", cost=cost))
+    machine = small_machine({"mufu": 1, "fma": 1, "alu": 1, "issue": 8}, in_order=())
+    loop, asked = small_loop(operations), list[int]()
+    climb = Ranges._climb
+
+    def climbing(ranges: Ranges, first: int) -> Any:
+        asked.append(first)
+        return climb(ranges, first)
+
+    monkeypatch.setattr(Ranges, "_climb", climbing)
+    few = twill.schedule(loop, machine)
+    assert asked == []
+    monkeypatch.setattr(search, "FEW_OPERATIONS", 1)
+    many = twill.schedule(loop, machine)
+    assert asked == [13]
+    assert many.initiation_interval == few.initiation_interval
+    assert many.proof is not None
+    assert many.proof.levels[0].proved
 
 
 def without_bounds(problem: Problem) -> Bounds:

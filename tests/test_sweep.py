@@ -407,6 +407,12 @@ def test_one_process_writes_a_journal(tmp_path: Path) -> None:
         pass
 
 
+def test_a_journal_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
+    message = rf"{tmp_path}/none/journal\.jsonl: cannot write: No such file or directory"
+    with pytest.raises(InputError, match=message), Journal(tmp_path / "none", "a"):
+        pass
+
+
 def test_an_unwritable_folder_is_one_clear_line(schedule: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     command = [*SIM, "sweep", schedule, "--depth", "1", "-o", str(tmp_path / "file" / "out")]

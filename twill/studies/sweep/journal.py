@@ -54,7 +54,7 @@ class Journal:
         try:
             self._handle = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise self._cannot("write", error) from None
+            raise self._cannot_write(error) from None
         try:
             self._begin()
         except BaseException:
@@ -103,7 +103,7 @@ class Journal:
                     self.file.unlink()
             if isinstance(error, InputError):
                 raise
-            raise self._cannot("write", error) from None
+            raise self._cannot_write(error) from None
 
     def _write(self, line: bytes) -> None:
         end = os.lseek(self._handle, 0, os.SEEK_END)
@@ -115,10 +115,10 @@ class Journal:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._handle, end)
-            raise self._cannot("write", error) from None
+            raise self._cannot_write(error) from None
 
-    def _cannot(self, what: str, error: OSError) -> InputError:
-        return InputError(f"cannot {what}: {error.strerror or error}", file=str(self.file))
+    def _cannot_write(self, error: OSError) -> InputError:
+        return InputError(f"cannot write: {error.strerror or error}", file=str(self.file))
 
 
 def read(file: Path, sweep: str) -> tuple[dict[int, Row], int]:
