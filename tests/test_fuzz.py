@@ -116,6 +116,13 @@ def test_a_schedule_of_tens_of_thousands_of_anything_is_refused_at_once(
         load_schedule(written(tmp_path, "s.json", document))
 
 
+def test_a_machine_of_billions_of_contexts_is_refused_at_once(tmp_path: Path) -> None:
+    document = json.loads(Schedule.named("paper_example_by_hand").to_json())
+    document["machine"]["contexts"]["value"] = 1 << 40
+    with pytest.raises(twill.InputError, match=r"contexts\.value: .* or equal to 1048576"):
+        load_schedule(written(tmp_path, "s.json", document))
+
+
 def graph_with(**changes: Any) -> dict[str, Any]:
     document: dict[str, Any] = documents("tests/data/*.ddg.json")[0]
     document["loops"][0]["ddg"]["nodes"][0] |= changes

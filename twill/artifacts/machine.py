@@ -24,6 +24,7 @@ MOST_EXTENSIONS = 8
 MOST_GROUPS = 64
 MOST_UNITS = 64
 MOST_RULES = 1_000
+MOST_COUNT = 1 << 20
 
 
 class Quantity(Part):
@@ -35,9 +36,9 @@ class Quantity(Part):
 
 
 class Count(Part):
-    """A whole positive number with its unit and its source."""
+    """A whole positive number, up to a million or so, with its unit and its source."""
 
-    value: PositiveInt
+    value: Annotated[PositiveInt, Field(le=MOST_COUNT)]
     unit: Text
     source: Text
 
