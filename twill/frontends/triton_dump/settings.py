@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from twill.errors import InputError, short
+from twill.names import elided
 
 NUMBERS = (
     *("fp8e4nv", "fp8e5", "fp8e4b15", "fp16", "bf16", "fp32", "fp64"),
@@ -101,7 +102,7 @@ def _complaint(
         wanted = [f"{p.name} ({'a value' if p.is_constexpr else 'a type'})" for p in missing]
         parts.append(f"not set: {', '.join(wanted)}")
     if unknown:
-        parts.append(f"not a parameter: {', '.join(unknown)}")
+        parts.append(f"not a parameter: {', '.join(map(elided, unknown))}")
     words = [shlex.quote(word) for word in _shown_settings(kernel, settings)]
     sets = "".join(f" --set {word}" for word in words)
     return f"{'; '.join(parts)}; for example: {example}{sets}"
@@ -112,7 +113,7 @@ def _shown_settings(kernel: Any, settings: Mapping[str, str]) -> Iterator[str]:
     for parameter in kernel.params:
         name = parameter.name
         if name in settings:
-            yield f"{name}={settings[name]}"
+            yield f"{name}={elided(settings[name])}"
         elif not _may_be_left_out(parameter):
             yield f"{name}={_plausible(parameter)}"
 
