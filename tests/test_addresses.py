@@ -384,6 +384,21 @@ def test_first_factor_and_accumulator_lie_in_the_same_half() -> None:
     )
 
 
+@pytest.mark.parametrize("rows", [64, 65])
+def test_halves_are_of_at_most_64_rows(rows: int) -> None:
+    tile = Tile(shape=(rows, 128), dtype="f32", memory="tmem")
+    loop = small_loop([op("a", "ALU")]).model_copy(
+        update={"invariants": (Invariant(name="q", tile=tile, used_by=("a",)),)}
+    )
+    groups = {"all": WarpGroup(4, False, 0, 9)}
+    schedule = hand_made(loop, tensor_machine(128), 8, {"a": 0}, {"a": "all"}, groups)
+    half = schedule.model_copy(
+        update={"fixed": (schedule.fixed[0].model_copy(update={"half": 0}),)}
+    )
+    told = ["addresses: q takes more than half the lanes of tmem"] * (rows > 64)
+    assert [str(violation) for violation in twill.verify(half).violations] == told
+
+
 def test_an_update_of_other_lanes_may_lie_elsewhere() -> None:
     # 64 rows of 128 columns take as much as 128 rows of 64.
     other = Tile(shape=(128, 64), dtype="f32", memory="tmem")

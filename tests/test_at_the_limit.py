@@ -257,6 +257,26 @@ def test_warps_issue_an_operation_within_an_interval(issue: int) -> None:
 # -- programs ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("stage", "told"), [
+    (0, []), (1, []),
+    (2, ["programs: group all issues some operations 2 iterations from where they are placed"]),
+])  # fmt: skip
+def test_a_program_is_at_most_a_round_from_its_placements(stage: int, told: list[str]) -> None:
+    schedule = on_one([op("a", "ALU"), op("b", "TC")], {"a": 0, "b": 3}, 4)
+
+    def later(data: Data) -> None:
+        body = data["programs"][0]["body"]
+        next(i for i in body if i.get("operation") == "a")["stage"] = stage
+
+    assert judged(schedule, later) == told
+
+
+def test_an_operation_that_is_not_issued_is_named() -> None:
+    schedule = on_one([op("a", "ALU", 2), op("b", "TC")], {"a": 0, "b": 3}, 4)
+    told = judged(schedule, lambda d: d["programs"][0]["body"].pop(0))
+    assert told == ["programs: a is issued in parts [] of 2"]
+
+
 @pytest.mark.parametrize("count", [0, 1, 2])
 @pytest.mark.parametrize(("do", "told"), [
     ("get", "the copy of a that b reads at distance 1 has {} gets, needs 1"),
@@ -418,11 +438,15 @@ def test_an_update_elsewhere_excuses_nobody(late: int) -> None:
 
 
 @pytest.mark.parametrize("late", [0, 1])
-def test_an_update_in_place_waits_until_readers_have_read(late: int) -> None:
-    # An order says that c has been issued, a signal would say more; both are on one group.
+@pytest.mark.parametrize(("distance", "delay"), [(0, 0), (1, 2)])
+def test_an_update_in_place_waits_until_readers_have_read(
+    late: int, distance: int, delay: int
+) -> None:
+    # b is told that c has been issued, or that it is over in the iteration before.
     operations = [op("a", "ALU", memory="smem"), op("b", "BUS", memory="smem"),
                   op("c", "TC", 2, asynchronous=True, latency=2)]  # fmt: skip
-    edges = [edge("a", "b", in_place=True), edge("a", "c"), edge("c", "b", kind="order", delay=0)]
+    told_of_c = edge("c", "b", distance, kind="order", delay=delay)
+    edges = [edge("a", "b", in_place=True), edge("a", "c"), told_of_c]
     units = {"ALU": 1, "BUS": 1, "TC": 1}
     schedule = on_one(operations, {"a": 0, "b": 3 - late, "c": 1}, 8, edges=edges, units=units,
                       hop=2, smem=8192)  # fmt: skip

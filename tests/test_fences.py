@@ -279,6 +279,14 @@ def test_a_fence_follows_the_end_of_a_copy_and_not_its_issue(
     assert by_hand({"all": body}) == said
 
 
+def test_between_a_fence_and_what_it_is_for_others_may_stand() -> None:
+    full = Barrier(name="full", slots=1)
+    left: list[Instruction] = [COPY, DONE, Arrive(barrier="full")]
+    for between, said in (([Fence(stage=1)], []), ([Wait(barrier="full")], [UNFENCED])):
+        right = [Wait(barrier="full"), Fence(), *between, MMA]
+        assert by_hand({"left": left, "right": right}, (full,)) == said
+
+
 @pytest.mark.parametrize(("kind", "said"), [(None, []), ("named", [UNFENCED])])
 def test_who_waits_at_a_named_barrier_tells_the_others_and_at_an_mbarrier_does_not(
     kind: Any, said: list[str]

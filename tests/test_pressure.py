@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import twill
@@ -190,15 +192,27 @@ def test_a_value_that_another_group_reads_too_is_kept_whole() -> None:
     assert registers_along_programs(schedule)["here"] == 32 + 16
 
 
-@pytest.mark.parametrize("slots", [1, 2])
+@pytest.mark.parametrize(("rules", "most"), [("issue", 32 + 16), ("paper", 32)])
+def test_under_the_rules_of_the_paper_a_value_is_free_where_its_reader_is_issued(
+    rules: Any, most: int
+) -> None:
+    schedule = unsolved(in_pieces("all"), small_machine(), {"home": [A, ALL, B, C]})
+    schedule = schedule.model_copy(update={"rules": rules})
+    assert registers_along_programs(schedule) == {"home": most}
+
+
+@pytest.mark.parametrize("slots", [None, 1, 2])
 def test_a_copy_is_held_until_its_slots_are_used_again_if_nobody_waits_for_its_reader(
-    slots: int,
+    slots: int | None,
 ) -> None:
     programs: dict[str, list[Instruction]] = {"here": [A, B, C, PUT], "there": [GET, ALL]}
     schedule = unsolved(in_pieces("all"), small_machine(), programs)
-    kept = Storage(value="a", memory="registers", group="there", reader="all", slots=slots, size=32)
-    schedule = schedule.model_copy(update={"storage": (kept,)})
-    assert registers_along_programs(schedule)["there"] == 32 * slots
+    if slots is not None:
+        kept = Storage(
+            value="a", memory="registers", group="there", reader="all", slots=slots, size=32
+        )
+        schedule = schedule.model_copy(update={"storage": (kept,)})
+    assert registers_along_programs(schedule)["there"] == 32 * (slots or 1)
 
 
 def test_invariants_take_registers_of_the_groups_that_use_them() -> None:

@@ -389,6 +389,9 @@ BOUNDS: list[tuple[Callable[[], twill.Schedule], dict[str, Any], list[str]]] = [
                             "the proof says unit ALU needs 3, it needs 4"]),
     (solved, {"reason": "RecMII", "unit": None, "cycle": ["a", "b"]},
      ["the proof's recurrence has no dependence b -> a"]),
+    (solved, {"reason": "RecMII", "unit": None, "cycle": []},
+     ["the proof says RecMII and not its cycle",
+      "the proof says the recurrence takes 4, it takes 0"]),
     (solved, {"reason": "issue", "unit": None, "cycle": ["b"]},
      ["the proof says issuing takes 4, it takes 0"]),
     (solved, {"reason": "configurations", "unit": None, "most": 1,
@@ -627,6 +630,22 @@ def test_what_is_taken_on_trust_is_said_in_full() -> None:
     assert others[-1].claim.startswith("no schedule of a slack above ")
 
 
+def test_of_every_level_it_is_said_what_there_is_not() -> None:
+    schedule = solved()
+    data = json.loads(schedule.to_json())
+    for entry in data["proof"]["levels"]:
+        entry["solver"] = f"who says so of {entry['level']}"
+    verdict = twill.verify(twill.Schedule.from_json(json.dumps(data)))
+    assert [(said.level, said.claim) for said in verdict.trusted] == [
+        ("stages", "no schedule of fewer than 2 stages at an interval of 4"),
+        ("groups", "no schedule of fewer than 2 groups with 2 stages"),
+        ("transfers", "no schedule of fewer than 0 transfers with 2 groups"),
+        ("length", "no schedule of a length below 7 with 0 transfers"),
+        ("slack", "no schedule of a slack above 0 with a length of 7"),
+    ]
+    assert all(said.solver == f"who says so of {said.level}" for said in verdict.trusted)
+
+
 def test_a_modulo_schedule_is_called_one() -> None:
     schedule = refuted()
     data = json.loads(schedule.to_json())
@@ -642,6 +661,7 @@ WISHES: list[tuple[Callable[[Data], object], list[str]]] = [
      ["the proof holds within groups at most 1, the schedule has 2"]),
     (lambda p: p["limits"].update(stages=1),
      ["the proof holds within stages at most 1, the schedule has 2"]),
+    (lambda p: p["limits"].update(registers=1), []),  # the machine says nothing of registers
     (lambda p: p["pins"].update(a="compute0"), []),
     (lambda p: p["pins"].update(a="compute1"), ["the proof pins a to compute1, it is on compute0"]),
     (lambda p: p["pins"].update(z="compute0"), ["the proof pins z, which the loop does not have"]),

@@ -140,6 +140,14 @@ def test_a_second_group_brings_the_interval_down() -> None:
     assert limited.initiation_interval == 4
 
 
+def test_a_limit_of_transfers_is_kept() -> None:
+    result = op("a", "TC", asynchronous=True, registers=1)
+    loop = small_loop([result, op("b", "BUS"), op("c", "ALU", 3)], [edge("a", "b"), edge("a", "c")])
+    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, smem=4096)
+    assert twill.schedule(loop, machine).initiation_interval == 3
+    assert twill.schedule(loop, machine, limits={"transfers": 0}).initiation_interval == 4
+
+
 def test_a_value_wider_than_a_threads_registers_is_refused_before_solving() -> None:
     loop = small_loop([op("a", "TC", registers=300)])
     with pytest.raises(twill.RefusedError) as caught:

@@ -253,6 +253,21 @@ def test_a_barrier_is_told_of_the_bytes_that_come(
     assert broken(attention_schedule, count_bytes) == said
 
 
+def test_what_has_no_result_brings_no_bytes() -> None:
+    operations = [op("a", "TC", 2, asynchronous=True, latency=2), op("b", "ALU")]
+    loop = small_loop(operations, [edge("a", "b", kind="order")])
+    groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
+    home = {"a": "left", "b": "right"}
+    schedule = hand_made(loop, small_machine(), 8, {"a": 0, "b": 3}, home, groups)
+
+    def signals(data: Data) -> None:
+        data["barriers"][0]["transactions"] = True
+        waits, issue, *_ = data["programs"][0]["body"]
+        data["programs"][0]["body"] = [waits, {**issue, "signals": ["a.done"]}]
+
+    assert broken(schedule, signals) == ["programs: barrier a.done takes 1 arrivals and gets 0"]
+
+
 def test_a_wait_at_a_named_barrier_arrives_too(attention_schedule: twill.Schedule) -> None:
     def meet(data: Data, groups: int) -> None:
         data["barriers"].append({"name": "met", "slots": 1, "arrivals": 2, "kind": "named"})

@@ -44,9 +44,7 @@ def registers_along_programs(schedule: Schedule) -> dict[str, int]:
     InputError
         If its loop cannot be costed for its machine.
     """
-    problem = build_problem(
-        schedule.loop, schedule.machine, rules=schedule.rules, scale=schedule.time
-    )
+    problem = build_problem(schedule.loop, schedule.machine, rules=schedule.rules)
     return {p.group: _Along(problem, schedule, p).most() for p in schedule.programs if p.body}
 
 

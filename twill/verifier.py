@@ -152,7 +152,7 @@ class _Case:
                     self.problem.operations[self.problem.index[part.operation]].issue,
                 ):
                     yield f"a part of {part.operation} is of {part.of} cycles of issue"
-                span = (part.begin or 0, part.end or 0) if part.of else (0, 0)
+                span = (part.begin or 0, part.end or 0)
                 issued.setdefault(part.operation, []).append(span)
         for operation in self.problem.operations:
             spans = sorted(issued.get(operation.name, []))
