@@ -341,12 +341,12 @@ def tensor_machine(columns: int) -> twill.Machine:
     return twill.Machine.from_json(json.dumps(machine))
 
 
-def halved(columns: int, *, factor: bool) -> twill.Schedule:
-    """Two accumulators of 64 rows; perhaps the first is the other's first factor."""
+def halved(columns: int, operand: int | None = None) -> twill.Schedule:
+    """Two accumulators of 64 rows; perhaps the first is an operand of the other."""
     tile = Tile(shape=(64, 128), dtype="f32", memory="tmem")
     edges = [edge("a", "a", 1, in_place=True), edge("b", "b", 1, in_place=True)]
-    if factor:
-        edges.append(edge("a", "b", operand=0))
+    if operand is not None:
+        edges.append(edge("a", "b", operand=operand))
     second = product("b", tile)
     loop = small_loop([product("a"), second], edges)
     groups = {"all": WarpGroup(4, False, 0, 9)}
@@ -354,8 +354,9 @@ def halved(columns: int, *, factor: bool) -> twill.Schedule:
                      {"a": "all", "b": "all"}, groups)  # fmt: skip
 
 
-def test_two_accumulators_of_64_rows_take_the_two_halves() -> None:
-    schedule = halved(128, factor=False)
+@pytest.mark.parametrize("operand", [None, 1])
+def test_two_accumulators_of_64_rows_take_the_two_halves(operand: int | None) -> None:
+    schedule = halved(128, operand)
     assert twill.verify(schedule).violations == ()
     assert {(s.addresses, s.halves) for s in schedule.storage} == {((0,), (0,)), ((0,), (1,))}
     same = schedule.model_copy(
@@ -370,10 +371,16 @@ def test_two_accumulators_of_64_rows_take_the_two_halves() -> None:
     assert "both live at tmem address 0" in str(twill.verify(whole).violations[0])
 
 
+def test_tensor_memory_that_is_exceeded_is_told_in_columns() -> None:
+    smaller = halved(128).model_copy(update={"machine": tensor_machine(127)})
+    told = [str(v) for v in twill.verify(smaller).violations if v.rule == "memory"]
+    assert told == ["memory: tmem in slot 0: 128 live, capacity 127"]
+
+
 def test_first_factor_and_accumulator_lie_in_the_same_half() -> None:
     with pytest.raises(RefusedError, match="find no addresses together in tmem"):
-        halved(128, factor=True)
-    schedule = halved(256, factor=True)
+        halved(128, operand=0)
+    schedule = halved(256, operand=0)
     assert twill.verify(schedule).violations == ()
     assert len({s.halves for s in schedule.storage}) == 1
     split = moved(schedule, "a", halves=(1 - schedule.storage[0].halves[0],))
@@ -382,6 +389,16 @@ def test_first_factor_and_accumulator_lie_in_the_same_half() -> None:
         "addresses: a and b are first factor and accumulator of a product and lie in different "
         "halves of tmem"
     )
+
+
+def test_two_invariants_of_64_rows_take_the_two_halves() -> None:
+    tile = Tile(shape=(64, 128), dtype="f32", memory="tmem")
+    pair = tuple(Invariant(name=name, tile=tile, used_by=("a",)) for name in "qr")
+    loop = small_loop([op("a", "ALU")]).model_copy(update={"invariants": pair})
+    groups = {"all": WarpGroup(4, False, 0, 9)}
+    schedule = hand_made(loop, tensor_machine(128), 8, {"a": 0}, {"a": "all"}, groups)
+    assert {fixed.half for fixed in schedule.fixed} == {0, 1}
+    assert twill.verify(schedule).violations == ()
 
 
 @pytest.mark.parametrize("rows", [64, 65])

@@ -95,6 +95,15 @@ def test_no_more_groups_than_the_machine_has() -> None:
     assert wide == ["groups: 1 groups of 8 warps, small allows 0"]
 
 
+def test_twenty_violations_of_a_rule_are_reported() -> None:
+    def narrow(data: Data) -> None:
+        for group in data["groups"]:
+            group.update(warps=3)
+
+    assert len([m for m in judged(groups_of_their_own(16, 32), narrow) if "needs 4" in m]) == 16
+    assert len([m for m in judged(groups_of_their_own(21, 32), narrow) if "needs 4" in m]) == 20
+
+
 def test_no_more_warps_than_the_machine_holds() -> None:
     assert judged(groups_of_their_own(16, 32)) == []
     assert judged(groups_of_their_own(17, 32)) == ["groups: 68 warps in all, small holds 64"]
@@ -754,6 +763,12 @@ def test_a_ring_is_released_a_signal_after_it_was_read(hop: int, depth: int) -> 
     assert judged(schedule) == []
 
 
+def test_what_is_in_registers_is_no_ring() -> None:
+    schedule = on_one([op("a", "ALU", registers=1)], {"a": 0}, 4)
+    told = judged(schedule, partial(put, "pipeline_depths", {"a": 7}))
+    assert told == ["statistics: a is no ring and has a pipeline depth"]
+
+
 @pytest.mark.parametrize(("distance", "depth"), [(0, 3), (1, 4), (2, 5)])
 def test_a_ring_that_is_read_later_is_deeper(distance: int, depth: int) -> None:
     schedule = ring(distance)
@@ -771,6 +786,11 @@ def test_the_unit_of_time_is_what_its_costs_say() -> None:
     ]
     assert judged(schedule, lambda d: d["time"].update(mode="refined")) == [
         "statistics: time is refined and has 0 other costs"
+    ]
+    halved: dict[str, Any] = {"mode": "normalized", "costs": [[2, 1]], "cycles_per_unit": 2.0}
+    assert judged(schedule, lambda d: d["time"].update(halved)) == []
+    assert judged(schedule, lambda d: d["time"].update(halved, cycles_per_unit=1.0)) == [
+        "statistics: a unit of time is 2 cycles, not 1"
     ]
     with_costs: dict[str, Any] = {"mode": "refined", "costs": [[2, 1], [4, 1]], "distortion": 2.0}
     assert judged(schedule, lambda d: d["time"].update(with_costs, budget=2)) == []

@@ -513,7 +513,7 @@ class _Case:
     def memory(self) -> Iterator[str]:
         """In no slot do live instances and invariants exceed a memory."""
         for memory, capacity in self.problem.memories.items():
-            used = np.full(self.interval, self.problem.fixed[memory], dtype=np.int64)
+            used = np.full(self.interval, self.problem.fixed[memory])
             for operation in self.problem.operations:
                 time = self.start[operation.name]
                 if operation.memory == memory:
