@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from twill.cli.simulation import add_commands
 from twill.console import command, progress, run_app, say
 from twill.errors import RefusedError
-from twill.studies.commands import add_commands
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
-    from twill.sim.checks import Checks
+    from twill.sim.checks.every import Checks
     from twill.sim.execute import Run
 
 app = typer.Typer(
@@ -145,11 +145,11 @@ def run_command(
     from twill.artifacts.order import ordered
     from twill.artifacts.schedule import Schedule
     from twill.files import STANDARD_OUTPUT, check_target, write_whole
+    from twill.sim.engine.issue import as_warp_scheduler
+    from twill.sim.engine.record import TRACED_EVENTS, Recording
     from twill.sim.execute import run, with_bundle_error
-    from twill.sim.issue import as_warp_scheduler
-    from twill.sim.record import TRACED_EVENTS, Recording
-    from twill.sim.timeline import check_timeline, draw_timeline, window
-    from twill.sim.trace import trace as trace_text
+    from twill.sim.show.timeline import check_timeline, draw_timeline, window
+    from twill.sim.show.trace import trace as trace_text
 
     schedule = Schedule.named(schedule_file) if waits is None else ordered(schedule_file, waits)
     recording = (
@@ -178,7 +178,7 @@ def run_command(
             report("trying changes")
             result = with_advice(schedule, result)
         if sequence is not None:
-            from twill.sim.kernel import kernel, parse_sequences
+            from twill.sim.analysis.whole_kernel import kernel, parse_sequences
 
             report("estimating the kernel")
             estimates = kernel(
@@ -217,8 +217,8 @@ def run_command(
 
 
 def _print(result: Run, *, as_json: bool) -> None:
-    from twill.sim.kernel import print_kernel
-    from twill.sim.report import print_run
+    from twill.sim.analysis.whole_kernel import print_kernel
+    from twill.sim.show.report import print_run
 
     if as_json:
         say(json.dumps(result.model_dump(mode="json", by_alias=True), indent=1))
@@ -231,7 +231,7 @@ def _print(result: Run, *, as_json: bool) -> None:
 def _checked(
     schedule: Schedule, seed: int, latency: list[str] | None, *, wanted: bool, values: bool
 ) -> Checks | None:
-    from twill.sim.checks import check
+    from twill.sim.checks.every import check
 
     if not wanted and not values:
         return None

@@ -13,18 +13,18 @@ from twill.artifacts.base import Artifact, Part
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
-from twill.sim.advice import Advice
-from twill.sim.checks import Checks
-from twill.sim.issue import WarpScheduler, as_warp_scheduler
-from twill.sim.kernel import Kernel
-from twill.sim.latency import latency_texts
-from twill.sim.measure import LEAST_ITERATIONS, SteadyState, steady_state
-from twill.sim.profile import Profile, profile
-from twill.sim.record import Recording
-from twill.sim.sm import StreamingMultiprocessor
-from twill.sim.switches import Mechanism, switched_off
-from twill.sim.throughput import clock_of, flop_per_iteration, tflops
-from twill.sim.warps import ISSUE
+from twill.sim.analysis.advice import Advice
+from twill.sim.analysis.measure import LEAST_ITERATIONS, SteadyState, steady_state
+from twill.sim.analysis.profile import Profile, profile
+from twill.sim.analysis.throughput import clock_of, flop_per_iteration, tflops
+from twill.sim.analysis.whole_kernel import Kernel
+from twill.sim.checks.every import Checks
+from twill.sim.engine.issue import WarpScheduler, as_warp_scheduler
+from twill.sim.engine.latency import latency_texts
+from twill.sim.engine.record import Recording
+from twill.sim.engine.sm import StreamingMultiprocessor
+from twill.sim.engine.switches import Mechanism, switched_off
+from twill.sim.engine.warps import ISSUE
 
 DEFAULT_ITERATIONS = 64
 MOST_ITERATIONS = 10_000_000
@@ -175,14 +175,14 @@ def run(
     seed : int
         Of the variable latencies, and of which warp is how old.
     latency : str or iterable of str, optional
-        Of variable-latency loads, in cycles: see `twill.sim.latency.parse_latencies`; their
+        Of variable-latency loads, in cycles: see `twill.sim.engine.latency.parse_latencies`; their
         nominal latency without it.
     warp_scheduler : str
         Which of several ready warps a context takes: ``round-robin`` or ``oldest``.
     bundle : int
         Instructions of a warp on one pipe that are executed as one, at most; 1 is the reference.
     without : iterable of str
-        Mechanisms of the machine that are switched off: see `twill.sim.switches`.
+        Mechanisms of the machine that are switched off: see `twill.sim.engine.switches`.
     interference : bool
         Whether units slow each other down as the machine file says; the static interval knows
         nothing of it.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from twill.artifacts.schedule import Schedule
-from twill.sim.advice import advise
+from twill.sim.analysis.advice import advise
+from twill.sim.analysis.rings import Changed
+from twill.sim.checks.races import Races
+from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import Run, run
-from twill.sim.races import Races
-from twill.sim.rings import Changed
-from twill.sim.sm import StreamingMultiprocessor
 
 ITERATIONS_WITH_RACES = 16
 MOST_UNITS = 2

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 
 from twill.artifacts.schedule import Group, Placement, Schedule
-from twill.joint.groups import WarpGroup, available_groups
-from twill.problem import Problem, build_problem
-from twill.verifier import _Case
+from twill.problem.groups import WarpGroup, available_groups
+from twill.problem.problem import Problem, build_problem
+from twill.verification.verifier import _Case
 
 RULES = (
     "dependence",

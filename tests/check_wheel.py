@@ -41,7 +41,7 @@ def check(folder: Path) -> None:
     (sdist,) = folder.glob("*.tar.gz")
     (wheel,) = folder.glob("*.whl")
     with tarfile.open(sdist) as archive:
-        assert any(name.endswith("sim/sm.py") for name in archive.getnames())
+        assert any(name.endswith("sim/engine/sm.py") for name in archive.getnames())
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if name.startswith("twill/")}
     assert held == tree(), (sorted(tree() - held), sorted(held - tree()))

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from unittest import mock
 
-from twill.cli import main as twill_main
+from twill.cli.main import main as twill_main
 from twill.console import run_app
 
 TWILL = ("twill",)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import twill
-from twill.cache import FOLDER_VARIABLE, Cache
-from twill.scheduler import solve
+from twill.search.cache import FOLDER_VARIABLE, Cache
+from twill.search.scheduler import solve
 
 
 @pytest.fixture(autouse=True)

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.judged import violations
-from twill.joint.addresses import Allocation, allocate
-from twill.joint.answer import Assignment
-from twill.joint.groups import WarpGroup, allocated
-from twill.joint.sums import peaks
-from twill.problem import Edge, Problem
+from twill.engines.sums import peaks
+from twill.memory.addresses import Allocation, allocate
+from twill.problem.groups import WarpGroup, allocated
+from twill.problem.problem import Edge, Problem
+from twill.problem.solution import Assignment
 
 Key = tuple[int, int, int, float]
 """Groups, transfers, length, and the negative slack; smaller is better."""

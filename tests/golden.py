@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from twill.scheduler import EVERY_PACKAGE, _installed
+from twill.search.scheduler import EVERY_PACKAGE, _installed
 from twill.studies.reproduce.claims import CaseResult
 from twill.studies.reproduce.run import CASES, reproduce
 

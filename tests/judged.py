@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from twill.artifacts.schedule import Group, Placement, Schedule
-from twill.joint.answer import Assignment
-from twill.problem import Problem
-from twill.verifier import _Case
+from twill.problem.problem import Problem
+from twill.problem.solution import Assignment
+from twill.verification.verifier import _Case
 
 JUDGED = (
     "groups",

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import twill
 from tests.small import edge, op, small_loop, small_machine
 from twill.artifacts.loop import Tile
-from twill.joint.answer import Assignment
-from twill.joint.groups import WarpGroup
-from twill.joint.lifetimes import memory_occupants
-from twill.problem import Problem, build_problem
+from twill.problem.groups import WarpGroup
+from twill.problem.lifetimes import memory_occupants
+from twill.problem.problem import Problem, build_problem
+from twill.problem.solution import Assignment
 
 UNIT = 1024
 GROUPS = (WarpGroup(4, False, 0, 1 << 30),) * 2

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from twill.joint.groups import WarpGroup
-from twill.joint.system import anchor_of
-from twill.problem import Edge, Problem
+from twill.engines.yices.system import anchor_of
+from twill.problem.groups import WarpGroup
+from twill.problem.problem import Edge, Problem
 
 
 @dataclass

@@ -22,18 +22,15 @@ import twill
 from tests.commands import SIM, in_process
 from tests.fuzzing import Mutant, as_json, as_toml, mutants, text_mutants
 from tests.mutations import mutations
-from twill import scheduler
-from twill.analysis import analyse
 from twill.artifacts.expressions import MOST_CYCLES, evaluate, names_in, to_cycles
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine, packaged_machines
 from twill.artifacts.results import Sealed, Swept, text_hash
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
-from twill.audit import audit, read_subject
-from twill.cache import Cache, _head
-from twill.commands import number, pairs
-from twill.commands.loop import parse_settings
+from twill.bounds.analysis import analyse
+from twill.cli.loop import parse_settings
+from twill.cli.options import number, pairs
 from twill.console import WARNING
 from twill.frontends.loops import load_loop
 from twill.frontends.schedules import load_schedule
@@ -41,15 +38,18 @@ from twill.frontends.triton_dump.settings import arguments_of
 from twill.frontends.ttgir import load_ttgir
 from twill.frontends.ttgir.choose import choose_loop
 from twill.frontends.ttgir.reader import Dump
-from twill.pipelined.ir import ir
-from twill.problem import Problem, build_problem
-from twill.scheduler import Solved, solve, with_wishes
+from twill.problem.problem import Problem, build_problem
+from twill.search import scheduler
+from twill.search.cache import Cache, _head
+from twill.search.scheduler import Solved, solve, with_wishes
+from twill.show.programs.ir import ir
+from twill.sim.engine.latency import latency_texts, parse_latencies
+from twill.sim.engine.latency_file import LatencyFile
+from twill.sim.engine.work import Work, works
 from twill.sim.execute import run
-from twill.sim.latency import latency_texts, parse_latencies
-from twill.sim.latency_file import LatencyFile
-from twill.sim.work import Work, works
-from twill.studies.compare import Comparisons, comparison
-from twill.studies.compare_view import write_comparisons
+from twill.studies.audit import audit, read_subject
+from twill.studies.comparison.compare import Comparisons, comparison
+from twill.studies.comparison.view import write_comparisons
 from twill.studies.sweep import journal
 from twill.studies.sweep.engine import load, run_sweep
 from twill.studies.sweep.points import Runnable, tasks

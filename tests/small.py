@@ -8,10 +8,10 @@ from typing import Any
 
 import twill
 from twill.artifacts.loop import Cost, Dependence, Operation, Step, Tile
-from twill.joint.groups import WarpGroup
-from twill.pipeline import Pipeline
-from twill.problem import build_problem
-from twill.scheduler import realize
+from twill.lower.pipeline import Pipeline
+from twill.problem.groups import WarpGroup
+from twill.problem.problem import build_problem
+from twill.search.scheduler import realize
 
 
 def number(value: int, unit: str = "things") -> dict[str, Any]:

@@ -25,19 +25,19 @@ from tests.placements import (
 from tests.small import edge, hand_made, op, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Read, Tile
 from twill.artifacts.schedule import Await, Wait
-from twill.bounds import bounds
+from twill.bounds.least import bounds
+from twill.engines.cpsat.covers import crowds
+from twill.engines.sums import excess, sums_of
+from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
-from twill.joint.addresses import Allocation, Conflict, allocate
-from twill.joint.answer import Assignment, Limits
-from twill.joint.crowds import crowds
-from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import WarpGroup
-from twill.joint.packing import Buffer, Range, heaviest_clique, pack
-from twill.joint.sums import excess, sums_of
-from twill.pipeline import pipeline
-from twill.problem import Problem, build_problem
-from twill.scheduler import realize
-from twill.sim.errors import SimulationError
+from twill.lower.pipeline import pipeline
+from twill.memory.addresses import Allocation, Conflict, allocate
+from twill.memory.packing import Buffer, Range, heaviest_clique, pack
+from twill.problem.groups import WarpGroup
+from twill.problem.problem import Problem, build_problem
+from twill.problem.solution import Assignment, Limits
+from twill.search.scheduler import realize
+from twill.sim.engine.errors import SimulationError
 
 GROUPS = (
     WarpGroup(1, True, 24, 8),
@@ -489,7 +489,7 @@ def streaming(capacity: int) -> Callable[[], twill.Schedule]:
 def test_a_ring_is_as_deep_as_memory_allows_and_says_what_it_lacks(
     capacity: int, depth: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from twill.text import print_schedule
+    from twill.show.text import print_schedule
 
     schedule = streaming(capacity)()
     assert twill.verify(schedule).violations == ()

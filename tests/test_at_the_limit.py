@@ -17,12 +17,12 @@ from tests.tampering import Data
 from tests.test_sim import unsolved
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import Await, Fence, Instruction, Issue
-from twill.costing import Reservation
-from twill.joint.answer import Assignment
-from twill.joint.groups import WarpGroup
-from twill.problem import build_problem
-from twill.verified_registers import registers_along_programs
-from twill.verifier import _meet, _rows
+from twill.problem.costs import Reservation
+from twill.problem.groups import WarpGroup
+from twill.problem.problem import build_problem
+from twill.problem.solution import Assignment
+from twill.verification.registers import registers_along_programs
+from twill.verification.verifier import _meet, _rows
 
 ONE = {"all": WarpGroup(4, False, 0, 1 << 20)}
 TWO = {name: WarpGroup(4, False, 0, 1 << 20) for name in ("left", "right")}

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import twill.audit
+import twill.studies.audit
 from twill.artifacts.machine import packaged_machines
-from twill.cli import app
+from twill.cli.main import app
 
 MACHINES = Path(__file__).parents[1] / "machines"
 RUN = CliRunner()
-CHECKS = len(twill.audit.CHECKS)
+CHECKS = len(twill.studies.audit.CHECKS)
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def audited(tmp_path: Path) -> Callable[..., list[tuple[str, str, str]]]:
         assert text.count(old) >= 1
         file = tmp_path / f"{name}.toml"
         file.write_text(text.replace(old, new, 1))
-        found = twill.audit.audit(twill.audit.read_subject(str(file)))
+        found = twill.studies.audit.audit(twill.studies.audit.read_subject(str(file)))
         assert all(finding.mend for _, finding in found)
         return [(check, finding.where, finding.what) for check, finding in found]
 
@@ -43,7 +43,7 @@ def test_packaged_machines_are_clean(name: str) -> None:
 
 def test_the_loops_of_an_architecture_are_tried() -> None:
     def tried(name: str) -> set[str]:
-        return {loop.name for loop in twill.audit.read_subject(name).loops}
+        return {loop.name for loop in twill.studies.audit.read_subject(name).loops}
 
     assert "fa_fwd_hopper" in tried("hopper_h100") & tried("hopper_h200")
     assert "paper_example" in tried("paper_example")
@@ -205,7 +205,7 @@ def test_every_check_is_made_to_fire_above() -> None:
         for test in (test_checks_on_the_example, test_checks_on_a_gpu)
         for case in test.pytestmark[0].args[1]
     }
-    assert fired == {check.__name__ for check in twill.audit.CHECKS}
+    assert fired == {check.__name__ for check in twill.studies.audit.CHECKS}
 
 
 def test_an_extending_file_answers_for_its_own_lines_only(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_an_extending_file_answers_for_its_own_lines_only(tmp_path: Path) -> Non
         '[[rules]]\nkind = ["max"]\nsteps = [{ unit = "alu", cycles = "1" }]\nlatency = "1"\n'
         'source = "BOOK: in place of the rule that this file extends"\n'
     )
-    found = twill.audit.audit(twill.audit.read_subject(str(file)))
+    found = twill.studies.audit.audit(twill.studies.audit.read_subject(str(file)))
     assert [(check, finding.where) for check, finding in found] == [
         ("unused_sources", "sources.OTHER")
     ]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.commands import in_process
-from twill.studies.bench import (
+from twill.studies.bench.bench import (
     CASES,
     ENGINES,
     Bench,
@@ -22,8 +22,8 @@ from twill.studies.bench import (
     growth_cases,
     kernel_cases,
 )
-from twill.studies.bench_plot import plot_growth
-from twill.studies.bench_process import peak_bytes
+from twill.studies.bench.plot import plot_growth
+from twill.studies.bench.process import peak_bytes
 
 MIB = 1 << 20
 TIMES = ("seconds_to_interval", "seconds_to_all_levels", "seconds")
@@ -236,7 +236,7 @@ def test_peak_memory_is_that_of_the_process_itself() -> None:
     """Neither what it has given back is forgotten nor what its parent holds counted."""
     held = b"x" * (400 * MIB)
     code = (
-        "from twill.studies.bench_process import peak_bytes\n"
+        "from twill.studies.bench.process import peak_bytes\n"
         "small = peak_bytes(); x = b'x' * (150 << 20); del x\n"
         "print(small, peak_bytes(), flush=True); input()"
     )

@@ -9,8 +9,8 @@ import pytest
 
 import twill
 from tests.small import edge, op, random_loop, small_loop, small_machine
-from twill.bounds import NO_PATH, bounds, longest_paths
-from twill.problem import build_problem
+from twill.bounds.least import NO_PATH, bounds, longest_paths
+from twill.problem.problem import build_problem
 
 
 def test_attention_is_bound_by_the_tensor_core(

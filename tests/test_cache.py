@@ -13,10 +13,10 @@ import pytest
 
 import twill
 from tests.commands import in_process
-from twill import scheduler
-from twill.cache import Cache, _head, _used, default_folder, proved, request_key
-from twill.scheduler import Solved, solve
-from twill.search import Options
+from twill.search import scheduler
+from twill.search.cache import Cache, _head, _used, default_folder, proved, request_key
+from twill.search.scheduler import Solved, solve
+from twill.search.search import Options
 
 
 @pytest.fixture

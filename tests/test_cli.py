@@ -197,7 +197,7 @@ def test_version() -> None:
 def test_help_imports_no_solver_and_answers_at_once() -> None:
     code = (
         "import sys; sys.argv = ['twill', '--help']\n"
-        "from twill.cli import main\n"
+        "from twill.cli.main import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
         "heavy = {'numpy', 'pandas', 'pydantic', 'simpy', 'pulp', 'ortools', 'yices', 'xdsl'}\n"

@@ -16,11 +16,12 @@ import pytest
 
 import twill
 from tests.small import random_loop
-from twill import console, deadline, search
+from twill import console, deadline
 from twill.deadline import Deadline, OutOfTime, check
 from twill.frontends.loops import load_loop, packaged_loops
-from twill.scheduler import Interrupted, solve
-from twill.search import Options
+from twill.search import search
+from twill.search.scheduler import Interrupted, solve
+from twill.search.search import Options
 
 PACKAGE = Path(twill.__file__).parent
 READS_THE_CLOCK = {"deadline.py"}
@@ -211,8 +212,10 @@ import twill
 from twill.artifacts.machine import Machine
 from twill.console import interruptible
 from twill.frontends.loops import load_loop, packaged_loops
-from twill.joint import cpsat_run, packing, terms
-from twill import scip
+from twill.engines.cpsat import run as cpsat_run
+from twill.memory import packing
+from twill.engines.yices import terms
+from twill.solvers import scip
 
 def late(work, cancel):
     def later():

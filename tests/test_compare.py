@@ -17,11 +17,17 @@ import pytest
 import twill
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, RefusedError
-from twill.studies.compare import Comparison, Comparisons, compare_all, comparison, document
-from twill.studies.compare_plot import plot_comparisons
-from twill.studies.compare_view import frame, markdown, print_comparisons, write_comparisons
-from twill.studies.subjects import is_schedule, subjects
-from twill.studies.variants import EXPERTS, experts
+from twill.studies.comparison.compare import (
+    Comparison,
+    Comparisons,
+    compare_all,
+    comparison,
+    document,
+)
+from twill.studies.comparison.plot import plot_comparisons
+from twill.studies.comparison.subjects import is_schedule, subjects
+from twill.studies.comparison.variants import EXPERTS, experts
+from twill.studies.comparison.view import frame, markdown, print_comparisons, write_comparisons
 
 SIM = [sys.executable, "-m", "twill.sim"]
 

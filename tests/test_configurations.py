@@ -14,18 +14,19 @@ import pytest
 import twill
 from tests.small import edge, op, small_loop, small_machine
 from tests.test_verifier import broken
-from twill import configurations, verified_configurations
 from twill.artifacts.schedule import LowerBound, Weight
-from twill.bounds import bounds, every_bound
-from twill.configurations import configuration_bound
-from twill.costing import Reservation
-from twill.explain import explain
-from twill.joint.cliques import cliques, exclusions
-from twill.joint.cpsat import CpSatProver
-from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import available_groups
-from twill.problem import Problem, build_problem
-from twill.verified_configurations import check_configurations
+from twill.bounds import configurations
+from twill.bounds.configurations import configuration_bound
+from twill.bounds.least import bounds, every_bound
+from twill.engines.cpsat.cliques import cliques, exclusions
+from twill.engines.cpsat.engine import CpSatProver
+from twill.engines.yices.difference import DifferenceEngine
+from twill.explain.explain import explain
+from twill.problem.costs import Reservation
+from twill.problem.groups import available_groups
+from twill.problem.problem import Problem, build_problem
+from twill.verification import configurations as verified_configurations
+from twill.verification.configurations import check_configurations
 
 Taken = tuple[tuple[str, int, int, int], ...]
 """Reservations of one operation: unit, start, length, count."""

@@ -12,15 +12,15 @@ from tests.pseudocode import Interpreter
 from tests.small import edge, op, small_loop, small_machine
 from twill.artifacts.order import Order
 from twill.artifacts.schedule import Get
-from twill.differences.compare import compare
 from twill.frontends.schedule_ir import parse_schedule_ir
-from twill.pipelined.code import code
-from twill.pipelined.ir import ir
-from twill.sim.checks import check
-from twill.sim.dataflow import Dataflow
-from twill.sim.errors import SimulationError
-from twill.sim.sm import StreamingMultiprocessor
-from twill.sim.values import Values
+from twill.show.differences.compare import compare
+from twill.show.programs.code import code
+from twill.show.programs.ir import ir
+from twill.sim.checks.dataflow import Dataflow
+from twill.sim.checks.every import check
+from twill.sim.checks.values import Values
+from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.sm import StreamingMultiprocessor
 
 DISTANCES = [(0, 1), (1, 0), (0, 0), (1, 2), (3, 0, 1, 3)]
 

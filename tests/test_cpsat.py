@@ -15,8 +15,20 @@ from tests.placements import random_problem
 from tests.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import Rules
-from twill.bounds import bounds
-from twill.joint.answer import (
+from twill.bounds.least import bounds
+from twill.engines.cpsat.engine import CpSatEngine, CpSatProver, prove
+from twill.engines.cpsat.run import Run, import_ortools
+from twill.engines.cpsat.system import CpSatSystem
+from twill.engines.yices.difference import DifferenceEngine
+from twill.problem.groups import (
+    WarpGroup,
+    available_groups,
+    filled_before,
+    groups_within,
+    opened_before,
+)
+from twill.problem.problem import Problem, Wishes, build_problem
+from twill.problem.solution import (
     FAMILIES,
     NO_LIMITS,
     WAYS,
@@ -25,18 +37,6 @@ from twill.joint.answer import (
     Limits,
     Objective,
 )
-from twill.joint.cpsat import CpSatEngine, CpSatProver, prove
-from twill.joint.cpsat_run import Run, import_ortools
-from twill.joint.cpsat_system import CpSatSystem
-from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import (
-    WarpGroup,
-    available_groups,
-    filled_before,
-    groups_within,
-    opened_before,
-)
-from twill.problem import Problem, Wishes, build_problem
 
 SOON = Conditions(effort=1e-6)
 

@@ -14,11 +14,11 @@ import pytest
 
 import twill
 from twill.artifacts.loop import Loop
-from twill.bounds import Bounds, bounds
+from twill.bounds.least import Bounds, bounds
 from twill.frontends.ddg import load_ddg
 from twill.frontends.ddg.types import tile_of
-from twill.problem import build_problem
-from twill.sim.checks import check
+from twill.problem.problem import build_problem
+from twill.sim.checks.every import check
 
 FILE = Path(__file__).parent / "data" / "two_products.ddg.json"
 Document = dict[str, Any]

@@ -11,8 +11,8 @@ import twill
 from tests.small import op, small_loop, small_machine
 from tests.test_sim import unsolved
 from twill.artifacts.schedule import Arrive, Barrier, Instruction, Issue, Wait
-from twill.sim.deadlock import shortest_cycle
-from twill.sim.errors import SimulationError
+from twill.sim.engine.deadlock import shortest_cycle
+from twill.sim.engine.errors import SimulationError
 
 
 @pytest.mark.parametrize("seed", range(40))

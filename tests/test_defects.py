@@ -11,9 +11,9 @@ import pytest
 import twill
 from tests.commands import TWILL, in_process
 from tests.test_verbatim import running_maximum
-from twill import scheduler
 from twill.errors import DefectError, RefusedError
-from twill.scheduler import realize
+from twill.search import scheduler
+from twill.search.scheduler import realize
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 
 import twill
 from twill.artifacts.schedule import Issue
-from twill.cli import app
-from twill.differences.compare import Comparison, compare
-from twill.differences.match import matched_groups
-from twill.differences.picture import draw_differences, matched_looks
+from twill.cli.main import app
 from twill.frontends.schedules import load_schedule
+from twill.show.differences.compare import Comparison, compare
+from twill.show.differences.match import matched_groups
+from twill.show.differences.picture import draw_differences, matched_looks
 
 ROOT = Path(__file__).parents[1]
 FA4 = "fa4_forward"

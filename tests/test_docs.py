@@ -21,9 +21,9 @@ from tests.commands import ENTRIES, in_process
 from tests.pages import PAGES, ROOT, Reader, anchors, blocks, commands, links, said
 from tests.svg import shapes
 from twill.artifacts.sweep import Sweep, packaged_sweeps
-from twill.cli import app
+from twill.cli.main import app
 from twill.frontends.loops import packaged_loops
-from twill.problem import Problem, build_problem
+from twill.problem.problem import Problem, build_problem
 from twill.studies.sweep.points import axes
 
 # Cycles of one iteration on the tensor core, for exponentials and on the SMEM port (reads, stores,
@@ -251,7 +251,7 @@ def work(problem: Problem, unit: str, name: str | None = None) -> int:
 
 
 def test_the_readmes_figures(attention_schedule: twill.Schedule) -> None:
-    from twill.studies.compare import compare
+    from twill.studies.comparison.compare import compare
 
     shown = re.findall(r"^ (\S+) +(\d+) +[\d.]+ +([\d.]+) +[\d.]+% +([\d.]+) ",
                        (ROOT / "README.md").read_text(), re.MULTILINE)  # fmt: skip

@@ -17,7 +17,7 @@ from tests.commands import in_process
 from twill.artifacts.base import parse_toml
 from twill.artifacts.loop import MOST_OPERATIONS
 from twill.artifacts.sweep import Sweep
-from twill.commands import MOST_JOBS
+from twill.cli.options import MOST_JOBS
 from twill.errors import InputError, WorkerError, short
 from twill.studies.sweep.engine import run_sweep
 
@@ -26,8 +26,8 @@ SIM = ("python", "-m", "twill.sim")
 BUSY = """
 import sys, pulp, twill
 from pathlib import Path
-from twill.modulo import modulo_schedule
-from twill.problem import build_problem
+from twill.engines.cbc.modulo import modulo_schedule
+from twill.problem.problem import build_problem
 solver = Path(sys.argv[1]) / "cbc"
 solver.write_text("#!/bin/sh\\nexec sleep 600\\n")
 solver.chmod(0o755)

@@ -12,11 +12,11 @@ import pytest
 import twill
 from tests.commands import in_process
 from tests.small import edge, op, random_loop, small_loop, small_machine
-from twill.bounds import resource_argument, resource_bound
-from twill.explain import Explanation, Role, explain
-from twill.joint.difference import DifferenceEngine
-from twill.levers import Lever, levers
-from twill.problem import build_problem
+from twill.bounds.least import resource_argument, resource_bound
+from twill.engines.yices.difference import DifferenceEngine
+from twill.explain.explain import Explanation, Role, explain
+from twill.explain.levers import Lever, levers
+from twill.problem.problem import build_problem
 
 
 def solved(operations: Any, edges: Any, machine: twill.Machine, **options: Any) -> twill.Schedule:

@@ -25,15 +25,15 @@ from twill.artifacts.schedule import (
     Storage,
     Wait,
 )
-from twill.baselines import multi_warp, sequential
 from twill.frontends.loops import load_loop, packaged_loops
 from twill.frontends.schedule_ir import parse_schedule_ir
-from twill.joint.groups import WarpGroup
-from twill.pipelined.code import code
-from twill.pipelined.ir import ir
-from twill.sim.checks import check
-from twill.sim.errors import SimulationError
-from twill.verified_fences import _meet, check_fences
+from twill.lower.baselines import multi_warp, sequential
+from twill.problem.groups import WarpGroup
+from twill.show.programs.code import code
+from twill.show.programs.ir import ir
+from twill.sim.checks.every import check
+from twill.sim.engine.errors import SimulationError
+from twill.verification.fences import _meet, check_fences
 
 
 def subject(name: str) -> tuple[twill.Loop, Machine]:

@@ -19,10 +19,10 @@ from twill.artifacts.sweep import Sweep
 from twill.errors import InputError
 from twill.files import make_folder, write_whole
 from twill.names import file_name
-from twill.sim.record import Recording
-from twill.sim.timeline import draw_timeline
-from twill.studies.compare import comparison
-from twill.studies.compare_view import write_comparisons
+from twill.sim.engine.record import Recording
+from twill.sim.show.timeline import draw_timeline
+from twill.studies.comparison.compare import comparison
+from twill.studies.comparison.view import write_comparisons
 from twill.studies.sweep.engine import run_sweep
 
 HOSTILE = "../../outside/x"
@@ -116,7 +116,7 @@ def small_files() -> Iterator[None]:
 
 
 def drawn_graph(file: Path) -> None:
-    from twill.pictures.graph import draw_graph
+    from twill.show.pictures.graph import draw_graph
 
     draw_graph(Schedule.named("paper_example_by_hand"), str(file))
 

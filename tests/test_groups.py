@@ -12,9 +12,9 @@ import twill
 from tests.small import edge, op, small_loop, small_machine
 from twill.artifacts.loop import Step
 from twill.artifacts.schedule import Group, Placement
-from twill.bounds import bounds
+from twill.bounds.least import bounds
 from twill.errors import RefusedError
-from twill.joint.groups import (
+from twill.problem.groups import (
     WarpGroup,
     allocated,
     available_groups,
@@ -24,10 +24,10 @@ from twill.joint.groups import (
     opened_before,
     pools,
 )
-from twill.problem import build_problem
-from twill.scheduler import EngineName
-from twill.search import Options
-from twill.verifier import _Case
+from twill.problem.problem import build_problem
+from twill.search.scheduler import EngineName
+from twill.search.search import Options
+from twill.verification.verifier import _Case
 
 ENGINES: list[EngineName] = ["both", "difference", "cpsat"]
 UNITS = {"TC": 1, "A": 1, "B": 2, "TMA": 1}

@@ -14,7 +14,7 @@ from tests.test_order import BY_HAND, body, written
 from twill.artifacts.order import ordered
 from twill.artifacts.schedule import Await, Schedule
 from twill.sim.__main__ import app
-from twill.sim.checks import check
+from twill.sim.checks.every import check
 
 HOISTED = "_wait_hoisted"
 HOISTABLE = [name for name in BY_HAND if "hoisted" not in name]

@@ -5,19 +5,21 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tomllib
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 SOLVERS = {
-    "yices": {"twill/joint/library.py"},
+    "yices": {"twill/solvers/yices.py"},
     "yices_api": set(),
-    "ortools": {"twill/joint/cpsat_run.py"},
-    "pulp": {"twill/modulo.py"},
-    "pyscipopt": {"twill/scip.py"},
-    "simpy": {"sim/clock.py", "twill/studies/bench_simulator.py"},
+    "ortools": {"twill/engines/cpsat/run.py"},
+    "pulp": {"twill/engines/cbc/modulo.py"},
+    "pyscipopt": {"twill/solvers/scip.py"},
+    "simpy": {"sim/engine/clock.py", "twill/studies/bench/simulator.py"},
     "simpleeval": {"twill/artifacts/expressions.py"},
     "triton": {str(file.relative_to(ROOT)) for file in (ROOT / "traces/kernels").glob("*.py")}
     | {
@@ -38,16 +40,15 @@ SOLVERS = {
             "wellformed",
         )
     }
-    | {"twill/frontends/schedule_ir.py", "twill/pipelined/ir.py", "twill/pipelined/ir_parts.py"},
+    | {
+        "twill/frontends/schedule_ir.py",
+        "twill/show/programs/ir.py",
+        "twill/show/programs/ir_parts.py",
+    },
 }
-ARTIFACTS = (
-    "twill.artifacts",
-    "twill.errors",
-    "twill.console",
-    "twill.files",
-    "twill.names",
-    "twill.figures",
-)
+EVERYWHERE = {"children", "console", "deadline", "errors", "figures", "files", "names"}
+"""Modules beside the rooms that every room may import."""
+ENTRIES = {"twill/__init__.py", "twill/__main__.py", "sim/__main__.py", "sim/__init__.py"}
 
 
 def sources(folder: str) -> list[Path]:
@@ -85,48 +86,41 @@ def test_a_solver_is_imported_in_its_own_file_only(solver: str) -> None:
     assert users == SOLVERS[solver]
 
 
-def test_the_simulator_sees_artifacts_only() -> None:
-    for file in sources("sim"):
-        foreign = {
-            name
-            for name in imports(file)
-            if name.startswith("twill")
-            and not name.startswith(("twill.sim", *ARTIFACTS))
-            and not (file.name == "__main__.py" and name.startswith("twill.studies"))
-            and (file.name, name) != ("occupancy.py", "twill.verified_registers")  # a judge's too
-        }
-        assert foreign == set(), file
+def rooms() -> dict[str, set[str]]:
+    """Return which rooms each room may import, as pyproject.toml says."""
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["twill"]["rooms"]
+    return {room: set(others) for room, others in table.items()}
 
 
-def test_the_verifier_sees_artifacts_and_the_problem_only() -> None:
-    seen = {"twill.artifacts.schedule", "twill.problem"}
-    apart = {f"twill.verified_{of}" for of in ("fences", "proof", "registers")}
-    for name, expected in (
-        ("verifier", seen | apart | {"twill.artifacts.loop"}),
-        ("verified_proof", seen | {"twill.verified_configurations"}),
-        ("verified_configurations", seen),
-        ("verified_fences", {"twill.artifacts.schedule"}),
-        ("verified_registers", seen | {"twill.sim.pieces"}),
-    ):
-        own = {name for name in imports(ROOT / f"twill/{name}.py") if name.startswith("twill")}
-        assert own == expected, name
+def room(module: str) -> str:
+    """Return the room of a module, and of what is beside them its own name."""
+    parts = module.split(".")
+    return ".".join(parts[1:3]) if ".".join(parts[1:3]) in rooms() else "".join(parts[1:2])
 
 
-def test_what_shows_schedules_sees_no_solver() -> None:
-    rooms = ("pipelined", "pictures", "differences")
-    files = [file for room in rooms for file in sources(f"twill/{room}")]
-    files += [ROOT / "twill" / f"{name}.py" for name in ("roles", "positions", "views/show")]
-    allowed = (*ARTIFACTS, *(f"twill.{room}" for room in rooms), "twill.roles", "twill.positions",
-               "twill.problem", "twill.costing", "twill.text", "twill.views")  # fmt: skip
-    for file in files:
-        own = {name for name in imports(file) if name.startswith("twill")}
-        assert all(name.startswith(allowed) for name in own), file
+def arrows() -> dict[str, set[str]]:
+    """Return which rooms each room imports, late imports included; not what only checks types."""
+    found: dict[str, set[str]] = {}
+    for file in own_files():
+        name = str(file.relative_to(ROOT))
+        if name in ENTRIES:
+            continue
+        parts = file.relative_to(ROOT).with_suffix("").parts
+        own = room(".".join(parts if parts[0] == "twill" else ("twill", *parts)))
+        others = {room(module) for module in imports(file) if module.startswith("twill.")}
+        found.setdefault(own, set()).update(others - {own})
+    return found
 
 
-def test_artifacts_see_nothing_else_of_the_project() -> None:
-    for file in sources("twill/artifacts"):
-        own = {name for name in imports(file) if name.startswith("twill")}
-        assert all(name.startswith(ARTIFACTS) for name in own), file
+def test_rooms_import_what_the_table_says() -> None:
+    found = {own: others - EVERYWHERE for own, others in arrows().items()}
+    beside = {own: others for own, others in found.items() if own in EVERYWHERE}
+    assert all(others == set() for others in beside.values()), beside
+    assert {own: others for own, others in found.items() if own not in EVERYWHERE} == rooms()
+
+
+def test_no_rooms_import_each_other_in_a_circle() -> None:
+    TopologicalSorter(rooms()).prepare()
 
 
 INTO_MEMORY = {"savefig": {"text", "stream", "drawn"}, "to_parquet": {"data"}}
@@ -162,7 +156,7 @@ def test_the_rooms_are_linked_into_the_package(name: str) -> None:
 
 
 def test_yices_is_found_where_its_package_put_it() -> None:
-    from twill.joint.library import bundled_library, import_yices
+    from twill.solvers.yices import bundled_library, import_yices
 
     library = bundled_library()
     assert library is not None

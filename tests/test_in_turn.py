@@ -13,16 +13,16 @@ import twill
 from tests.commands import in_process
 from tests.judged import violations
 from twill.artifacts.machine import Machine
-from twill.bounds import bounds, every_bound, least_stages
-from twill.configurations import configuration_bound, turns_taken
-from twill.joint.answer import Assignment
-from twill.joint.cpsat import prove
-from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import available_groups
-from twill.problem import Problem, build_problem
-from twill.proofs import bound_reached
-from twill.studies.synthetic import SyntheticMachine, synthetic_loop
-from twill.verified_configurations import check_configurations
+from twill.bounds.configurations import configuration_bound, turns_taken
+from twill.bounds.least import bounds, every_bound, least_stages
+from twill.engines.cpsat.engine import prove
+from twill.engines.yices.difference import DifferenceEngine
+from twill.problem.groups import available_groups
+from twill.problem.problem import Problem, build_problem
+from twill.problem.solution import Assignment
+from twill.search.proofs import bound_reached
+from twill.studies.bench.synthetic import SyntheticMachine, synthetic_loop
+from twill.verification.configurations import check_configurations
 
 MACHINES: tuple[SyntheticMachine, ...] = ("hopper_h100", "blackwell_b200")
 CASES = [(machine, seed) for machine in MACHINES for seed in range(4)]

@@ -109,7 +109,7 @@ def test_an_interruption_keeps_the_best_schedule_so_far(tmp_path: Path, more: li
 
 SAYS_WHEN_FOUND = """
 import contextlib, sys
-from twill import cli
+from twill.cli import main as cli
 
 @contextlib.contextmanager
 def progress(title):

@@ -11,14 +11,14 @@ import twill
 from tests.brute import least_length
 from tests.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.schedule import Rules
-from twill.bounds import bounds
+from twill.bounds.least import bounds
+from twill.bounds.registers import lacks_registers
 from twill.deadline import Deadline
-from twill.joint.answer import FAMILIES, EngineFactory, Limits
-from twill.joint.cpsat import CpSatEngine
-from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import WarpGroup, allocated, available_groups
-from twill.joint.relaxation import lacks_registers
-from twill.problem import Problem, Wishes, build_problem
+from twill.engines.cpsat.engine import CpSatEngine
+from twill.engines.yices.difference import DifferenceEngine
+from twill.problem.groups import WarpGroup, allocated, available_groups
+from twill.problem.problem import Problem, Wishes, build_problem
+from twill.problem.solution import FAMILIES, EngineFactory, Limits
 
 ENGINES: list[EngineFactory] = [DifferenceEngine, CpSatEngine]
 

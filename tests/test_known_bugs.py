@@ -28,9 +28,9 @@ from twill.artifacts.schedule import (
     Storage,
     Wait,
 )
-from twill.joint.groups import WarpGroup
-from twill.sim.checks import check
-from twill.sim.errors import SimulationError
+from twill.problem.groups import WarpGroup
+from twill.sim.checks.every import check
+from twill.sim.engine.errors import SimulationError
 
 TRIP_COUNTS = (1, 2, 3, 7, 16)
 BYTES = 1024

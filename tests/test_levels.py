@@ -12,14 +12,14 @@ import pytest
 import twill
 from tests.small import tight_loop
 from twill.artifacts.schedule import LevelProof
+from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
-from twill.joint.answer import Answer, Engine
-from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import WarpGroup
-from twill.pipeline import pipeline
-from twill.problem import Problem, build_problem
-from twill.scheduler import realize
-from twill.search import Found, Options, search
+from twill.lower.pipeline import pipeline
+from twill.problem.groups import WarpGroup
+from twill.problem.problem import Problem, build_problem
+from twill.problem.solution import Answer, Engine
+from twill.search.scheduler import realize
+from twill.search.search import Found, Options, search
 
 SEEDS, LOOSE = (5, 8, 9, 10, 26), Options(most_stages=3)
 """Of small loops that have a schedule."""

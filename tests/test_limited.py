@@ -13,11 +13,11 @@ import pytest
 
 import twill
 from tests.small import op, small_loop, small_machine
-from twill import limited
-from twill.cache import Cache
 from twill.errors import SolverError
-from twill.limited import resident, solve_within
-from twill.scheduler import solve
+from twill.search import worker as limited
+from twill.search.cache import Cache
+from twill.search.scheduler import solve
+from twill.search.worker import resident, solve_within
 
 
 def test_with_enough_memory_it_is_the_same_answer(

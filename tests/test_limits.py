@@ -17,13 +17,13 @@ from tests.small import edge, op, small_loop, small_machine
 from tests.test_clock import ticking
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import LowerBound
-from twill.costing import Reservation
+from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import Refusal
-from twill.joint.answer import NO_LIMITS, Answer, Engine, Limits
-from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import WarpGroup
-from twill.problem import Problem, build_problem
-from twill.search import Found, Options, least_interval, search
+from twill.problem.costs import Reservation
+from twill.problem.groups import WarpGroup
+from twill.problem.problem import Problem, build_problem
+from twill.problem.solution import NO_LIMITS, Answer, Engine, Limits
+from twill.search.search import Found, Options, least_interval, search
 
 Knows = Callable[[int, int, Limits, bool], bool]
 

@@ -9,8 +9,8 @@ import pytest
 import twill
 from twill.artifacts.loop import Operation, Tile
 from twill.artifacts.machine import packaged_machines
-from twill.costing import StaticCost, static_cost, static_costs
 from twill.frontends.loops import packaged_loops
+from twill.problem.costs import StaticCost, static_cost, static_costs
 
 
 def product(m: int, n: int, k: int, a: str = "smem", dtype: str = "f16") -> Operation:

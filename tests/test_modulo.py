@@ -10,11 +10,11 @@ import pytest
 
 import twill
 from tests.small import random_loop
-from twill.bounds import bounds
+from twill.bounds.least import bounds
+from twill.engines.cbc.modulo import modulo_schedule, shortest_modulo_schedule
 from twill.errors import SolverError
-from twill.modulo import modulo_schedule, shortest_modulo_schedule
-from twill.normalize import normalize
-from twill.problem import Problem, build_problem
+from twill.problem.normalize import normalize
+from twill.problem.problem import Problem, build_problem
 
 
 def rows_fit(problem: Problem, interval: int, rows: tuple[int, ...]) -> bool:

@@ -10,9 +10,9 @@ import pytest
 from tests.test_races import ring
 from twill.artifacts.schedule import Arrive, Await, Schedule, Wait, packaged_schedules
 from twill.frontends.loops import packaged_loops
-from twill.sim.errors import SimulationError
-from twill.sim.races import Races
-from twill.sim.sm import StreamingMultiprocessor
+from twill.sim.checks.races import Races
+from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.studies.mutants import mutants
 from twill.studies.mutate import main, program, study, summary
 

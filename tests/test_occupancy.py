@@ -11,14 +11,14 @@ import twill
 from tests.small import edge, op, small_loop, small_machine
 from tests.test_races import ring
 from tests.test_sim import unsolved
+from twill.artifacts.pieces import pieces
 from twill.artifacts.schedule import Await, Instruction, Issue, Schedule, Storage
 from twill.errors import InputError
 from twill.sim.__main__ import app
-from twill.sim.checks import check, enough_iterations
-from twill.sim.occupancy import FILE, Occupancy, Occupied
-from twill.sim.pieces import pieces
-from twill.sim.sm import StreamingMultiprocessor
-from twill.verified_registers import registers_along_programs
+from twill.sim.checks.every import check, enough_iterations
+from twill.sim.checks.occupancy import FILE, Occupancy, Occupied
+from twill.sim.engine.sm import StreamingMultiprocessor
+from twill.verification.registers import registers_along_programs
 
 
 def occupied(schedule: Schedule, iterations: int) -> tuple[Occupancy, dict[str, Occupied]]:

@@ -14,11 +14,11 @@ import twill
 from tests.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.order import Order
 from twill.artifacts.schedule import Await, Instruction, Schedule, Wait, packaged_schedules
-from twill.sim.checks import check, enough_iterations
-from twill.sim.errors import SimulationError
+from twill.sim.checks.every import check, enough_iterations
+from twill.sim.checks.races import Races
+from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import run
-from twill.sim.races import Races
-from twill.sim.sm import StreamingMultiprocessor
 from twill.traces.make_orders import documents
 
 ROOT = Path(__file__).parents[1]

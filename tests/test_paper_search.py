@@ -8,22 +8,22 @@ import pytest
 
 import twill
 from tests.small import edge, op, random_loop, small_loop, small_machine
-from twill import paper_search as module
 from twill.artifacts.schedule import Rules
-from twill.bounds import bounds, longest_paths
+from twill.bounds.least import bounds, longest_paths
+from twill.engines.cbc.modulo import shortest_modulo_schedule
+from twill.engines.cpsat.engine import CpSatEngine
+from twill.engines.paper.verbatim import VerbatimEngine
+from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
-from twill.joint.answer import EngineFactory
-from twill.joint.cpsat import CpSatEngine
-from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import UNLIMITED, WarpGroup, available_groups
-from twill.joint.verbatim import VerbatimEngine
-from twill.modulo import shortest_modulo_schedule
-from twill.normalize import normalize
-from twill.paper_search import paper_search
-from twill.pipeline import pipeline
-from twill.problem import Problem, Wishes, build_problem
-from twill.scheduler import realize
-from twill.search import Options, search
+from twill.lower.pipeline import pipeline
+from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
+from twill.problem.normalize import normalize
+from twill.problem.problem import Problem, Wishes, build_problem
+from twill.problem.solution import EngineFactory
+from twill.search import paper_search as module
+from twill.search.paper_search import paper_search
+from twill.search.scheduler import realize
+from twill.search.search import Options, search
 
 ENGINES: list[EngineFactory] = [DifferenceEngine, CpSatEngine, VerbatimEngine]
 

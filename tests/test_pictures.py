@@ -21,14 +21,14 @@ import twill
 from tests.small import random_loop
 from tests.svg import shapes
 from twill.frontends.schedules import load_schedule
-from twill.pictures import files, graph, reservations, roles, timeline
-from twill.pictures.graph import HIGH, _bent, draw_graph, graph_layout
-from twill.pictures.layers import levels
-from twill.pictures.look import COLOURS, HATCHES, looks
-from twill.pictures.placed import Cell, lanes, placed, table
-from twill.pictures.reservations import draw_reservations
-from twill.pictures.roles import draw_roles, roles_text
-from twill.pictures.timeline import draw_timeline
+from twill.show.pictures import files, graph, reservations, roles, timeline
+from twill.show.pictures.graph import HIGH, _bent, draw_graph, graph_layout
+from twill.show.pictures.layers import levels
+from twill.show.pictures.look import COLOURS, HATCHES, looks
+from twill.show.pictures.placed import Cell, lanes, placed, table
+from twill.show.pictures.reservations import draw_reservations
+from twill.show.pictures.roles import draw_roles, roles_text
+from twill.show.pictures.timeline import draw_timeline
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "data" / "pictures"
@@ -92,7 +92,7 @@ def test_bytes_do_not_depend_on_hashing(tmp_path: Path) -> None:
     source = str(ROOT / "docs" / "reading" / "fa_fwd_hopper.mlir")
     code = (
         "from twill.frontends.schedules import load_schedule as load\n"
-        "from twill.pictures.graph import draw_graph\n"
+        "from twill.show.pictures.graph import draw_graph\n"
         f"draw_graph(load({source!r}), 'one.svg')\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True,

@@ -13,12 +13,12 @@ import twill
 from tests.pseudocode import BrokenError, Interpreter, value_of
 from twill.artifacts.schedule import Arrive
 from twill.frontends.schedules import load_schedule
-from twill.pipelined.code import code
-from twill.pipelined.data import program_data
-from twill.pipelined.rounds import unrolled
-from twill.sim.errors import SimulationError
-from twill.sim.observer import Observer
-from twill.sim.sm import StreamingMultiprocessor
+from twill.show.programs.code import code
+from twill.show.programs.data import program_data
+from twill.show.programs.rounds import unrolled
+from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.observer import Observer
+from twill.sim.engine.sm import StreamingMultiprocessor
 
 ROOT = Path(__file__).parents[1]
 # The paper's Figure 1f. Registers are renamed by `S = S_next`, its `S = Sn`; the loop's bounds are

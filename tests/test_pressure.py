@@ -11,19 +11,19 @@ from tests.small import edge, op, small_loop, small_machine, tight_loop
 from tests.test_sim import unsolved
 from twill.artifacts.loop import ElementType, Invariant, Loop, Tile
 from twill.artifacts.schedule import Await, Get, Instruction, Issue, Put, Schedule, Storage
+from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
-from twill.joint.difference import DifferenceEngine
-from twill.pipeline import Pipeline, pipeline
-from twill.pressure import pressures, within_registers
-from twill.problem import build_problem
-from twill.program import programs
-from twill.scheduler import realize
-from twill.search import Options, search
-from twill.signals import Signals
+from twill.lower.pipeline import Pipeline, pipeline
+from twill.lower.pressure import pressures, within_registers
+from twill.lower.programs import programs
+from twill.lower.signals import Signals
+from twill.lower.storage import lay_out, registers_live
+from twill.problem.problem import build_problem
+from twill.search.scheduler import realize
+from twill.search.search import Options, search
 from twill.sim import run
-from twill.sim.checks import check
-from twill.storage import lay_out, registers_live
-from twill.verified_registers import registers_along_programs
+from twill.sim.checks.every import check
+from twill.verification.registers import registers_along_programs
 
 
 def solved(seed: int) -> Pipeline | None:

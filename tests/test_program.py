@@ -31,13 +31,13 @@ from twill.artifacts.schedule import (
     Wait,
 )
 from twill.frontends.loops import load_loop
-from twill.joint.groups import WarpGroup
-from twill.pipelined.rounds import unrolled
-from twill.sim.checks import check
-from twill.sim.dataflow import Dataflow
-from twill.sim.errors import SimulationError
-from twill.sim.sm import StreamingMultiprocessor
-from twill.sim.values import Values
+from twill.problem.groups import WarpGroup
+from twill.show.programs.rounds import unrolled
+from twill.sim.checks.dataflow import Dataflow
+from twill.sim.checks.every import check
+from twill.sim.checks.values import Values
+from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.sm import StreamingMultiprocessor
 
 
 def words(program: Program) -> list[str]:

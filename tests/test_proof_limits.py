@@ -17,7 +17,7 @@ from tests.small import edge, hand_made, op, random_loop, small_loop, small_mach
 from tests.tampering import Data
 from twill.artifacts.loop import Cost, Operation, Step
 from twill.artifacts.schedule import LevelProof, LowerBound, Proof
-from twill.bounds import (
+from twill.bounds.least import (
     NO_PATH,
     Bounds,
     bounds,
@@ -30,13 +30,13 @@ from twill.bounds import (
     resource_argument,
     resource_bound,
 )
-from twill.joint.answer import Answer, Assignment, Status
-from twill.joint.groups import WarpGroup
-from twill.known import Reached
-from twill.levels import _bisected, _from_below, _largest, measured, proofs
-from twill.problem import Problem, build_problem
-from twill.proofs import bound_reached, not_proved, proof_within
-from twill.verified_proof import ProofJudge
+from twill.problem.groups import WarpGroup
+from twill.problem.problem import Problem, build_problem
+from twill.problem.solution import Answer, Assignment, Status
+from twill.search.known import Reached
+from twill.search.levels import _bisected, _from_below, _largest, measured, proofs
+from twill.search.proofs import bound_reached, not_proved, proof_within
+from twill.verification.proof import ProofJudge
 
 PAIRS = list(itertools.combinations_with_replacement(range(2, 12), 2))
 ONE = {"all": WarpGroup(4, False, 0, 1 << 20)}

@@ -13,14 +13,14 @@ import twill
 from tests.commands import SIM, in_process
 from tests.small import random_loop
 from twill.artifacts.schedule import Schedule
-from twill.bounds import bounds
-from twill.iterative import iterative_modulo_schedule
-from twill.modulo import modulo_schedule
-from twill.problem import build_problem
+from twill.bounds.least import bounds
+from twill.engines.cbc.modulo import modulo_schedule
+from twill.problem.problem import build_problem
+from twill.sim.analysis.whole_kernel import kernel, parse_sequences
 from twill.sim.execute import run
-from twill.sim.kernel import kernel, parse_sequences
-from twill.studies.compare import compare
-from twill.studies.modulo_loop import excess, software_pipelined
+from twill.studies.comparison.compare import compare
+from twill.studies.comparison.iterative import iterative_modulo_schedule
+from twill.studies.comparison.modulo_loop import excess, software_pipelined
 from twill.studies.published import FA3, NEITHER, Experiment, gemm
 from twill.studies.published_view import print_experiments
 

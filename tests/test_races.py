@@ -21,14 +21,14 @@ from twill.artifacts.schedule import (
     Storage,
     Wait,
 )
-from twill.joint.groups import WarpGroup
-from twill.sim.checks import check
-from twill.sim.dataflow import Dataflow
-from twill.sim.errors import SimulationError
-from twill.sim.observer import Observer
-from twill.sim.races import Races
-from twill.sim.sm import StreamingMultiprocessor
-from twill.sim.values import Values
+from twill.problem.groups import WarpGroup
+from twill.sim.checks.dataflow import Dataflow
+from twill.sim.checks.every import check
+from twill.sim.checks.races import Races
+from twill.sim.checks.values import Values
+from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.observer import Observer
+from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.studies.mutants import mutants
 
 ITERATIONS = 6

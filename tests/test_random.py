@@ -10,15 +10,15 @@ import pytest
 import twill
 from tests.exhaustive import Exhausted, optimum
 from tests.small import edge, op, small_loop, small_machine, tight_loop
-from twill.bounds import bounds
+from twill.bounds.least import bounds
+from twill.engines.cpsat.engine import CpSatEngine
+from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
-from twill.joint.answer import EngineFactory
-from twill.joint.cpsat import CpSatEngine
-from twill.joint.difference import DifferenceEngine
-from twill.pipeline import pipeline
-from twill.problem import Problem, build_problem
-from twill.scheduler import realize
-from twill.search import Found, Options, search
+from twill.lower.pipeline import pipeline
+from twill.problem.problem import Problem, build_problem
+from twill.problem.solution import EngineFactory
+from twill.search.scheduler import realize
+from twill.search.search import Found, Options, search
 
 ALL = 500
 FEW, FEW_OPERATIONS = 32, 7

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 import twill
 from twill.sim.__main__ import app
+from twill.sim.analysis.profile import Profile
+from twill.sim.engine.record import DEFAULT_ITERATIONS, Recording
 from twill.sim.execute import run
-from twill.sim.profile import Profile
-from twill.sim.record import DEFAULT_ITERATIONS, Recording
 
 
 def test_a_long_run_is_recorded_at_its_end_only() -> None:

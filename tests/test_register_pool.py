@@ -11,12 +11,12 @@ import pytest
 import twill
 from tests.small import edge, op, small_loop, small_machine
 from twill.artifacts.schedule import Group
-from twill.joint.cpsat import CpSatEngine
-from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import allocated, available_groups
-from twill.problem import Problem, build_problem
-from twill.sim.errors import SimulationError
-from twill.sim.registers import pool, set_registers
+from twill.engines.cpsat.engine import CpSatEngine
+from twill.engines.yices.difference import DifferenceEngine
+from twill.problem.groups import allocated, available_groups
+from twill.problem.problem import Problem, build_problem
+from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.registers import pool, set_registers
 
 # Warp groups of four warps: registers a lane of all of them, 65,536 / (128 n) rounded down to 8s.
 POOLS = {1: 256, 2: 512, 3: 504, 4: 512, 5: 480, 6: 480, 7: 504, 8: 512}

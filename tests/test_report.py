@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 from tests.test_sim_critical import ring
 from tests.test_sweep import AXES, sweep
 from twill.artifacts.schedule import Schedule
-from twill.cli import app
+from twill.cli.main import app
 from twill.errors import InputError
-from twill.studies.compare import comparison
-from twill.studies.compare_view import write_comparisons
+from twill.studies.comparison.compare import comparison
+from twill.studies.comparison.view import write_comparisons
 from twill.studies.report.content import section
 from twill.studies.report.page import inlined, page
 from twill.studies.report.steady import steady

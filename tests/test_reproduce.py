@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 import twill
 from tests.golden import golden
 from twill.artifacts.schedule import Schedule
-from twill.bounds import bounds
-from twill.cli import app
+from twill.bounds.least import bounds
+from twill.cli.main import app
 from twill.errors import InputError, RefusedError
-from twill.joint.answer import FAMILIES
-from twill.search import Options
+from twill.problem.solution import FAMILIES
+from twill.search.search import Options
 from twill.sim.execute import run
 from twill.studies.feasibility import ask, least, wished
 from twill.studies.published import Comparison
@@ -25,7 +25,7 @@ from twill.studies.reproduce.claims import Case, CaseResult, Claim, Settings, Ti
 from twill.studies.reproduce.forward import BLACKWELL, fa4_pins
 from twill.studies.reproduce.page import write_page
 from twill.studies.reproduce.run import CASES, LONGEST_FIRST, reproduce
-from twill.verifier import verify
+from twill.verification.verifier import verify
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results.md"
 KEYS = ["case", "claim", "found", "pass", "seconds", "paper_seconds", "reason"]
@@ -93,7 +93,7 @@ def test_a_search_without_an_answer_fails_every_claim_that_is_left() -> None:
 def test_the_table_fits_80_columns(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from twill.views.reproduce import print_claims
+    from twill.studies.reproduce.view import print_claims
 
     monkeypatch.setenv("COLUMNS", "80")
     print_claims(made_up())

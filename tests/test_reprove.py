@@ -10,7 +10,7 @@ import pytest
 import twill
 from tests.commands import in_process
 from tests.small import edge, op, small_loop, small_machine
-from twill.reprove import reprove
+from twill.explain.reprove import reprove
 
 ONLY_GROUP = {"groups": 1}
 

@@ -14,7 +14,7 @@ import twill
 from tests.small import edge, op, small_loop, small_machine
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, RefusedError
-from twill.scheduler import solve
+from twill.search.scheduler import solve
 from twill.sim.execute import run
 from twill.studies.robust import Choice, robust
 

@@ -18,9 +18,9 @@ from twill.frontends.loops import packaged_loops
 from twill.frontends.schedule_ir import load_schedule_ir, parse_schedule_ir
 from twill.frontends.schedules import load_schedule
 from twill.frontends.ttgir.reader import integer, name_of, string
-from twill.pipelined.ir import ir
-from twill.scheduler import solve
-from twill.search import Options
+from twill.search.scheduler import solve
+from twill.search.search import Options
+from twill.show.programs.ir import ir
 
 ROOT = Path(__file__).parents[1]
 READING = ("fa_fwd_hopper", "fa_fwd_blackwell")

@@ -8,19 +8,19 @@ import pytest
 
 import twill
 from tests.small import edge, op, random_loop, small_loop, small_machine
-from twill import scheduler, search
 from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
-from twill.bounds import Bounds
+from twill.bounds.infeasible import as_written
+from twill.bounds.least import Bounds
+from twill.engines.yices.difference import DifferenceEngine
 from twill.frontends.loops import load_loop
-from twill.hopeless import as_written
-from twill.joint.answer import Assignment, Limits, Refutation
-from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import available_groups
-from twill.known import Known
-from twill.problem import Problem, build_problem
-from twill.questions import Questions
-from twill.ranges import Ranges
-from twill.scheduler import EngineName, TimeMode
+from twill.problem.groups import available_groups
+from twill.problem.problem import Problem, build_problem
+from twill.problem.solution import Assignment, Limits, Refutation
+from twill.search import scheduler, search
+from twill.search.known import Known
+from twill.search.questions import Questions
+from twill.search.ranges import Ranges
+from twill.search.scheduler import EngineName, TimeMode
 
 
 @pytest.mark.parametrize("engine", ["difference", "cpsat"])
@@ -323,7 +323,7 @@ def test_row_by_row_single_intervals_are_asked_about_from_the_bound_upwards(
     first: list[int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("twill.ranges.hopeless_interval", lambda _: 200)
+    monkeypatch.setattr("twill.search.ranges.hopeless_interval", lambda _: 200)
     prover, problem = Scripted(least), build_problem(*random_loop(0))
     questions, known = cast("Questions", prover), Known(problem)
     ranges = Ranges(problem, questions, Limits(), 2, lambda _: 3, known, row_by_row=True)

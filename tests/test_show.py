@@ -16,13 +16,13 @@ from typer.testing import CliRunner, Result
 
 import twill
 from tests.small import edge, op, random_loop, small_loop, small_machine
-from twill.analysis import analyse, components, product_flops
 from twill.artifacts.loop import Tile
-from twill.cli import app
-from twill.commands.loop import parse_settings
-from twill.views.costs import cycle_text
-from twill.views.grid import Column, grid
-from twill.views.picture import draw
+from twill.bounds.analysis import analyse, components, product_flops
+from twill.cli.loop import parse_settings
+from twill.cli.main import app
+from twill.show.tables.costs import cycle_text
+from twill.show.tables.grid import Column, grid
+from twill.show.tables.picture import draw
 
 ROOT = Path(__file__).parents[1]
 DUMP = str(ROOT / "traces" / "ttgir" / "attention_forward_two_tiles.sm90.mlir")

@@ -14,10 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 import twill
-from twill.cli import app
+from twill.cli.main import app
 from twill.frontends.schedules import load_schedule
-from twill.positions import positions
-from twill.views.show import show_data
+from twill.show.positions import positions
+from twill.show.tables.show import show_data
 
 ROOT = Path(__file__).parents[1]
 READING = ROOT / "docs" / "reading"

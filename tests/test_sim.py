@@ -24,10 +24,10 @@ from twill.artifacts.schedule import (
     Schedule,
     Wait,
 )
-from twill.baselines import multi_warp, sequential
-from twill.sim.errors import SimulationError
-from twill.sim.measure import steady_state
-from twill.sim.sm import StreamingMultiprocessor
+from twill.lower.baselines import multi_warp, sequential
+from twill.sim.analysis.measure import steady_state
+from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.sm import StreamingMultiprocessor
 
 Data = dict[str, Any]
 

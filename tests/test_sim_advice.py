@@ -12,19 +12,19 @@ from tests.small import edge, op, small_loop, small_machine
 from tests.test_sim import unsolved
 from tests.test_sim_critical import ring
 from twill.artifacts.schedule import Arrive, Await, Barrier, Instruction, Issue, Wait
-from twill.baselines import sequential
-from twill.sim.advice import advise
-from twill.sim.changes import split, twice_as_fast, without_each_wait
-from twill.sim.checks import check
-from twill.sim.errors import SimulationError
+from twill.lower.baselines import sequential
+from twill.sim.analysis.advice import advise
+from twill.sim.analysis.changes import split, twice_as_fast, without_each_wait
+from twill.sim.analysis.rings import Changed, deeper, rings
+from twill.sim.analysis.whole_kernel import kernel, print_kernel
+from twill.sim.checks.every import check
+from twill.sim.checks.races import Races
+from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.record import Recording
+from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import run
-from twill.sim.kernel import kernel, print_kernel
-from twill.sim.races import Races
-from twill.sim.record import Recording
-from twill.sim.report import print_run
-from twill.sim.report_checks import print_checks
-from twill.sim.rings import Changed, deeper, rings
-from twill.sim.sm import StreamingMultiprocessor
+from twill.sim.show.report import print_run
+from twill.sim.show.report_checks import print_checks
 from twill.sim.trials import with_advice
 
 

@@ -10,11 +10,11 @@ import twill
 from tests.small import edge, op, small_loop, small_machine
 from tests.test_sim import unsolved
 from twill.artifacts.schedule import Arrive, Await, Barrier, Instruction, Issue, Storage, Wait
-from twill.baselines import multi_warp, sequential
-from twill.sim.critical import BindingEvents, critical_cycle
+from twill.lower.baselines import multi_warp, sequential
+from twill.sim.analysis.critical import BindingEvents, critical_cycle
+from twill.sim.analysis.profile import Critical
+from twill.sim.engine.record import Recording
 from twill.sim.execute import Run, run
-from twill.sim.profile import Critical
-from twill.sim.record import Recording
 
 
 def profiled(schedule: twill.Schedule, latency: str | None = None, iterations: int = 64) -> Run:

@@ -23,12 +23,12 @@ from twill.artifacts.schedule import (
     Storage,
     Wait,
 )
-from twill.sim.errors import SimulationError
-from twill.sim.hardware import Port
-from twill.sim.observer import Observer
-from twill.sim.registers import set_registers
-from twill.sim.sm import StreamingMultiprocessor
-from twill.sim.switches import MECHANISMS
+from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.hardware import Port
+from twill.sim.engine.observer import Observer
+from twill.sim.engine.registers import set_registers
+from twill.sim.engine.sm import StreamingMultiprocessor
+from twill.sim.engine.switches import MECHANISMS
 
 Data = dict[str, Any]
 

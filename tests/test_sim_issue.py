@@ -15,11 +15,11 @@ import twill
 from tests.small import op, small_loop
 from twill.artifacts.loop import Operation
 from twill.artifacts.schedule import Group, Issue, Placement, Program, Schedule
-from twill.sim.issue import WARP_SCHEDULERS, WarpScheduler, as_warp_scheduler
-from twill.sim.observer import Observer
-from twill.sim.sm import StreamingMultiprocessor
-from twill.sim.work import works
-from twill.studies.bench_simulator import Speed, crowd, measure
+from twill.sim.engine.issue import WARP_SCHEDULERS, WarpScheduler, as_warp_scheduler
+from twill.sim.engine.observer import Observer
+from twill.sim.engine.sm import StreamingMultiprocessor
+from twill.sim.engine.work import works
+from twill.studies.bench.simulator import Speed, crowd, measure
 
 PIPES = {"fma": 1, "alu": 2, "mufu": 8}
 """Pipes of a context, with cycles from one instruction to the next."""
@@ -199,7 +199,7 @@ def test_one_group_alone_needs_no_event_for_each_instruction(hopper: twill.Machi
 PEAK = """
 import sys, tracemalloc
 from twill.artifacts.schedule import Schedule
-from twill.sim.sm import StreamingMultiprocessor
+from twill.sim.engine.sm import StreamingMultiprocessor
 
 schedule = Schedule.from_json(sys.stdin.read())
 for iterations in map(int, sys.argv[1:]):
@@ -284,8 +284,8 @@ def test_a_crowd_has_as_many_groups_as_it_says() -> None:
 def test_a_bundle_takes_an_issue_slot_for_each_of_its_instructions(
     attention_schedule: Schedule,
 ) -> None:
+    from twill.sim.engine.record import Recording
     from twill.sim.execute import run
-    from twill.sim.record import Recording
 
     def slots(bundle: int) -> float:
         found = run(attention_schedule, bundle=bundle, recording=Recording()).profile

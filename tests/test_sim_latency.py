@@ -11,10 +11,10 @@ import pytest
 
 import twill
 from twill.artifacts.schedule import Schedule
-from twill.sim.latency import latency_texts, parse_latencies, parse_latency
-from twill.sim.latency_file import LatencyFile, packaged_latencies
-from twill.sim.sm import StreamingMultiprocessor
-from twill.sim.work import Work, works
+from twill.sim.engine.latency import latency_texts, parse_latencies, parse_latency
+from twill.sim.engine.latency_file import LatencyFile, packaged_latencies
+from twill.sim.engine.sm import StreamingMultiprocessor
+from twill.sim.engine.work import Work, works
 
 
 @pytest.fixture(scope="module")

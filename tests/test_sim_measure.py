@@ -12,10 +12,10 @@ import twill
 from tests.small import edge, op, small_loop, small_machine
 from tests.test_sim import unsolved
 from twill.artifacts.schedule import Arrive, Barrier, Instruction, Issue, Storage, Wait
+from twill.sim.analysis.measure import confidence, mser, steady_state
+from twill.sim.analysis.throughput import clock_of, flop_per_iteration, tflops
+from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import run
-from twill.sim.measure import confidence, mser, steady_state
-from twill.sim.sm import StreamingMultiprocessor
-from twill.sim.throughput import clock_of, flop_per_iteration, tflops
 
 
 def completions(gaps: Sequence[float]) -> list[float]:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import twill
+from twill.sim.engine.record import Recording
 from twill.sim.execute import run
-from twill.sim.record import Recording
-from twill.sim.timeline import _looks, draw_timeline, rows, window
-from twill.sim.trace import trace
+from twill.sim.show.timeline import _looks, draw_timeline, rows, window
+from twill.sim.show.trace import trace
 
 Event = dict[str, Any]
 SVG_TEXT = "{http://www.w3.org/2000/svg}text"

@@ -9,12 +9,12 @@ import pytest
 
 import twill
 from tests.small import edge, op, small_loop, small_machine
-from twill import scheduler
-from twill.pipeline import pipeline
-from twill.problem import build_problem
-from twill.scheduler import realize
-from twill.search import Options, search
-from twill.spare import FIRST, Again, lacking, with_spare
+from twill.lower.pipeline import pipeline
+from twill.problem.problem import build_problem
+from twill.search import scheduler
+from twill.search.scheduler import realize
+from twill.search.search import Options, search
+from twill.search.spare import FIRST, Again, lacking, with_spare
 
 Example = tuple[twill.Loop, twill.Machine]
 
@@ -89,7 +89,7 @@ def test_where_none_is_to_spare_another_schedule_of_the_same_levels_will_do(
 ) -> None:
     loop, machine = with_some_to_spare()
     lacks = iter([100, 0])
-    monkeypatch.setattr("twill.spare.lacking", lambda *_: next(lacks))
+    monkeypatch.setattr("twill.search.spare.lacking", lambda *_: next(lacks))
     schedule = twill.schedule(small_loop(loop.operations[:1]), machine)
     assert searches == [0, 100, 0]
     assert schedule.proof is not None
@@ -100,7 +100,7 @@ def test_without_such_an_answer_nothing_is_said_to_be_proved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loop, machine = with_some_to_spare()
-    monkeypatch.setattr("twill.spare.lacking", lambda *_: 100)
+    monkeypatch.setattr("twill.search.spare.lacking", lambda *_: 100)
     with pytest.raises(twill.RefusedError, match="enough registers, which does not mean"):
         twill.schedule(small_loop(loop.operations[:1]), machine)
 

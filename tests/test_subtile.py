@@ -19,10 +19,10 @@ from tests.loop_values import evaluate, parts_outside, random_outside
 from tests.small import op, small_loop
 from twill.artifacts.loop import Dependence, DependenceKind, Invariant, Loop, Operation, Read, Tile
 from twill.frontends.builder import Value
+from twill.frontends.subtiling import Plan, Rewriter, Role, plan_subtiles
+from twill.frontends.subtiling.classes import RESULT
+from twill.frontends.subtiling.relations import is_product
 from twill.frontends.ttgir import load_ttgir
-from twill.subtiling import Plan, Rewriter, Role, plan_subtiles
-from twill.subtiling.classes import RESULT
-from twill.subtiling.relations import is_product
 
 DUMPS = Path(__file__).parents[1] / "traces" / "ttgir"
 ANY_SIZE = twill.Machine.named("paper_example")

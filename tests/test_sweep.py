@@ -24,11 +24,11 @@ from tests.test_sim_critical import ring
 from twill.artifacts.results import Swept
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep, packaged_sweeps
-from twill.cli import app
+from twill.cli.main import app
 from twill.errors import InputError, RefusedError, WorkerError
+from twill.sim.analysis.rings import deeper, with_depth, with_more_slots
+from twill.sim.analysis.throughput import flop_per_iteration
 from twill.sim.execute import run
-from twill.sim.rings import deeper, with_depth, with_more_slots
-from twill.sim.throughput import flop_per_iteration
 from twill.studies.sweep import engine, journal
 from twill.studies.sweep.answers import answers
 from twill.studies.sweep.engine import Progress, run_sweep

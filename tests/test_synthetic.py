@@ -9,11 +9,11 @@ import twill
 from tests.small import hand_made
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.bounds import bounds
-from twill.joint.groups import UNLIMITED, WarpGroup
-from twill.problem import Problem, build_problem
-from twill.studies.synthetic import MACHINES, SyntheticMachine, synthetic_loop
-from twill.verifier import verify
+from twill.bounds.least import bounds
+from twill.problem.groups import UNLIMITED, WarpGroup
+from twill.problem.problem import Problem, build_problem
+from twill.studies.bench.synthetic import MACHINES, SyntheticMachine, synthetic_loop
+from twill.verification.verifier import verify
 
 SIZES = (10, 20, 50, 100, 200)
 SEEDS = range(2)

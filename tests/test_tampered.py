@@ -14,7 +14,7 @@ import twill
 from tests.small import edge, op, small_loop, small_machine, tight_loop
 from tests.tampering import Data, changes
 from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
-from twill.scheduler import solve
+from twill.search.scheduler import solve
 
 RECORDED = (
     "name", "description", "rules", "time", "initiation_interval", "length", "stages", "groups",

@@ -14,19 +14,19 @@ from tests.judged import violations
 from tests.small import edge, op, small_loop, small_machine
 from tests.test_configurations import SLOTS, Taken, placed, reserving
 from twill.artifacts.loop import Invariant, Tile
-from twill.bounds import bounds, every_bound
-from twill.configurations import configuration_bound
-from twill.joint.answer import Assignment
-from twill.joint.cpsat import CpSatProver, prove
-from twill.joint.cpsat_rows import Rows
-from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import available_groups
-from twill.joint.lifetimes import Occupant
-from twill.joint.twins import twins
-from twill.normalize import normalize
-from twill.problem import Problem, Wishes, build_problem
-from twill.scheduler import helpers
-from twill.search import Options, search
+from twill.bounds.configurations import configuration_bound
+from twill.bounds.least import bounds, every_bound
+from twill.engines.cpsat.engine import CpSatProver, prove
+from twill.engines.cpsat.rows import Rows
+from twill.engines.cpsat.symmetry import twins
+from twill.engines.yices.difference import DifferenceEngine
+from twill.problem.groups import available_groups
+from twill.problem.lifetimes import Occupant
+from twill.problem.normalize import normalize
+from twill.problem.problem import Problem, Wishes, build_problem
+from twill.problem.solution import Assignment
+from twill.search.scheduler import helpers
+from twill.search.search import Options, search
 
 
 def two_tiles(seed: int) -> tuple[twill.Loop, twill.Machine]:

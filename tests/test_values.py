@@ -14,16 +14,16 @@ from tests.loop_values import Outside, evaluate
 from tests.test_sim import unsolved
 from twill.artifacts.loop import Operation, Tile
 from twill.artifacts.schedule import Await, Interleave, Issue, Schedule, Wait
-from twill.baselines import multi_warp, sequential
 from twill.errors import InputError
 from twill.frontends.loops import packaged_loops
-from twill.sim.checks import check
-from twill.sim.dataflow import Dataflow
-from twill.sim.inputs import RandomInputs
-from twill.sim.kernels import TOLERANCE, Kernel, known
-from twill.sim.sm import StreamingMultiprocessor
-from twill.sim.tiles import placed, rounded
-from twill.sim.values import Values, compute
+from twill.lower.baselines import multi_warp, sequential
+from twill.sim.checks.dataflow import Dataflow
+from twill.sim.checks.every import check
+from twill.sim.checks.inputs import RandomInputs
+from twill.sim.checks.references import TOLERANCE, Kernel, known
+from twill.sim.checks.tiles import placed, rounded
+from twill.sim.checks.values import Values, compute
+from twill.sim.engine.sm import StreamingMultiprocessor
 
 ITERATIONS = 5
 SILENT = {

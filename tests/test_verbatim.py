@@ -12,19 +12,19 @@ import pytest
 import twill
 from tests.printed import Printed
 from tests.small import edge, op, random_loop, small_loop, small_machine
-from twill.bounds import bounds
+from twill.bounds.least import bounds
 from twill.deadline import Deadline
+from twill.engines.paper.verbatim import VerbatimEngine
+from twill.engines.yices.difference import DifferenceEngine
+from twill.engines.yices.system import anchor_of
 from twill.errors import InputError, RefusedError
-from twill.joint.answer import FAMILIES, Assignment, Limits
-from twill.joint.difference import DifferenceEngine
-from twill.joint.groups import UNLIMITED, WarpGroup, available_groups
-from twill.joint.system import anchor_of
-from twill.joint.verbatim import VerbatimEngine
-from twill.normalize import normalize
-from twill.paper_search import paper_search
-from twill.pipeline import pipeline
-from twill.problem import Problem, Wishes, build_problem
-from twill.scheduler import realize
+from twill.lower.pipeline import pipeline
+from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
+from twill.problem.normalize import normalize
+from twill.problem.problem import Problem, Wishes, build_problem
+from twill.problem.solution import FAMILIES, Assignment, Limits
+from twill.search.paper_search import paper_search
+from twill.search.scheduler import realize
 
 Case = tuple[Problem, int, int, tuple[WarpGroup, ...]]
 UNITS = {"TC": 1, "ALU": 1, "BUS": 1}

@@ -10,7 +10,7 @@ import pytest
 
 import twill
 from tests.small import edge, hand_made, op, small_loop, small_machine
-from twill.joint.groups import WarpGroup
+from twill.problem.groups import WarpGroup
 
 Data = dict[str, Any]
 

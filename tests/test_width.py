@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from twill import cli
+from twill.cli import main as cli
 from twill.console import paragraph, table
+from twill.explain.levers import Lever
 from twill.frontends.loops import packaged_loops
-from twill.levers import Lever
+from twill.show.tables.explain import print_levers
 from twill.sim.__main__ import app as simulator
-from twill.studies.bench_simulator import crowd
+from twill.studies.bench.simulator import crowd
 from twill.studies.mutate import app as mutate
 from twill.studies.published import Comparison
 from twill.studies.published_view import print_comparisons
-from twill.views.explain import print_levers
 
 ROOT = Path(__file__).parents[1]
 

@@ -15,7 +15,7 @@ import twill
 from tests.commands import in_process
 from tests.small import edge, op, small_loop, small_machine, tight_loop
 from twill.errors import InputError, RefusedError
-from twill.scheduler import EngineName
+from twill.search.scheduler import EngineName
 
 UNITS = {"TC": 1, "ALU": 1, "BUS": 1}
 

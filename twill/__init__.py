@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from twill.errors import InputError, RefusedError, TwillError
     from twill.frontends.builder import LoopBuilder
     from twill.frontends.loops import load_loop
-    from twill.scheduler import schedule
-    from twill.subtiling import subtile
-    from twill.verifier import Verdict, verify
+    from twill.frontends.subtiling import subtile
+    from twill.search.scheduler import schedule
+    from twill.verification.verifier import Verdict, verify
 
 _HOMES = {
     "InputError": "twill.errors",
@@ -36,11 +36,11 @@ _HOMES = {
     "RefusedError": "twill.errors",
     "Schedule": "twill.artifacts.schedule",
     "TwillError": "twill.errors",
-    "Verdict": "twill.verifier",
+    "Verdict": "twill.verification.verifier",
     "load_loop": "twill.frontends.loops",
-    "schedule": "twill.scheduler",
-    "subtile": "twill.subtiling",
-    "verify": "twill.verifier",
+    "schedule": "twill.search.scheduler",
+    "subtile": "twill.frontends.subtiling",
+    "verify": "twill.verification.verifier",
 }
 
 __all__ = [

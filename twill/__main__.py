@@ -1,5 +1,5 @@
 """``python -m twill`` is the command ``twill``."""
 
-from twill.cli import main
+from twill.cli.main import main
 
 main()

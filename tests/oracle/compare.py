@@ -10,11 +10,11 @@ from tests.oracle.facts import Facts, facts
 from tests.oracle.packing import Undecided
 from tests.oracle.system import LEVELS, RULES, Answer, System
 from twill.errors import DefectError
-from twill.joint.groups import WarpGroup
-from twill.pipeline import Pipeline
-from twill.problem import build_problem
-from twill.scheduler import realize
-from twill.search import Options
+from twill.lower.pipeline import Pipeline
+from twill.problem.groups import WarpGroup
+from twill.problem.problem import build_problem
+from twill.search.scheduler import realize
+from twill.search.search import Options
 
 MOST_STAGES = 4
 EFFORT = 4.0

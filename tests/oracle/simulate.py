@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import twill
-from twill.sim.dataflow import Dataflow
-from twill.sim.errors import SimulationError
-from twill.sim.kernels import known
-from twill.sim.occupancy import Occupancy, Occupied
-from twill.sim.races import Races
-from twill.sim.sm import StreamingMultiprocessor
-from twill.sim.values import Values
+from twill.sim.checks.dataflow import Dataflow
+from twill.sim.checks.occupancy import Occupancy, Occupied
+from twill.sim.checks.races import Races
+from twill.sim.checks.references import known
+from twill.sim.checks.values import Values
+from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.sm import StreamingMultiprocessor
 
 TRIP_COUNTS = (1, 2, 3, 7, 24)
 

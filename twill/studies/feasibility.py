@@ -9,13 +9,13 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules
 from twill.deadline import Deadline
-from twill.joint.answer import Answer, Assignment, Limits
-from twill.joint.groups import available_groups
-from twill.known import Known
-from twill.problem import Problem, build_problem
-from twill.questions import Engines, Questions
-from twill.scheduler import engine_factory, helpers, with_wishes
-from twill.search import Options, least_interval
+from twill.problem.groups import available_groups
+from twill.problem.problem import Problem, build_problem
+from twill.problem.solution import Answer, Assignment, Limits
+from twill.search.known import Known
+from twill.search.questions import Engines, Questions
+from twill.search.scheduler import engine_factory, helpers, with_wishes
+from twill.search.search import Options, least_interval
 
 CORE_SECONDS = 10.0
 """Seconds for the families of an unsatisfiable core, once a question is answered with no."""

@@ -17,16 +17,16 @@ import typer
 
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule, packaged_schedules
-from twill.baselines import multi_warp, sequential
 from twill.console import Report, command, progress, run_app, say, silent, table
 from twill.frontends.loops import load_loop, packaged_loops
-from twill.sim.dataflow import Dataflow
-from twill.sim.errors import SimulationError
-from twill.sim.issue import WARP_SCHEDULERS
-from twill.sim.kernels import known
-from twill.sim.races import Races
-from twill.sim.sm import StreamingMultiprocessor
-from twill.sim.values import Values
+from twill.lower.baselines import multi_warp, sequential
+from twill.sim.checks.dataflow import Dataflow
+from twill.sim.checks.races import Races
+from twill.sim.checks.references import known
+from twill.sim.checks.values import Values
+from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.issue import WARP_SCHEDULERS
+from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.studies.mutants import Mutant, mutants
 
 DEFAULT_RUNS = 20
@@ -252,7 +252,7 @@ def program(name: str) -> Schedule:
         return sequential(loop, machine)
     if kind == "multi-warp":
         return multi_warp(loop, machine)
-    from twill.scheduler import schedule
+    from twill.search.scheduler import schedule
 
     return schedule(loop, machine)
 

@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from twill.artifacts.machine import Machine
-from twill.cache import Cache
 from twill.console import Report, command, progress, run_app, say, silent, table
 from twill.errors import RefusedError
 from twill.frontends.loops import load_loop, packaged_loops
-from twill.scheduler import solve
-from twill.search import Options
+from twill.search.cache import Cache
+from twill.search.scheduler import solve
+from twill.search.search import Options
 from twill.sim.execute import DEFAULT_ITERATIONS, DEFAULT_TOLERANCE, run
 
 DEFAULT_TIMEOUT = 60.0

@@ -17,8 +17,8 @@ from twill.artifacts.order import Buffer, Order, OrderedGroup
 from twill.artifacts.schedule import Issue, Schedule
 from twill.console import Report, silent
 from twill.frontends.builder import LoopBuilder
+from twill.sim.engine.issue import WARP_SCHEDULERS
 from twill.sim.execute import run
-from twill.sim.issue import WARP_SCHEDULERS
 
 FA3 = "fa3_forward_128x176_parts"
 NEITHER = f"{FA3}_no_overlap_no_ping_pong"

@@ -10,9 +10,9 @@ from typing import Any
 from twill.artifacts.schedule import Schedule
 from twill.console import Report, silent
 from twill.errors import TwillError
+from twill.sim.analysis.rings import streaming, with_depth
 from twill.sim.execute import run
-from twill.sim.rings import streaming, with_depth
-from twill.verifier import verify
+from twill.verification.verifier import verify
 
 ITERATIONS = 128
 SIMULATED_SEEDS = 3

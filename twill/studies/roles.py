@@ -14,7 +14,7 @@ from typing import Literal
 
 from twill.artifacts.loop import Loop, Operation
 from twill.artifacts.machine import Machine
-from twill.baselines import components
+from twill.lower.baselines import components
 
 Role = Literal[
     "load", "first product", "later product", "softmax", "rescaling", "staging", "preparation"

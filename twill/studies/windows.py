@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from twill.artifacts.schedule import Schedule
-from twill.problem import build_problem
+from twill.problem.problem import build_problem
+from twill.sim.engine.record import Recording
 from twill.sim.execute import run
-from twill.sim.record import Recording
 
 SIMULATED_ITERATIONS = 32
 MIDDLE = (14, 22)

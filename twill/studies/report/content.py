@@ -12,7 +12,7 @@ import twill
 from twill.artifacts.schedule import Schedule
 from twill.console import Report, silent
 from twill.errors import InputError
-from twill.studies.compare import FILE, Comparison, Comparisons
+from twill.studies.comparison.compare import FILE, Comparison, Comparisons
 from twill.studies.report.stalls import plot_stalls
 from twill.studies.report.steady import Steady, steady
 from twill.studies.report.timeline import Timeline, timeline
@@ -188,8 +188,8 @@ def _cell(value: Any, form: str) -> str:
 
 
 def _of_comparison(folder: Path, report: Report) -> Section:
-    from twill.studies.compare_plot import plot_comparisons
-    from twill.studies.compare_view import HEADINGS, cells, title
+    from twill.studies.comparison.plot import plot_comparisons
+    from twill.studies.comparison.view import HEADINGS, cells, title
 
     found = Comparisons.read(folder)
     tables = [

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import TwillError
+from twill.sim.engine.record import Recording
 from twill.sim.execute import Run, run
-from twill.sim.record import Recording
-from twill.sim.timeline import Row, rows, window
+from twill.sim.show.timeline import Row, rows, window
 
 ITERATIONS = 32
 INTERVALS = 4

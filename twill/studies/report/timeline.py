@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from twill.sim.slices import Slice
+from twill.sim.show.slices import Slice
 from twill.studies.drawing import COLOURS
 from twill.studies.report.steady import CAUSES, Steady
 

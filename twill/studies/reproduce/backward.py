@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from twill.artifacts.schedule import Schedule
-from twill.bounds import bounds
-from twill.levers import with_unit_faster
-from twill.problem import Problem
+from twill.bounds.least import bounds
+from twill.explain.levers import with_unit_faster
+from twill.problem.problem import Problem
 from twill.studies.feasibility import ask, ask_in_turn, least, wished
 from twill.studies.reproduce.claims import Case, packaged, percent
 from twill.studies.strategy import MOST, Strategy, strategy

@@ -13,11 +13,11 @@ from twill.artifacts.schedule import Level, Schedule
 from twill.console import Report, silent
 from twill.errors import RefusedError
 from twill.frontends.loops import load_loop, packaged_loops
-from twill.scheduler import solve
-from twill.search import Options
+from twill.search.scheduler import solve
+from twill.search.search import Options
 from twill.sim.execute import Run, run
 from twill.studies.published import Comparison
-from twill.verifier import verify
+from twill.verification.verifier import verify
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from twill.artifacts.schedule import Placement, Schedule
-from twill.baselines import sequential
+from twill.lower.baselines import sequential
 from twill.studies.reproduce.claims import Case
-from twill.verifier import verify
+from twill.verification.verifier import verify
 
 LOOP = "paper_example"
 CLAIMS = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from twill.artifacts.schedule import Schedule
-from twill.baselines import multi_warp, sequential
-from twill.studies.modulo_loop import excess, software_pipelined
+from twill.lower.baselines import multi_warp, sequential
+from twill.studies.comparison.modulo_loop import excess, software_pipelined
 from twill.studies.reproduce.claims import Case, packaged, percent
 from twill.studies.roles import roles_of
 from twill.studies.strategy import MOST, Strategy, strategy

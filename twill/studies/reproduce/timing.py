@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from twill.frontends.loops import packaged_loops
-from twill.studies.bench_process import solve_apart
+from twill.studies.bench.process import solve_apart
 from twill.studies.reproduce.claims import Case, Timing
 
 PAPER = {

@@ -12,10 +12,10 @@ from typing import Any
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.cache import code_hash
 from twill.errors import RefusedError, TwillError
+from twill.search.cache import code_hash
+from twill.sim.analysis.rings import with_depth, with_more_slots
 from twill.sim.execute import Run, run
-from twill.sim.rings import with_depth, with_more_slots
 from twill.studies.sweep.parameters import changed_loop, changed_machine, limits, run_options
 from twill.studies.sweep.points import Task
 
@@ -161,10 +161,10 @@ def _changed(task: Task) -> Schedule:
 
 
 def _solved(task: Task, loop: Loop, machine: Machine) -> Schedule:
-    from twill.cache import Cache
-    from twill.scheduler import solve
-    from twill.search import Options
-    from twill.studies.variants import variant
+    from twill.search.cache import Cache
+    from twill.search.scheduler import solve
+    from twill.search.search import Options
+    from twill.studies.comparison.variants import variant
 
     seed = int(task.point.get("seed", task.settings["seed"]))
     options = Options(seed=seed, timeout=task.settings["timeout"])
@@ -178,7 +178,7 @@ def _solved(task: Task, loop: Loop, machine: Machine) -> Schedule:
 
 def _excess(schedule: Schedule) -> str:
     """Say what a naive loop, which has no addresses, needs more than there is."""
-    from twill.studies.modulo_loop import excess
+    from twill.studies.comparison.modulo_loop import excess
 
     return excess(schedule)
 

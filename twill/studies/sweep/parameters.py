@@ -12,11 +12,11 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import Scalar
 from twill.errors import InputError, short
+from twill.frontends.subtiling import subtile
+from twill.frontends.subtiling.resize import resize
 from twill.names import wrong
-from twill.sim.changes import faster, scaled_signals
+from twill.sim.analysis.changes import faster, scaled_signals
 from twill.studies.sweep.ranges import Kind
-from twill.subtiling import subtile
-from twill.subtiling.resize import resize
 
 BANDWIDTH_CONSTANT = "tma_rate"
 Place = Literal["run", "limit", "depth", "machine", "loop"]

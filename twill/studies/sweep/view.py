@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from twill.artifacts.sweep import Sweep
 from twill.console import say
+from twill.show.tables.grid import Column, grid
 from twill.studies.sweep.parameters import parameter
 from twill.studies.sweep.table import varies
-from twill.views.grid import Column, grid
 
 if TYPE_CHECKING:
     import pandas as pd

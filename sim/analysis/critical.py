@@ -1,0 +1,443 @@
+"""Which chain of waits, issues and unit times sets the pace.
+
+Everything in an execution begins when the last thing that it waits for is over. Going back from the
+end of an iteration along these binding events gives one unbroken chain. In a steady state the chain
+closes upon itself: some event was bound, so many iterations before, by the same kind of event. Its
+cycles over its iterations are the interval: it is the cycle of greatest ratio among all through
+recorded events, the critical cycle of a max-plus system (Baccelli, Cohen, Olsder and Quadrat,
+Synchronization and Linearity, chapter 3).
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from twill.sim.engine.record import Instance, Recording, Span, Use, Warp, in_time
+
+ROUNDING = 1e-6
+MOST_IDLE = 1000  # links without a cycle one after the other: more are a circle
+
+
+@dataclass(frozen=True)
+class Step:
+    """One link of the chain: cycles that passed because of one thing.
+
+    Attributes
+    ----------
+    kind : str
+        ``unit`` (an asynchronous unit works), ``issue`` (a warp issues), ``scoreboard`` (a warp
+        waits for an operand in its registers), ``latency`` (from the end of an operation's work
+        until others can read its result), ``signal`` (from an arrive until a waiter goes on),
+        ``synchronisation`` (a wait or an arrive itself), ``pipe`` and ``issue slot`` (taken by
+        another warp) or ``queue`` (of a unit, full).
+    place : str
+        The group or the unit.
+    subject : str
+        The operation, or the barrier.
+    iteration : int
+        Of the subject.
+    begin, end : float
+        Cycles.
+    """
+
+    kind: str
+    place: str
+    subject: str
+    iteration: int
+    begin: float
+    end: float
+
+    @property
+    def cycles(self) -> float:
+        """Length."""
+        return self.end - self.begin
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """The chain of binding events that sets the pace.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+        In the order of time; each begins where the one before ended.
+    iterations : int
+        By how many iterations it leads on.
+    closed : bool
+        Whether it closes upon itself. Otherwise (random latencies) it is the whole chain of the
+        iterations that were measured.
+    """
+
+    steps: tuple[Step, ...]
+    iterations: int
+    closed: bool
+
+    @property
+    def cycles(self) -> float:
+        """Length of the chain."""
+        return self.steps[-1].end - self.steps[0].begin
+
+    @property
+    def ratio(self) -> float:
+        """Cycles of each iteration."""
+        return self.cycles / self.iterations
+
+
+class BindingEvents:
+    """The chain of binding events of a recorded execution, from its end to its begin.
+
+    Parameters
+    ----------
+    recording : Recording
+        What happened.
+    variable : collection of str
+        Operations whose latency counts from their start, since memory decides it.
+    contexts : mapping of (str, int) to int, optional
+        The issue context of every warp; all issue from one without it.
+    shared : collection of str
+        Pipes that all contexts share.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        variable: Collection[str] = (),
+        contexts: Mapping[Warp, int] | None = None,
+        shared: Collection[str] = (),
+    ) -> None:
+        self._recording, self._variable = recording, variable
+        self._spans = {warp: in_time(spans) for warp, spans in recording.spans.items()}
+        self._begins = {w: [span.begin for span in spans] for w, spans in self._spans.items()}
+        self._uses = {unit: in_time(uses) for unit, uses in recording.uses.items()}
+        self._use_begins = {u: [use.begin for use in uses] for u, uses in self._uses.items()}
+        self._issues: dict[Instance, list[tuple[Warp, Span]]] = defaultdict(list)
+        for warp, spans in self._spans.items():
+            for span in spans:
+                if span.kind == "issue":
+                    self._issues[span.subject, span.iteration].append((warp, span))
+        self._used: dict[Instance, list[tuple[str, int]]] = defaultdict(list)
+        for unit, uses in self._uses.items():
+            for index, use in enumerate(uses):
+                self._used[use.operation, use.iteration].append((unit, index))
+        self._contexts, self._shared = contexts or {}, shared
+        self._issuers: dict[tuple[str, int], list[tuple[float, Warp]]] = {}
+
+    def _issued_to(self, pipe: str, context: int) -> list[tuple[float, Warp]]:
+        """Return who issued when, to a pipe or (without a name) in a context at all."""
+        key = (pipe, context)
+        if key not in self._issuers:
+            self._issuers[key] = sorted(
+                (span.begin, warp)
+                for warp, spans in self._spans.items()
+                for span in spans
+                if span.kind == "issue"
+                and (span.unit == pipe or not pipe)
+                and (pipe in self._shared or self._contexts.get(warp, 0) == context)
+            )
+        return self._issuers[key]
+
+    def back_from(self, iteration: int) -> Iterator[Step]:
+        """Yield the chain that ends with an iteration's last completion, latest step first.
+
+        Parameters
+        ----------
+        iteration : int
+            The iteration.
+        """
+        ends = [
+            (cycle, operation)
+            for (operation, of), cycle in self._recording.completions.items()
+            if of == iteration
+        ]
+        if ends:
+            cycle, operation = max(ends)
+            yield from self._steps((operation, iteration), cycle)
+
+    def _steps(self, instance: Instance, cycle: float) -> Iterator[Step]:
+        at: _At | None = _Completed(*instance, cycle)
+        idle, until = 0, cycle
+        while at is not None and idle < MOST_IDLE:
+            step, at = self._before(at)
+            idle += 1
+            if step is not None and step.end > until + ROUNDING:
+                return
+            if step is not None and step.end > step.begin:
+                idle, until = 0, step.begin
+                yield step
+
+    def _before(self, at: _At) -> tuple[Step | None, _At | None]:
+        """Return what ended at a point of the execution, and the point at which that began."""
+        match at:
+            case _Completed():
+                return self._before_completion(at)
+            case _Working():
+                return self._before_work(at)
+            case _Commanded():
+                return self._before_command(at)
+            case _Issued():
+                span, group = at.span, at.warp[0]
+                step = Step("issue", group, span.subject, span.iteration, span.begin, at.cycle)
+                return step, _Issuing(at.warp, span.begin)
+            case _Issuing():
+                return self._before_issue(at)
+
+    def _before_completion(self, at: _Completed) -> tuple[Step | None, _At | None]:
+        instance = (at.operation, at.iteration)
+        used = [(unit, self._uses[unit][index]) for unit, index in self._used[instance]]
+        if used:
+            unit, use = max(used, key=lambda entry: (entry[1].end, entry[0]))
+            if at.operation in self._variable and use.end < at.cycle:
+                unit, use = min(used, key=lambda entry: (entry[1].begin, entry[0]))
+                step = Step("latency", unit, *instance, use.begin, at.cycle)
+                return step, self._before_use(use)
+            step = Step("latency", unit, *instance, use.end, at.cycle)
+            return step, _Working(unit, use.end)
+        issued = self._issues[instance]
+        if not issued:
+            return None, None
+        warp, span = max(issued, key=lambda entry: (entry[1].end, entry[0]))
+        end = min(span.end, at.cycle)
+        return Step("latency", warp[0], *instance, end, at.cycle), _Issued(warp, span, end)
+
+    def _before_work(self, at: _Working) -> tuple[Step | None, _At | None]:
+        index = bisect.bisect_left(self._use_begins[at.unit], at.cycle - ROUNDING) - 1
+        if index < 0:
+            return None, None
+        use = self._uses[at.unit][index]
+        step = Step("unit", at.unit, use.operation, use.iteration, use.begin, at.cycle)
+        return step, self._before_use(use)
+
+    def _before_use(self, use: Use) -> _At:
+        """Return what work waited for: one of its units, busy until then, or the command."""
+        for unit, _ in self._used[use.operation, use.iteration]:
+            index = bisect.bisect_left(self._use_begins[unit], use.begin - ROUNDING) - 1
+            if index >= 0 and self._uses[unit][index].end >= use.begin - ROUNDING:
+                return _Working(unit, use.begin)
+        return _Commanded(use)
+
+    def _before_command(self, at: _Commanded) -> tuple[Step | None, _At | None]:
+        """Return the issue of a command, or the instruction that kept its unit from starting."""
+        use = at.use
+        issued = [
+            (span.begin, warp, span)
+            for warp, span in self._issues[use.operation, use.iteration]
+            if span.begin <= use.begin + ROUNDING
+        ]
+        if not issued:
+            return None, None
+        begin, warp, span = max(issued)
+        if use.begin <= span.end + ROUNDING:
+            return None, _Issuing(warp, use.begin)
+        for unit, _ in self._used[use.operation, use.iteration]:
+            issuers = self._issued_to(unit, self._contexts.get(warp, 0))
+            index = bisect.bisect_left(issuers, (use.begin - ROUNDING, ("", 0))) - 1
+            if index >= 0 and issuers[index][0] > begin:
+                held, holder = issuers[index]
+                step = Step("pipe", unit, holder[0], use.iteration, held, use.begin)
+                return step, _Issuing(holder, held)
+        step = Step("queue", warp[0], use.operation, use.iteration, span.end, use.begin)
+        return step, _Issued(warp, span, span.end)
+
+    def _before_issue(self, at: _Issuing) -> tuple[Step | None, _At | None]:
+        index = bisect.bisect_left(self._begins[at.warp], at.cycle - ROUNDING) - 1
+        if index < 0:
+            return None, None
+        span = self._spans[at.warp][index]
+        kind = "issue" if span.end < at.cycle - ROUNDING else span.kind
+        cause = self._cause(at.warp, span, at.cycle) if kind == span.kind else None
+        if cause is not None:
+            return cause
+        step = Step(kind, at.warp[0], span.subject, span.iteration, span.begin, at.cycle)
+        return step, _Issuing(at.warp, span.begin)
+
+    def _cause(self, warp: Warp, span: Span, end: float) -> tuple[Step | None, _At | None] | None:
+        """Return what ended a stall, None where the warp itself did."""
+        instance = (span.subject, span.iteration)
+        match span.kind:
+            case "barrier":
+                return self._arrival(warp, span, end)
+            case "completion":
+                return None, _Completed(*instance, end)
+            case "scoreboard":
+                return self._own_result(warp, span, end)
+            case "pipe" | "issue slot":
+                return self._holder(warp, span, end)
+            case "queue":
+                return self._queue(span, end)
+        return None
+
+    def _arrival(self, warp: Warp, span: Span, end: float) -> tuple[Step | None, _At | None] | None:
+        arrivals = [
+            arrival
+            for arrival in self._recording.arrivals[span.subject, span.iteration]
+            if arrival.visible <= end + ROUNDING
+        ]
+        if not arrivals:
+            return None
+        last = max(arrivals, key=lambda arrival: (arrival.visible, arrival.cycle))
+        if not last.group:
+            return None, _Completed(last.operation, span.iteration, end)
+        step = Step("signal", warp[0], span.subject, span.iteration, last.cycle, end)
+        return step, _Issuing((last.group, last.lane), last.cycle)
+
+    def _own_result(
+        self, warp: Warp, span: Span, end: float
+    ) -> tuple[Step | None, _At | None] | None:
+        """Return the end of the operation that made an operand in registers."""
+        made = max(
+            (
+                issue
+                for by, issue in self._issues[span.subject, span.iteration]
+                if by == warp and issue.end < end
+            ),
+            key=lambda issue: issue.end,
+            default=None,
+        )
+        if made is None:
+            return None
+        step = Step("scoreboard", warp[0], span.subject, span.iteration, made.end, end)
+        return step, _Issued(warp, made, made.end)
+
+    def _holder(self, warp: Warp, span: Span, end: float) -> tuple[Step | None, _At | None] | None:
+        """Return the warp that took the pipe, or the slot, before."""
+        pipe = span.subject if span.kind == "pipe" else ""
+        issuers = self._issued_to(pipe, self._contexts.get(warp, 0))
+        index = bisect.bisect_left(issuers, (end - ROUNDING, ("", 0))) - 1
+        if index < 0:
+            return None
+        begin, holder = issuers[index]
+        if holder == warp:
+            # Its own instruction before, which fills the pipe for longer than a cycle.
+            step = Step("issue", warp[0], self._issued_at(warp, begin), span.iteration, begin, end)
+        else:
+            step = Step(span.kind, span.subject, holder[0], span.iteration, begin, end)
+        return step, _Issuing(holder, begin)
+
+    def _issued_at(self, warp: Warp, begin: float) -> str:
+        index = bisect.bisect_right(self._begins[warp], begin) - 1
+        return self._spans[warp][index].subject
+
+    def _queue(self, span: Span, end: float) -> tuple[Step | None, _At | None] | None:
+        """Return the work whose end made room in a unit's queue."""
+        uses = self._uses.get(span.subject, [])
+        index = bisect.bisect_right([use.end for use in uses], end + ROUNDING) - 1
+        if index < 0 or uses[index].end < end - ROUNDING:
+            return None
+        return None, _Working(span.subject, end)
+
+
+@dataclass(frozen=True)
+class _Completed:
+    operation: str
+    iteration: int
+    cycle: float
+
+
+@dataclass(frozen=True)
+class _Working:
+    unit: str
+    cycle: float
+
+
+@dataclass(frozen=True)
+class _Issuing:
+    warp: Warp
+    cycle: float
+
+
+@dataclass(frozen=True)
+class _Commanded:
+    use: Use
+
+
+@dataclass(frozen=True)
+class _Issued:
+    """The end of an operation's instructions; by then the warp may have gone on to others."""
+
+    warp: Warp
+    span: Span
+    cycle: float
+
+
+_At = _Completed | _Working | _Commanded | _Issuing | _Issued
+
+
+def critical_cycle(
+    recording: Recording,
+    last: int,
+    first: int,
+    interval: float | None,
+    *,
+    variable: Collection[str] = (),
+    contexts: Mapping[Warp, int] | None = None,
+    shared: Collection[str] = (),
+) -> Cycle | None:
+    """Return what sets the pace between two iterations of a recorded execution.
+
+    Parameters
+    ----------
+    recording : Recording
+        What happened.
+    last, first : int
+        Iterations of the steady state to look at, going back from the last.
+    interval : float, optional
+        The measured interval, in cycles; without it, as where completions do not repeat, the chain
+        is not closed.
+    variable : collection of str
+        Operations whose latency memory decides.
+    contexts : mapping of (str, int) to int, optional
+        The issue context of every warp.
+    shared : collection of str
+        Pipes that all contexts share.
+
+    Returns
+    -------
+    Cycle or None
+        None if the recording does not reach back for an iteration.
+    """
+    steps: list[Step] = []
+    seen: dict[tuple[str, str, str], dict[int, int]] = defaultdict(dict)
+    until = max((c for (_, i), c in recording.completions.items() if i == first), default=0.0)
+    for step in BindingEvents(recording, variable, contexts, shared).back_from(last):
+        if step.end <= until:
+            break
+        steps.append(step)
+        if interval is None:
+            continue
+        before = seen[step.kind, step.place, step.subject]
+        for iteration, index in before.items():
+            ahead = iteration - step.iteration
+            passed = steps[index].end - step.end
+            if ahead > 0 and abs(passed - ahead * interval) <= ROUNDING * passed:
+                return Cycle(tuple(reversed(steps[index : len(steps) - 1])), ahead, closed=True)
+        before.setdefault(step.iteration, len(steps) - 1)
+    return _open(steps, last, first)
+
+
+def _open(steps: Sequence[Step], last: int, first: int) -> Cycle | None:
+    return Cycle(tuple(reversed(steps)), last - first, closed=False) if steps else None
+
+
+def together(steps: Sequence[Step]) -> list[Step]:
+    """Join steps that follow each other and concern the same thing.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+        In the order of time.
+    """
+    joined: list[Step] = []
+    for step in steps:
+        last = joined[-1] if joined else None
+        if last is not None and _same(last, step):
+            joined[-1] = replace(last, end=step.end)
+        else:
+            joined.append(step)
+    return joined
+
+
+def _same(a: Step, b: Step) -> bool:
+    return (a.kind, a.place, a.subject, a.iteration) == (b.kind, b.place, b.subject, b.iteration)

@@ -1,0 +1,398 @@
+"""Where the cycles of the steady state go: units, issue slots, groups, and what sets the pace."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic import Field
+
+from twill.artifacts.base import Part
+from twill.artifacts.schedule import Barrier, Schedule
+from twill.sim.analysis.critical import Cycle, Step, critical_cycle, together
+from twill.sim.analysis.measure import SteadyState
+from twill.sim.engine.record import Recording, Span, Warp, in_time
+from twill.sim.engine.work import Work
+
+ISSUE, IDLE = "issue", "idle"
+MOST_PARTS = 6
+
+
+class Spent(Part):
+    """Cycles that the first warp of a group spends on one thing in an iteration.
+
+    Attributes
+    ----------
+    group : str
+        The group.
+    cause : str
+        ``issue``; or why it stalls: ``barrier``, ``completion``, ``scoreboard``, ``pipe``, ``issue
+        slot``, ``queue``, ``synchronisation`` (a wait or an arrive itself); or ``idle``.
+    subject : str
+        The unit that it issues to; the barrier, operation, value or unit that it waits for.
+    value : str
+        The operation whose result it waits for, or waits to overwrite; empty if there is none.
+    cycles : float
+        Cycles of each iteration.
+    share : float
+        Of the interval.
+    """
+
+    group: str
+    cause: str
+    subject: str = ""
+    value: str = ""
+    cycles: float
+    share: float
+
+
+class CriticalStep(Part):
+    """A link of the chain that sets the pace.
+
+    Attributes
+    ----------
+    kind : str
+        ``unit``, ``issue``, ``latency``, ``signal``, ``synchronisation``, ``pipe``, ``issue slot``,
+        ``queue`` or ``scoreboard``.
+    place : str
+        The unit or the group.
+    subject : str
+        The operation or the barrier.
+    iteration : int
+        Of the subject; the earliest on the chain is 0.
+    cycles : float
+        How long it takes.
+    """
+
+    kind: str
+    place: str
+    subject: str
+    iteration: int
+    cycles: float
+
+
+class Critical(Part):
+    """The chain of waits, issues and unit times that sets the pace.
+
+    Attributes
+    ----------
+    iterations : int
+        By how many iterations it leads on before it repeats.
+    cycles : float
+        Its length; over `iterations` that is the interval.
+    closed : bool
+        Whether it repeats exactly. If not, it is the chain through all measured iterations.
+    shares : dict
+        Part of its length by kind of step and place, for example ``unit tc``; largest first.
+    steps : tuple of CriticalStep
+        In the order of time; empty where the chain does not repeat.
+    words : str
+        The chain in a sentence.
+    """
+
+    iterations: int
+    cycles: float
+    closed: bool
+    shares: dict[str, float]
+    steps: tuple[CriticalStep, ...]
+    words: str
+
+
+class Profile(Part):
+    """Where the cycles of the steady state go.
+
+    Attributes
+    ----------
+    first, last : int
+        The iterations between whose completions it was taken.
+    issue_slots : tuple of float
+        Share of the issue slots of each context that take an instruction; none where the machine
+        has no limit.
+    groups : tuple of Spent
+        What the first warp of every group spends its cycles on; each group's shares add up to 1.
+    critical : Critical, optional
+        What sets the pace; absent where the recording is too short.
+    """
+
+    first: int
+    last: int
+    issue_slots: tuple[float, ...] = Field(default=())
+    groups: tuple[Spent, ...]
+    critical: Critical | None = None
+
+
+def profile(
+    schedule: Schedule,
+    recording: Recording,
+    steady: SteadyState,
+    finished: Sequence[float],
+    works: Mapping[str, Work],
+    contexts: Mapping[Warp, int],
+) -> Profile:
+    """Analyse the steady state of a recorded run.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What ran.
+    recording : Recording
+        What happened.
+    steady : SteadyState
+        Which iterations count.
+    finished : sequence of float
+        Completion time of each iteration, in cycles.
+    works : mapping of str to Work
+        The operations.
+    contexts : mapping of (str, int) to int
+        The issue context of every warp.
+    """
+    interval = float(steady.interval)
+    first, last = _window(recording, steady, finished)
+    count = len(set(contexts.values())) and max(contexts.values()) + 1
+    variable = {name for name, work in works.items() if work.variable_latency}
+    shared = {name for name, unit in schedule.machine.units.items() if unit.scope == "sm"}
+    chain = critical_cycle(
+        recording,
+        last,
+        first,
+        interval if steady.period else None,
+        variable=variable,
+        contexts=contexts,
+        shared=shared,
+    )
+    return Profile(
+        first=first,
+        last=last,
+        issue_slots=tuple(_issue_slots(schedule, works, contexts, count, interval)),
+        groups=tuple(_groups(schedule, recording, finished, first, last)),
+        critical=_critical(chain) if chain is not None else None,
+    )
+
+
+def _window(
+    recording: Recording, steady: SteadyState, finished: Sequence[float]
+) -> tuple[int, int]:
+    """Return whole periods of the steady state that the recording reaches back to."""
+    begun = max((spans[0].begin for spans in recording.spans.values() if spans), default=0.0)
+    first = steady.first
+    while first < steady.last - 1 and finished[first] < begun:
+        first += 1
+    if steady.period:
+        first += (steady.last - first) % steady.period
+    return min(first, steady.last - 1), steady.last
+
+
+def _issue_slots(
+    schedule: Schedule,
+    works: Mapping[str, Work],
+    contexts: Mapping[Warp, int],
+    count: int,
+    interval: float,
+) -> list[float]:
+    if schedule.machine.issue_unit is None:
+        return []
+    taken = [0.0] * count
+    for operation, group in schedule.assignment.items():
+        for lane in range(works[operation].warps):
+            taken[contexts.get((group, lane), 0)] += works[operation].slots(lane)
+    return [instructions / interval for instructions in taken]
+
+
+# -- groups -----------------------------------------------------------------------------------
+
+
+def _groups(
+    schedule: Schedule, recording: Recording, finished: Sequence[float], first: int, last: int
+) -> Iterable[Spent]:
+    begin, end = finished[first], finished[last]
+    values = values_of(schedule)
+    for group in schedule.groups:
+        spans = recording.spans.get((group.name, 0))
+        if not spans:
+            continue
+        found: dict[tuple[str, str, str], float] = defaultdict(float)
+        for (cause, subject), cycles in _within(spans, begin, end).items():
+            value = values.get(subject, "") if cause not in (ISSUE, IDLE) else ""
+            found[cause, subject, value] += cycles
+        for (cause, subject, value), cycles in sorted(
+            found.items(), key=lambda item: (-item[1], item[0])
+        ):
+            yield Spent(
+                group=group.name,
+                cause=cause,
+                subject=subject,
+                value=value,
+                cycles=cycles / (last - first),
+                share=cycles / (end - begin),
+            )
+
+
+def _within(spans: Iterable[Span], begin: float, end: float) -> dict[tuple[str, str], float]:
+    """Return the cycles between two points by cause and subject.
+
+    Instructions that alternate overlap: each lasts until the next begins.
+    """
+    found: dict[tuple[str, str], float] = defaultdict(float)
+    at = begin
+    doing = (IDLE, "")
+    until = begin
+    for span in [*in_time(spans), Span(end, end, IDLE, "", 0)]:
+        if span.begin > at:
+            worked = max(at, min(span.begin, until, end))
+            found[doing] += worked - at
+            idle = max(0.0, min(span.begin, end) - worked)
+            found[IDLE, ""] += idle
+            at = max(at, min(span.begin, end))
+        doing = (span.kind, span.unit if span.kind == ISSUE else span.subject)
+        until = max(span.end, until) if span.kind == ISSUE else span.end
+        if at >= end:
+            break
+    return {key: cycles for key, cycles in found.items() if cycles > 0}
+
+
+def values_of(schedule: Schedule) -> dict[str, str]:
+    """Return, for every barrier and operation, the value that who waits for it is after.
+
+    A barrier called ``VALUE.something`` is about that value; any other about the operation whose
+    completion arrives there by itself, if there is one.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+    """
+    operations = {operation.name for operation in schedule.loop.operations}
+    signalled = {
+        barrier: issue.operation
+        for program in schedule.programs
+        for issue in program.issues
+        for barrier in issue.signals
+    }
+    values = {name: name for name in operations}
+    for barrier in schedule.barriers:
+        values[barrier.name] = _value_of(barrier, operations, signalled)
+    return values
+
+
+def _value_of(barrier: Barrier, operations: set[str], signalled: Mapping[str, str]) -> str:
+    prefix = barrier.name.rpartition(".")[0]
+    return prefix if prefix in operations else signalled.get(barrier.name, "")
+
+
+# -- what sets the pace -----------------------------------------------------------------------
+
+
+def _critical(chain: Cycle) -> Critical:
+    steps = together(chain.steps)
+    shares: dict[str, float] = defaultdict(float)
+    for step in steps:
+        shares[f"{step.kind} {step.place}"] += step.cycles / chain.cycles
+    base = min(step.iteration for step in steps)
+    return Critical(
+        iterations=chain.iterations,
+        cycles=chain.cycles,
+        closed=chain.closed,
+        shares=dict(sorted(shares.items(), key=lambda item: (-item[1], item[0]))),
+        steps=tuple(
+            CriticalStep(
+                kind=step.kind,
+                place=step.place,
+                subject=step.subject,
+                iteration=step.iteration - base,
+                cycles=step.cycles,
+            )
+            for step in (steps if chain.closed else ())
+        ),
+        words=in_words(steps, chain),
+    )
+
+
+class Link(Part):
+    """Steps of a chain that follow each other at one place."""
+
+    place: str
+    working: bool
+    subjects: tuple[str, ...]
+    cycles: float
+
+
+def links(steps: Iterable[Step | CriticalStep]) -> list[Link]:
+    """Join steps at one place: work of a unit, of a warp group, or what passes between them.
+
+    Parameters
+    ----------
+    steps : iterable of Step or CriticalStep
+        In the order of time.
+    """
+    joined: list[Link] = []
+    for step in steps:
+        link = _link(step)
+        last = joined[-1] if joined else None
+        if last is not None and (last.place, last.working) == (link.place, link.working):
+            subjects = dict.fromkeys([*last.subjects, *link.subjects])
+            joined[-1] = Link(
+                place=last.place,
+                working=last.working,
+                subjects=tuple(subjects),
+                cycles=last.cycles + link.cycles,
+            )
+        else:
+            joined.append(link)
+    return joined
+
+
+BETWEEN = ("latency", "signal", "synchronisation", "queue")
+"""Kinds of steps in which nobody works: results and signals travel."""
+
+
+def _link(step: Step | CriticalStep) -> Link:
+    return Link(
+        place=step.place,
+        working=step.kind not in BETWEEN,
+        subjects=(step.subject,),
+        cycles=step.cycles,
+    )
+
+
+def in_words(steps: Sequence[Step], chain: Cycle) -> str:
+    """Return in a sentence what sets the pace.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+        Of the chain, joined.
+    chain : Cycle
+        The chain.
+    """
+    by_place: dict[str, float] = defaultdict(float)
+    for step in steps:
+        by_place[_doing(step)] += step.cycles
+    parts = sorted(by_place.items(), key=lambda item: (-item[1], item[0]))
+    every = "iteration" if chain.iterations == 1 else f"{chain.iterations} iterations"
+    place = steps[0].place
+    if all((step.kind, step.place) == ("unit", place) for step in steps):
+        return (
+            f"{place} is never idle: {chain.cycles:.6g} cycles of work every {every}. "
+            f"Only less work for {place} is faster."
+        )
+    told = "; ".join(f"{doing} {cycles / chain.cycles:.1%}" for doing, cycles in parts[:MOST_PARTS])
+    if not chain.closed:
+        return f"The chain through {every} never repeats exactly: {told}."
+    return (
+        f"A chain leads from one iteration to the next, {chain.cycles:.6g} cycles every {every}: "
+        f"{told}. Whatever shortens it makes the loop faster."
+    )
+
+
+def _doing(step: Step) -> str:
+    """Say in two words whose time a step is."""
+    match step.kind:
+        case "unit":
+            return f"{step.place} works"
+        case "latency":
+            return f"latency of {step.place}"
+        case "queue":
+            return f"queue of {step.place}"
+        case "signal" | "synchronisation":
+            return f"signals at {step.place}"
+    return f"{step.place} computes"

@@ -1,0 +1,297 @@
+"""Rings of other depths: what changes in storage, barriers and waits, and what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from twill.artifacts.schedule import Program, Schedule, Storage, Wait
+from twill.errors import RefusedError
+from twill.sim.engine.switches import Mechanism
+
+ALIGNMENT_BYTES, SWIZZLE_BYTES = 128, 1024
+"""Of a slot of SMEM that TMA writes, and of one that holds a whole pattern of the 128-byte swizzle
+(CUDA C++ Programming Guide, tensor maps: shared address, swizzle modes)."""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A changed schedule.
+
+    Attributes
+    ----------
+    kind : str
+        ``ring``, ``group``, ``wait`` or ``machine``: only the last is not the programmer's to make.
+    what : str
+        The change in words.
+    schedule : Schedule
+        The result.
+    needs : str
+        What it takes that may be missing; empty if nothing.
+    fits : bool
+        Whether the machine has it.
+    without : tuple of str
+        Mechanisms of the machine that are switched off for it.
+    """
+
+    kind: str
+    what: str
+    schedule: Schedule
+    needs: str = ""
+    fits: bool = True
+    without: tuple[Mechanism, ...] = ()
+
+
+def rings(schedule: Schedule) -> list[str]:
+    """Return the values in SMEM or TMEM whose slots are filled and emptied under barriers.
+
+    Slots whose addresses other values share are left out: there is more to it than a number.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+    """
+    found = []
+    for storage in schedule.storage:
+        alone = storage.memory != "registers" and not storage.transfer and storage.reader is None
+        if alone and not _shared(schedule, storage) and _refills(schedule, storage):
+            found.append(storage.value)
+    return found
+
+
+def deeper(schedule: Schedule, values: Collection[str], by: int) -> Changed:
+    """Give rings more slots.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+    values : collection of str
+        Values that `rings` lists.
+    by : int
+        Slots more for each.
+    """
+    changed = schedule
+    needs: dict[str, int] = {}
+    for storage in schedule.storage:
+        if storage.value in values and storage in _own(schedule, storage.value):
+            changed = _resized(changed, storage, storage.slots + by)
+            needs[storage.memory] = needs.get(storage.memory, 0) + by * storage.size
+    names = " and ".join(values)
+    texts, fits = [], True
+    for memory, more in needs.items():
+        unit, free = (
+            "bytes of SMEM" if memory == "smem" else "columns of TMEM",
+            _free(schedule, memory),
+        )
+        enough = free is None or more <= free
+        fits = fits and enough
+        texts.append(f"{more} {unit} more" + ("" if enough else f", {max(0, free or 0)} are free"))
+    slots = f"{by} slot{'s' if by > 1 else ''}"
+    each = " each" if len(values) > 1 else ""
+    what = f"ring{'s' if len(values) > 1 else ''} of {names} deeper by {slots}{each}"
+    return Changed("ring", what, changed, "; ".join(texts), fits)
+
+
+def streaming(schedule: Schedule) -> list[str]:
+    """Return the loads of variable latency whose results lie in rings in SMEM or TMEM.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+    """
+    machine = schedule.machine
+    loads = [o.name for o in schedule.loop.operations if machine.cost(o).variable_latency]
+    return [name for name in loads if _own(schedule, name)]
+
+
+def with_depth(schedule: Schedule, slots: int) -> Changed:
+    """Give the ring of every streaming load so many slots, more or fewer than it has.
+
+    A ring whose slots share addresses with other values gets addresses of its own, behind all
+    others: it may need more room than a schedule that was solved for that depth.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+    slots : int
+        Slots of each ring, at least 1.
+
+    Returns
+    -------
+    Changed
+        `fits` says whether the memories have the room.
+
+    Raises
+    ------
+    RefusedError
+        If no load has a ring, or nothing protects a ring's slots by its depth alone.
+    """
+    what = f"rings of {slots} slot{'s' if slots > 1 else ''} for "
+    return _with_slots(schedule, lambda _: slots, what)
+
+
+def with_more_slots(schedule: Schedule, by: int) -> Changed:
+    """Give the ring of every streaming load so many slots more than it has.
+
+    Other than `with_depth` this keeps what rings have of different depths apart. Addresses follow
+    the same rule.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+    by : int
+        Slots more for each ring, at least 0; with 0 the schedule is as it was.
+
+    Returns
+    -------
+    Changed
+        `fits` says whether the memories have the room.
+
+    Raises
+    ------
+    RefusedError
+        If no load has a ring, or nothing protects a ring's slots by its depth alone.
+    """
+    what = f"{by} slot{'' if by == 1 else 's'} more for the rings of "
+    return _with_slots(schedule, lambda before: before + by, what)
+
+
+def _with_slots(schedule: Schedule, wanted: Callable[[int], int], what: str) -> Changed:
+    """Resize the ring of every streaming load from its slots to those that are wanted then."""
+    names = streaming(schedule)
+    if not names:
+        raise RefusedError(f"{schedule.name}: no load of variable latency has a ring")
+    changed = schedule
+    for name in names:
+        for storage in _own(changed, name):
+            slots = wanted(storage.slots)
+            if storage.slots == slots:
+                continue
+            if not _refills(changed, storage):
+                raise RefusedError(
+                    f"{schedule.name}: the ring of {name} cannot have {slots} slots: no wait "
+                    f"protects its {storage.slots} slots by their number"
+                )
+            changed = _resized(changed, storage, slots)
+    needs = _lacking(changed, schedule)
+    return Changed("ring", what + " and ".join(names), changed, needs, not needs)
+
+
+def _lacking(changed: Schedule, schedule: Schedule) -> str:
+    """Say which memories a changed schedule overruns that the schedule before did not."""
+    rooms = {str(name): memory.capacity for name, memory in schedule.machine.memories.items()}
+    taken = {memory: _end(changed, memory) for memory in rooms}
+    units = {"smem": "bytes of SMEM", "tmem": "columns of TMEM"}
+    return "; ".join(
+        f"{taken[memory]} {units[memory]}, of {room}"
+        for memory, room in rooms.items()
+        if taken[memory] > max(room, _end(schedule, memory))
+    )
+
+
+def _own(schedule: Schedule, value: str) -> list[Storage]:
+    return [
+        s
+        for s in schedule.storage
+        if s.value == value and s.memory != "registers" and not s.transfer and s.reader is None
+    ]
+
+
+def _refills(schedule: Schedule, storage: Storage) -> bool:
+    """Return whether some wait protects the slots from the instance a whole turn later."""
+    barriers = {barrier.name: barrier for barrier in schedule.barriers}
+    return any(
+        isinstance(i, Wait)
+        and _about(i.barrier, storage.value)
+        and i.distance == storage.slots == barriers[i.barrier].slots
+        for program in schedule.programs
+        for i in program.body
+    )
+
+
+def _about(barrier: str, value: str) -> bool:
+    return barrier.rpartition(".")[0] == value
+
+
+def _shared(schedule: Schedule, storage: Storage) -> bool:
+    if not storage.addresses:
+        return False
+    taken = [(a, a + storage.size) for a in storage.addresses]
+    return any(
+        low < end and begin < high
+        for other in schedule.storage
+        if other is not storage and other.memory == storage.memory
+        for begin in other.addresses
+        for end in (begin + other.size,)
+        for low, high in taken
+    )
+
+
+def _end(schedule: Schedule, memory: str) -> int:
+    """Return the first address behind everything, or the sum of sizes without addresses."""
+    ends = [0]
+    unplaced = 0
+    for storage in schedule.storage:
+        if storage.memory == memory:
+            ends += [address + storage.size for address in storage.addresses]
+            unplaced += 0 if storage.addresses else storage.slots * storage.size
+    for value in schedule.fixed:
+        if value.memory == memory:
+            ends.append((value.address or 0) + value.size)
+            unplaced += value.size if value.address is None else 0
+    return max(ends) + unplaced
+
+
+def _free(schedule: Schedule, memory: str) -> int | None:
+    capacity = {str(name): found.capacity for name, found in schedule.machine.memories.items()}
+    return capacity[memory] - _end(schedule, memory) if memory in capacity else None
+
+
+def _resized(schedule: Schedule, storage: Storage, slots: int) -> Schedule:
+    """Give a ring so many slots; slots that share addresses with other values get new ones."""
+    value, before = storage.value, storage.slots
+    kept = () if _shared(schedule, storage) else storage.addresses[:slots]
+    begin = _end(schedule, storage.memory)
+    step = ALIGNMENT_BYTES if storage.size < SWIZZLE_BYTES else SWIZZLE_BYTES
+    step = step if storage.memory == "smem" else 1
+    begin = -(-begin // step) * step
+    more = tuple(begin + number * storage.size for number in range(slots - len(kept)))
+    halves = storage.halves[: len(kept)] + (0,) * (slots - len(kept))
+    resized = storage.model_copy(
+        update={
+            "slots": slots,
+            "addresses": kept + more if storage.addresses else (),
+            "halves": halves if storage.halves else (),
+        }
+    )
+    ring = {b.name for b in schedule.barriers if _about(b.name, value) and b.slots == before}
+    barriers = tuple(
+        b.model_copy(update={"slots": slots}) if b.name in ring else b for b in schedule.barriers
+    )
+    return schedule.model_copy(
+        update={
+            "storage": tuple(resized if s is storage else s for s in schedule.storage),
+            "barriers": barriers,
+            "programs": tuple(_later(p, ring, before, slots) for p in schedule.programs),
+            "pipeline_depths": {
+                name: slots if name == value else depth
+                for name, depth in schedule.pipeline_depths.items()
+            },
+        }
+    )
+
+
+def _later(program: Program, barriers: set[str], before: int, slots: int) -> Program:
+    """Let waits for a free slot look back by as many iterations as there are slots now."""
+    body = tuple(
+        i.model_copy(update={"distance": slots})
+        if isinstance(i, Wait) and i.barrier in barriers and i.distance == before
+        else i
+        for i in program.body
+    )
+    return program.model_copy(update={"body": body})

@@ -1,0 +1,414 @@
+"""The kernel around the loop: tiles, their beginnings and ends, and the time of all of them.
+
+A block of the kernel computes one output tile: it loads what lives throughout the loop, runs the
+loop over the other sequence, and stores its accumulators. The loop is simulated; what stands before
+and after it is costed by the machine's rules, one thing after the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from twill.artifacts.base import Part
+from twill.artifacts.loop import Cost, Invariant, Operation, Tile
+from twill.artifacts.schedule import Schedule
+from twill.console import say, table
+from twill.errors import InputError, short
+from twill.sim.analysis.measure import steady_state
+from twill.sim.analysis.throughput import clock_of, flop_per_iteration
+from twill.sim.engine.observer import Observer
+from twill.sim.engine.sm import StreamingMultiprocessor
+
+MOST_SIMULATED = 64
+"""Iterations; longer loops are continued at the pace of the steady state."""
+DEFAULT_TOKENS = 16384
+DEFAULT_HEADS = 16
+MOST = 1 << 24
+
+
+class Estimate(Part):
+    """What a whole kernel takes at one sequence length.
+
+    Attributes
+    ----------
+    sequence : int
+        Rows of either sequence.
+    batch, heads : int
+        Independent problems are batch times heads.
+    tiles, tiles_per_multiprocessor : int
+        Output tiles in all, and of the SM that has most.
+    iterations : int
+        Of the loop for one tile.
+    prologue_cycles, loop_cycles, epilogue_cycles : float
+        Loads before the loop, the loop from its first issue to its last result, what follows.
+    overlapped_cycles : float
+        Of these, what a persistent block hides behind its neighbours' loops; counted for all tiles
+        but one.
+    microseconds, tflops : float
+        Of the kernel, at the clock.
+    """
+
+    sequence: int
+    batch: int
+    heads: int
+    tiles: int
+    tiles_per_multiprocessor: int
+    iterations: int
+    prologue_cycles: float
+    loop_cycles: float
+    epilogue_cycles: float
+    overlapped_cycles: float
+    microseconds: float
+    tflops: float
+
+
+class Kernel(Part):
+    """Estimates over sequence lengths, with what they rest on.
+
+    Attributes
+    ----------
+    rows, step : int
+        Rows of an output tile, and rows of the other sequence in an iteration.
+    persistent : bool
+        Whether a block goes on to its next tile, and loads for it meanwhile.
+    clock_mhz : float
+        Clock.
+    clock_source : str
+        Where it comes from.
+    not_costed : tuple of str
+        Parts of beginning and end that the machine has no rule for; they count as nothing, as the
+        launch does.
+    estimates : tuple of Estimate
+        One for each length.
+    """
+
+    rows: int
+    step: int
+    persistent: bool
+    clock_mhz: float
+    clock_source: str
+    not_costed: tuple[str, ...]
+    estimates: tuple[Estimate, ...]
+
+
+def parse_sequences(text: str) -> tuple[int, ...]:
+    """Return sequence lengths from text.
+
+    Parameters
+    ----------
+    text : str
+        Whole numbers with commas between them.
+
+    Raises
+    ------
+    InputError
+        If it is anything else.
+    """
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(
+            f"whole numbers with commas between them (got {short(text)})", path="sequence"
+        ) from None
+
+
+def kernel(
+    schedule: Schedule,
+    sequences: Iterable[int],
+    *,
+    tokens: int = DEFAULT_TOKENS,
+    heads: int = DEFAULT_HEADS,
+    rows: int | None = None,
+    step: int | None = None,
+    persistent: bool = True,
+    clock: float | None = None,
+    seed: int = 0,
+    **conditions: Any,
+) -> Kernel:
+    """Estimate a kernel whose blocks run a schedule.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        With programs.
+    sequences : iterable of int
+        Lengths, the same for queries and keys.
+    tokens, heads : int
+        The batch is tokens over length, at least 1; FlashAttention's benchmarks have 16,384 tokens
+        and 2048 columns in all heads together.
+    rows, step : int, optional
+        Rows of an output tile and of an iteration; without them they follow from the accumulators
+        and from the streaming loads.
+    persistent : bool
+        Whether a block goes on to its next tile.
+    clock : float, optional
+        In MHz; the machine's without it.
+    seed : int
+        Of variable latencies.
+    **conditions
+        Latency, warp scheduler and so on, under which the loop runs; see
+        `twill.sim.engine.sm.StreamingMultiprocessor`.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or rows or step do not follow from the loop.
+    """
+    sequences = tuple(sequences)
+    for path, numbers in (("sequence", sequences), ("tokens", (tokens,)), ("heads", (heads,))):
+        for number in numbers:
+            if not isinstance(number, int) or not 1 <= number <= MOST:
+                raise InputError(
+                    f"a whole number from 1 to {MOST} (got {short(number)})", path=path
+                )
+    clock_mhz, clock_source = clock_of(schedule.machine, clock)
+    ends = _Ends(schedule)
+    rows, step = rows or ends.rows(), step or ends.step()
+    pace = _Pace(schedule, {"seed": seed, **conditions})
+    estimates = []
+    for sequence in sequences:
+        batch = max(1, tokens // sequence)
+        tiles = -(-sequence // rows) * batch * heads
+        most = -(-tiles // schedule.machine.multiprocessors.value)
+        iterations = -(-sequence // step)
+        loop, waiting = pace.cycles(iterations)
+        prologue, epilogue, stores = ends.prologue, ends.epilogue, ends.stores
+        hidden = min(prologue + waiting + stores, loop) if persistent else 0.0
+        cycles = most * (prologue + loop + epilogue + stores) - (most - 1) * hidden
+        flop = flop_per_iteration(schedule.loop) * sequence / step * sequence / rows
+        estimates.append(
+            Estimate(
+                sequence=sequence,
+                batch=batch,
+                heads=heads,
+                tiles=tiles,
+                tiles_per_multiprocessor=most,
+                iterations=iterations,
+                prologue_cycles=prologue,
+                loop_cycles=loop,
+                epilogue_cycles=epilogue + stores,
+                overlapped_cycles=hidden,
+                microseconds=cycles / clock_mhz,
+                tflops=flop * batch * heads * clock_mhz / cycles / 1e6,
+            )
+        )
+    return Kernel(
+        rows=rows,
+        step=step,
+        persistent=persistent,
+        clock_mhz=clock_mhz,
+        clock_source=clock_source,
+        not_costed=tuple(ends.not_costed),
+        estimates=tuple(estimates),
+    )
+
+
+class _FirstUse(Observer):
+    """The cycle at which the first operation that is no load starts."""
+
+    def __init__(self, loads: set[str]) -> None:
+        self.loads, self.cycle = loads, math.inf
+
+    def started(self, operation: str, iteration: int, cycle: float) -> None:
+        if operation not in self.loads:
+            self.cycle = min(self.cycle, cycle)
+
+
+@dataclass
+class _Pace:
+    """Cycles of the loop for any trip count."""
+
+    schedule: Schedule
+    conditions: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        self._known: dict[int, tuple[list[float], int, float]] = {}
+
+    def cycles(self, iterations: int) -> tuple[float, float]:
+        """Return the cycles of the loop, and those before anything but loads starts."""
+        simulated = min(iterations, MOST_SIMULATED)
+        if simulated not in self._known:
+            self._known[simulated] = self._run(simulated)
+        finished, in_flight, waiting = self._known[simulated]
+        total = max(finished)
+        if iterations > simulated:
+            slots = max((storage.slots for storage in self.schedule.storage), default=0)
+            steady = steady_state(finished, self.schedule.stages or in_flight, fill=slots)
+            assert steady is not None  # 64 iterations are enough to see one
+            total += (iterations - simulated) * float(steady.interval)
+        return total, waiting
+
+    def _run(self, iterations: int) -> tuple[list[float], int, float]:
+        schedule = self.schedule
+        loads = {o.name for o in schedule.loop.operations if o.kind == "load"}
+        first = _FirstUse(loads)
+        sm = StreamingMultiprocessor(schedule, iterations, observers=(first,), **self.conditions)
+        sm.run()
+        return sm.finished_at, sm.in_flight, min(first.cycle, max(sm.finished_at))
+
+
+class _Ends:
+    """What a tile takes before and after its loop, by the machine's rules."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule, self.loop = schedule, schedule.loop
+        self.not_costed: list[str] = []
+        self.accumulators = self._accumulators()
+        self.prologue = sum(self._busy(self._load(i.name, i.tile)) for i in self._loaded())
+        ends: dict[str, float] = defaultdict(float)
+        for o in self.accumulators:
+            ends[schedule.assignment[o.name]] += self._chain(o)
+        self.epilogue = max(ends.values(), default=0.0)
+        self.stores = sum(self._busy(self._store(o)) for o in self.accumulators)
+
+    # -- geometry -----------------------------------------------------------------------------
+
+    def rows(self) -> int:
+        """Rows of an output tile: those of all accumulators that share a streaming load."""
+        loads = {o.name for o in self.loop.operations if o.kind == "load"}
+        sharing: dict[str, int] = dict.fromkeys(loads, 0)
+        for o in self.accumulators:
+            assert o.result is not None
+            for load in loads & {d.producer for d in self.loop.dependences if d.consumer == o.name}:
+                sharing[load] += o.result.shape[0]
+        if not any(sharing.values()):
+            raise InputError("no accumulator tells the rows of an output tile", path="rows")
+        return max(sharing.values())
+
+    def step(self) -> int:
+        """Rows of the other sequence in an iteration: those of the largest streaming load."""
+        fed = {d.consumer for d in self.loop.dependences if d.kind == "data"}
+        shapes = [
+            o.result.shape
+            for o in self.loop.operations
+            if o.kind == "load" and o.name not in fed and o.result is not None
+        ]
+        rows = [shape[0] for shape in shapes if len(shape) > 1]
+        if not rows:
+            raise InputError("no streaming load tells the rows of an iteration", path="step")
+        return max(rows)
+
+    def _accumulators(self) -> list[Operation]:
+        """Products that update, over a cycle of dependences, their own result in place."""
+        found = []
+        for o in self.loop.operations:
+            updates = any(d.consumer == o.name and d.in_place for d in self.loop.dependences)
+            if o.kind == "mma" and updates and self._last_of_chain(o.name):
+                found.append(o)
+        return found
+
+    def _last_of_chain(self, name: str) -> bool:
+        """Whether a product's result goes on to the next iteration."""
+        return any(d.producer == name and d.distance > 0 for d in self.loop.dependences)
+
+    # -- costs --------------------------------------------------------------------------------
+
+    def _loaded(self) -> list[Invariant]:
+        return [i for i in self.loop.invariants if i.tile.memory in ("smem", "tmem")]
+
+    def _load(self, name: str, tile: Tile) -> Cost | None:
+        return self._cost(
+            Operation(
+                name=f"load of {name}", kind="load", warps=1, result=tile,
+                attributes={"engine": "tma"},
+            )
+        )  # fmt: skip
+
+    def _chain(self, accumulator: Operation) -> float:
+        """Cycles from the last product to a tile in SMEM: read, scale, convert, write."""
+        tile = accumulator.result
+        assert tile is not None
+        held = tile.model_copy(update={"memory": "registers", "elements_per_thread": None})
+        half = held.model_copy(update={"dtype": "f16"})
+        name, chain = accumulator.name, []
+        if tile.memory == "tmem":
+            chain.append(_operation(f"read of {name}", "tmem_load", (tile,), held))
+        chain += [
+            _operation(f"scaling of {name}", "mul", (held,), held),
+            _operation(f"conversion of {name}", "cast", (held,), half),
+            _operation(
+                f"staging of {name}", "local_store", (half,),
+                half.model_copy(update={"memory": "smem"}),
+            ),
+        ]  # fmt: skip
+        costs = [self._cost(operation) for operation in chain]
+        return float(sum(cost.latency for cost in costs if cost is not None))
+
+    def _store(self, accumulator: Operation) -> Cost | None:
+        tile = accumulator.result
+        assert tile is not None
+        half = tile.model_copy(
+            update={"memory": "smem", "dtype": "f16", "elements_per_thread": None}
+        )
+        return self._cost(
+            Operation(
+                name=f"store of {accumulator.name}", kind="store", warps=1, operands=(half,),
+                attributes={"engine": "tma"},
+            )
+        )  # fmt: skip
+
+    def _cost(self, operation: Operation) -> Cost | None:
+        try:
+            return self.schedule.machine.cost(operation)
+        except InputError:
+            self.not_costed.append(operation.name)
+            return None
+
+    def _busy(self, cost: Cost | None) -> float:
+        """Cycles for which a transfer keeps the next one waiting."""
+        if cost is None:
+            return 0.0
+        return float(max(cost.issue, *(step.cycles for step in cost.steps)))
+
+
+def _operation(name: str, kind: str, operands: tuple[Tile, ...], result: Tile) -> Operation:
+    return Operation(name=name, kind=kind, operands=operands, result=result)
+
+
+def print_kernel(found: Kernel) -> None:
+    """Print a table of estimates.
+
+    Parameters
+    ----------
+    found : Kernel
+        The estimates.
+    """
+    how = "persistent blocks" if found.persistent else "a block for each tile"
+    heads = ", ".join(dict.fromkeys(f"{e.heads}" for e in found.estimates))
+    say(
+        f"kernel: {heads} heads, tiles of {found.rows} rows, {found.step} rows in an iteration,\n"
+        f"{how}, at {found.clock_mhz:g} MHz"
+    )
+    columns = [
+        "sequence",
+        "batch",
+        "tiles",
+        "iter.",
+        "before",
+        "loop",
+        "after",
+        "us",
+        "TFLOP/s",
+    ]
+    rows = [
+        [
+            f"{e.sequence}",
+            f"{e.batch}",
+            f"{e.tiles_per_multiprocessor}",
+            f"{e.iterations}",
+            f"{e.prologue_cycles:.0f}",
+            f"{e.loop_cycles:.0f}",
+            f"{e.epilogue_cycles:.0f}",
+            f"{e.microseconds:.1f}",
+            f"{e.tflops:.1f}",
+        ]
+        for e in found.estimates
+    ]
+    table(columns, rows, right=set(columns))
+    say("tiles are those of one SM; before, loop and after are cycles of one tile")
+    if found.not_costed:
+        say(f"no rule, counted as nothing: {', '.join(found.not_costed)}")

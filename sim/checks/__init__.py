@@ -1,0 +1,1 @@
+"""What a run says against a program: races, occupancy, values."""

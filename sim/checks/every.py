@@ -1,0 +1,189 @@
+"""What a run of a few iterations shows about a program: races, occupancy, and its numbers.
+
+A program repeats itself, so that a few iterations more than its slots, stages and distances show
+every race that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import NonNegativeInt
+
+from twill.artifacts.base import Part
+from twill.artifacts.schedule import Arrive, Await, Schedule, Wait
+from twill.errors import InputError
+from twill.sim.checks.dataflow import Dataflow
+from twill.sim.checks.occupancy import Occupancy, Occupied
+from twill.sim.checks.races import Races
+from twill.sim.checks.references import TOLERANCE, known
+from twill.sim.checks.values import Values
+from twill.sim.engine.sm import StreamingMultiprocessor
+
+SPARE_ITERATIONS = 4
+MOST_ITERATIONS = 1000
+"""Packaged schedules take 10 to 30; a thousand of a large one take tens of seconds."""
+
+
+class WrongResult(Part):
+    """A result that is not the one of the loop as written.
+
+    Attributes
+    ----------
+    operation, iteration : str, int
+        Which result.
+    elements, different : int
+        Elements of the tile, and how many of them differ.
+    """
+
+    operation: str
+    iteration: NonNegativeInt
+    elements: NonNegativeInt
+    different: NonNegativeInt
+
+
+class Numbers(Part):
+    """How the numbers of a program compare.
+
+    Attributes
+    ----------
+    results : int
+        Tiles that leave the loop: those stored, and the last instances of those carried.
+    wrong : tuple of WrongResult
+        Those that are not equal, in every element, to those of the loop as written.
+    formula_error : float, optional
+        Largest error against the formula of a packaged kernel, relative to the largest element.
+    formula_tolerance : float, optional
+        What roundings to float16 account for.
+    """
+
+    results: NonNegativeInt
+    wrong: tuple[WrongResult, ...]
+    formula_error: float | None = None
+    formula_tolerance: float | None = None
+
+    @property
+    def right(self) -> bool:
+        """Whether all results are those of the loop as written, and of the formula if any."""
+        if self.formula_error is None or self.formula_tolerance is None:
+            return not self.wrong
+        return not self.wrong and self.formula_error <= self.formula_tolerance
+
+
+class Checks(Part):
+    """What a few iterations of a program show; races and wrong reads end the run instead.
+
+    Attributes
+    ----------
+    iterations : int
+        Iterations that were executed.
+    occupancy : dict of str to Occupied
+        How full memories and registers were.
+    numbers : Numbers, optional
+        Results on NumPy tiles, if they were asked for.
+    """
+
+    iterations: NonNegativeInt
+    occupancy: dict[str, Occupied]
+    numbers: Numbers | None = None
+
+    @property
+    def exceeded(self) -> list[str]:
+        """Memories, and registers of groups, of which more is occupied than there is."""
+        return [name for name, entry in self.occupancy.items() if entry.exceeded]
+
+
+def enough_iterations(schedule: Schedule) -> int:
+    """Return how many iterations show all that a program does.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        With programs.
+    """
+    distances = [
+        abs(instruction.distance)
+        for program in schedule.programs
+        for instruction in program.body
+        if isinstance(instruction, Wait | Await | Arrive)
+    ]
+    slots = [storage.slots for storage in schedule.storage]
+    stages = [program.last_stage for program in schedule.programs]
+    longest = max(slots, default=0) + max(stages, default=0) + max(distances, default=0)
+    return 2 * longest + SPARE_ITERATIONS
+
+
+def check(
+    schedule: Schedule,
+    *,
+    iterations: int | None = None,
+    seed: int = 0,
+    latency: str | Iterable[str] | None = None,
+    values: bool = False,
+) -> Checks:
+    """Execute a program with every check.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        With programs.
+    iterations : int, optional
+        Trip count; what `enough_iterations` says without it.
+    seed, latency
+        See `twill.sim.run`.
+    values : bool
+        Also compute on NumPy tiles what each operation makes of what its slots really hold.
+
+    Raises
+    ------
+    InputError
+        If values are asked for and an operation does not say what it computes, or if it takes more
+        than `MOST_ITERATIONS` to show all and no trip count is given.
+    SimulationError
+        If a read finds a wrong instance or a slot is overwritten too early, or nothing puts two
+        accesses in order, or the program deadlocks.
+    """
+    count = enough_iterations(schedule) if iterations is None else iterations
+    if iterations is None and count > MOST_ITERATIONS:
+        raise InputError(
+            f"all that its slots, stages and distances may bring about takes {count} iterations "
+            f"to check, and more than {MOST_ITERATIONS} are checked only if asked for",
+            file=schedule.file or schedule.name,
+        )
+    kernel = known(schedule.loop, count) if values else None
+    numbers = (
+        Values(schedule, count, kernel.inputs if kernel else None, dataflow=Dataflow(schedule.loop))
+        if values
+        else None
+    )
+    watched = numbers.watch() if numbers is not None else None
+    occupancy = Occupancy(schedule)
+    observers = [Races(schedule), occupancy, *([watched] if watched is not None else [])]
+    sm = StreamingMultiprocessor(
+        schedule,
+        count,
+        seed=seed,
+        latency=latency,
+        observers=observers,
+    )
+    sm.run()
+    compared = None
+    if numbers is not None and watched is not None:
+        made = numbers.pipelined(watched)
+        compared = Numbers(
+            results=len(made),
+            wrong=tuple(
+                WrongResult(
+                    operation=d.operation,
+                    iteration=d.iteration,
+                    elements=d.elements,
+                    different=d.different,
+                )
+                for d in numbers.differences(watched)
+            ),
+            formula_error=kernel.error(made) if kernel is not None else None,
+            formula_tolerance=TOLERANCE if kernel is not None else None,
+        )
+    return Checks(
+        iterations=count, occupancy=occupancy.report(max(sm.finished_at)), numbers=compared
+    )

@@ -1,0 +1,464 @@
+"""How full registers, shared memory and tensor memory are while a program runs.
+
+A value occupies its slot from the first cycle of its write to the last cycle of its last read. The
+result of an element-wise operation, and of one that updates in place, takes the room of an operand
+that it is the last to read. Where several share an operand piece by piece, each takes its piece.
+Registers belong to one warp, so each warp's are counted apart, and a group's are those of its warp
+that has most.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby, pairwise
+from operator import itemgetter
+
+from pydantic import NonNegativeFloat, NonNegativeInt
+
+from twill.artifacts.base import Part
+from twill.artifacts.loop import HALVES, THREADS_PER_WARP
+from twill.artifacts.pieces import pieces
+from twill.artifacts.schedule import Schedule, Storage
+from twill.sim.engine.addresses import Slot, beneath
+from twill.sim.engine.observer import Observer
+from twill.sim.engine.registers import pool
+from twill.sim.engine.slots import COPY, copy_for
+from twill.verification.registers import registers_along_programs
+
+UNITS = {"smem": "bytes", "tmem": "columns", "registers": "registers per thread"}
+STAGING = "staging in smem"
+FILE = "register file"
+MEMORIES = ("smem", "tmem", STAGING)
+_Key = tuple[str, str, int, int]
+"""Value, place, iteration, and the warp of the group (0 for what all of them share)."""
+
+
+class Occupied(Part):
+    """How full one memory, or the registers of one group, are.
+
+    Attributes
+    ----------
+    unit : str
+        ``bytes``, ``columns`` or ``registers per thread``; ``registers`` of the register file.
+    capacity : int, optional
+        What the machine has of it, or the group was given; absent where that is not limited.
+    allocated : int
+        What rings and invariants are given for the whole loop. Of registers, what the group is
+        given.
+    always : int
+        What invariants occupy throughout; of registers also addresses and counters.
+    peak : float
+        The most that was occupied at once, invariants included.
+    peak_cycle : float
+        The first cycle at which it was.
+    mean : float
+        Over the cycles of the run.
+    along_program : int, optional
+        Of a group's registers, the most that is live between the instructions of its program,
+        whatever the times are; what is always occupied is included.
+    """
+
+    unit: str
+    capacity: NonNegativeInt | None
+    allocated: NonNegativeInt
+    always: NonNegativeInt
+    peak: NonNegativeFloat
+    peak_cycle: NonNegativeFloat
+    mean: NonNegativeFloat
+    along_program: NonNegativeInt | None = None
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether more is occupied, or given away, than there is.
+
+        Of registers, whether more is live along the program: compilers do not look at the clock.
+        """
+        most = self.peak if self.along_program is None else self.along_program
+        return self.capacity is not None and max(self.allocated, most) > self.capacity
+
+
+@dataclass
+class _Life:
+    """An instance of a value in one place."""
+
+    place: str
+    slot: int
+    size: Fraction
+    begin: float
+    last_access: float
+    reader: tuple[str, int] = ("", 0)
+    overwritten: float = math.inf
+
+    @property
+    def end(self) -> float:
+        """When its place holds something else, or nobody needs it any more."""
+        return min(self.last_access, self.overwritten)
+
+
+class Occupancy(Observer):
+    """Follows how full registers and memories are; read it when the execution is over.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What is executed.
+    """
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule = schedule
+        self._sizes = {(s.value, _apart(s)): _size(s) for s in schedule.storage}
+        self._memory = {s.value: s.memory for s in schedule.storage if s.reader is None}
+        self._home = schedule.assignment
+        self._lives: dict[_Key, _Life] = {}
+        self._beneath = beneath(schedule.storage)
+        self._there: dict[Slot, _Life] = {}
+        self._pieces = pieces(schedule.loop)
+        self._reads: dict[_Key, dict[tuple[str, int], float]] = defaultdict(dict)
+        self._takes: dict[str, set[tuple[str, int]]] = defaultdict(set)
+        elementwise = {o.name for o in schedule.loop.operations if o.elementwise}
+        for dependence in schedule.loop.dependences:
+            user = dependence.consumer
+            if dependence.kind == "data" and (dependence.in_place or user in elementwise):
+                self._takes[user].add((dependence.producer, dependence.distance))
+
+    # -- what the execution tells -------------------------------------------------------------
+
+    def writing(
+        self,
+        value: str,
+        place: str,
+        slot: int,
+        iteration: int,
+        operation: str,
+        group: str,
+        lane: int,
+        begin: float,
+    ) -> None:
+        """Take the begin of an instance's life; see `Observer.writing`."""
+        apart = place if place == STAGING or place.startswith(COPY) else ""
+        size = self._sizes.get((value, apart))
+        if size is None:
+            return
+        where = place if place in ("smem", "tmem") else f"registers of {group}"
+        where = "smem" if place == STAGING else where
+        key = (value, place, iteration, _warp(place, lane))
+        if key not in self._lives:
+            self._lives[key] = _Life(where, slot, size, begin, begin)
+            if where in MEMORIES:
+                self._overwrite((value, place == STAGING, slot), self._lives[key])
+
+    def _overwrite(self, slot: Slot, life: _Life) -> None:
+        """Let all end that lies at the addresses of an instance when that begins."""
+        for under in (slot, *self._beneath.get(slot, ())):
+            if under in self._there:
+                old = self._there[under]
+                old.overwritten = min(old.overwritten, life.begin)
+        self._there[slot] = life
+
+    def wrote(
+        self,
+        value: str,
+        place: str,
+        slot: int,
+        iteration: int,
+        operation: str,
+        group: str,
+        lane: int,
+        begin: float,
+        end: float,
+    ) -> None:
+        """Take the end of a write; see `Observer.wrote`."""
+        life = self._lives.get((value, place, iteration, _warp(place, lane)))
+        if life is not None:
+            life.last_access = max(life.last_access, end)
+
+    def read(
+        self,
+        value: str,
+        place: str,
+        slot: int,
+        iteration: int,
+        operation: str,
+        of_iteration: int,
+        group: str,
+        lane: int,
+        begin: float,
+        end: float,
+    ) -> None:
+        """Take the end of a read; see `Observer.read`."""
+        key = (value, place, iteration, _warp(place, lane))
+        life = self._lives.get(key)
+        if life is not None and value in self._pieces:
+            by = (operation, of_iteration - iteration)
+            self._reads[key][by] = max(end, self._reads[key].get(by, end))
+        if life is not None and end >= life.last_access:
+            life.last_access, life.reader = end, (operation, of_iteration)
+
+    # -- when it is over ----------------------------------------------------------------------
+
+    def series(self) -> dict[str, list[tuple[float, float]]]:
+        """Return how full each memory is from which cycle on, in the units of `Occupied`.
+
+        Keys are ``smem``, ``tmem`` and ``registers of GROUP``; what always is occupied is included.
+        """
+        changes: dict[tuple[str, int], dict[float, Fraction]] = {}
+        for place in dict.fromkeys([*self._places(), *(o.place for o in self._lives.values())]):
+            changes[place, 0] = defaultdict(Fraction, {0.0: Fraction(0)})
+        written_again = self._written_again()
+        for key, life in self._lives.items():
+            begin = self._taken_over(key, life)
+            at = changes.setdefault((life.place, key[-1]), defaultdict(Fraction))
+            for share, released in self._released(key, life):
+                end = min(released, written_again.get(key, released))
+                if end > begin:
+                    at[begin] += share
+                    at[end] -= share
+        always = self._always()
+        warps: dict[str, list[dict[float, Fraction]]] = defaultdict(list)
+        for (place, _), of_warp in changes.items():
+            warps[place].append(of_warp)
+        return {
+            place: list(_most([_sums(always.get(place, 0), each) for each in warps[place]]))
+            for place in sorted(warps)
+        }
+
+    def _written_again(self) -> dict[_Key, float]:
+        """Return when slots in memory are written again; the last instance may still be read.
+
+        An in-order unit that updates in place reads one while it writes the other.
+        """
+        slots: dict[tuple[str, str, int], list[tuple[float, _Key]]] = defaultdict(list)
+        for key, life in self._lives.items():
+            if life.place in ("smem", "tmem"):
+                slots[key[0], key[1], life.slot].append((life.begin, key))
+        found = {}
+        for lives in slots.values():
+            for (_, key), (begin, _) in pairwise(sorted(lives)):
+                found[key] = begin
+        return found
+
+    def _released(self, key: _Key, life: _Life) -> Iterator[tuple[Fraction, float]]:
+        """Yield the parts of an instance with the cycles until which they are occupied."""
+        reads, parts = self._reads.get(key, {}), self._pieces.get(key[0], {})
+        if life.place in ("smem", "tmem") or not parts.keys() <= reads.keys():
+            parts = {}
+        whole = max((end for by, end in reads.items() if by not in parts), default=0.0)
+        for by, part in parts.items():
+            yield life.size * part, max(reads[by], whole)
+        if not parts:
+            yield life.size, life.end
+
+    def _piece_taken(self, key: _Key, life: _Life) -> float | None:
+        """Return when the piece of an operand that a result is made of makes room for it."""
+        value, place, iteration, warp = key
+        for operand, readers in self._pieces.items():
+            for by, part in readers.items():
+                of = (operand, place, iteration - by[1], warp)
+                old, reads = self._lives.get(of), self._reads.get(of, {})
+                if by[0] != value or old is None or old.place != life.place:
+                    continue
+                last = max((end for who, end in reads.items() if who not in readers), default=0.0)
+                whole = readers.keys() <= reads.keys() and reads[by] >= last
+                if whole and old.size * part >= life.size:
+                    return min(reads[by], life.end)
+        return None
+
+    def _taken_over(self, key: _Key, life: _Life) -> float:
+        """Return when an instance begins to need room of its own."""
+        value, place, iteration, warp = key
+        taken = None if place in MEMORIES else self._piece_taken(key, life)
+        if taken is not None:
+            return taken
+        for operand, distance in sorted(self._takes[value]) if place != STAGING else ():
+            for where in (place, copy_for(value, distance)):
+                old = self._lives.get((operand, where, iteration - distance, warp))
+                if (
+                    old is not None
+                    and old.reader == (value, iteration)
+                    and old.place == life.place
+                    and old.size >= life.size
+                    and self._share(life, value, old, operand)
+                ):
+                    return min(old.end, life.end)
+        return life.begin
+
+    def _share(self, life: _Life, value: str, old: _Life, operand: str) -> bool:
+        """Whether a result can lie where an operand did: in registers, or by their addresses."""
+        if life.place not in ("smem", "tmem"):
+            return True
+        under = self._beneath.get((value, False, life.slot), ())
+        return (operand, False, old.slot) in under
+
+    def _places(self) -> Iterator[str]:
+        yield from (m for m in ("smem", "tmem") if m in self._schedule.machine.memories)
+        yield from (f"registers of {group.name}" for group in self._schedule.groups)
+
+    def _always(self) -> dict[str, int]:
+        """Return what invariants, addresses and counters occupy throughout."""
+        found: dict[str, int] = defaultdict(int)
+        schedule, registers = self._schedule, self._schedule.machine.registers
+        for invariant in schedule.loop.invariants:
+            tile = invariant.tile
+            if tile.memory == "smem":
+                found["smem"] += tile.bytes
+            elif tile.memory == "tmem":
+                found["tmem"] += tile.columns
+            elif tile.memory == "registers":
+                readers = [schedule.loop.operation(name) for name in invariant.used_by]
+                for name in {self._home[reader.name] for reader in readers}:
+                    warps = [r.warps for r in readers if self._home[r.name] == name]
+                    found[f"registers of {name}"] += tile.registers(max(warps))
+        for group in schedule.groups if registers is not None else ():
+            assert registers is not None
+            found[f"registers of {group.name}"] += round(registers.reserve.value)
+        return dict(found)
+
+    def report(self, cycles: float) -> dict[str, Occupied]:
+        """Return how full everything was, by the keys of `series`, and the register file.
+
+        Parameters
+        ----------
+        cycles : float
+            Length of the run.
+        """
+        machine, always, given = self._schedule.machine, self._always(), self._given()
+        along = self._along_programs()
+        found = {}
+        for place, series in self.series().items():
+            peak, since = max((amount, -cycle) for cycle, amount in series)
+            memory = machine.memories.get(place)  # type: ignore[call-overload] # or a group's
+            found[place] = Occupied(
+                unit=UNITS.get(place, UNITS["registers"]),
+                capacity=memory.capacity if memory else self._limit(place),
+                allocated=given.get(place, 0),
+                always=always.get(place, 0),
+                peak=peak,
+                peak_cycle=-since,
+                mean=_mean(series, cycles),
+                along_program=along.get(place),
+            )
+        if machine.registers is not None:
+            found[FILE] = self._file(found)
+        return found
+
+    def _along_programs(self) -> dict[str, int]:
+        """Return what is live along programs; those of the paper's rules keep to its clock."""
+        registers = self._schedule.machine.registers
+        if registers is None or self._schedule.rules == "paper":
+            return {}
+        reserve = round(registers.reserve.value)
+        found = registers_along_programs(self._schedule)
+        return {f"registers of {name}": live + reserve for name, live in found.items()}
+
+    def _limit(self, place: str) -> int | None:
+        registers = self._schedule.machine.registers
+        groups = {f"registers of {group.name}": group for group in self._schedule.groups}
+        if place not in groups:
+            return 0 if self._schedule.machine.memories else None
+        return groups[place].registers or (registers.limit.value if registers is not None else None)
+
+    def _file(self, groups: Mapping[str, Occupied]) -> Occupied:
+        """Return the register file as the sum over all threads of what their groups have."""
+        registers = self._schedule.machine.registers
+        assert registers is not None
+        threads = {
+            f"registers of {g.name}": g.warps * THREADS_PER_WARP for g in self._schedule.groups
+        }
+        peaks = [entry for name, entry in groups.items() if name in threads]
+        return Occupied(
+            unit="registers",
+            capacity=pool(self._schedule),
+            allocated=sum(groups[name].allocated * n for name, n in threads.items()),
+            always=sum(groups[name].always * n for name, n in threads.items()),
+            peak=sum(groups[name].peak * n for name, n in threads.items()),
+            peak_cycle=max((entry.peak_cycle for entry in peaks), default=0.0),
+            mean=sum(groups[name].mean * n for name, n in threads.items()),
+            along_program=None
+            if self._schedule.rules == "paper"
+            else sum((groups[g].along_program or groups[g].always) * n for g, n in threads.items()),
+        )
+
+    def _given(self) -> dict[str, int]:
+        """Return what rings and invariants are given, or groups."""
+        found = {
+            f"registers of {group.name}": group.registers or 0 for group in self._schedule.groups
+        }
+        for memory in ("smem", "tmem"):
+            addressed = [
+                (address, address + s.size)
+                for s in self._schedule.storage
+                if s.memory == memory
+                for address in s.addresses
+            ]
+            addressed += [
+                (f.address, f.address + f.size)
+                for f in self._schedule.fixed
+                if f.memory == memory and f.address is not None
+            ]
+            loose = sum(
+                s.slots * s.size
+                for s in self._schedule.storage
+                if s.memory == memory and not s.addresses
+            )
+            fixed = any(f.address is not None for f in self._schedule.fixed if f.memory == memory)
+            found[memory] = (
+                _covered(addressed) + loose + (0 if fixed else self._always().get(memory, 0))
+            )
+        return found
+
+
+def _apart(storage: Storage) -> str:
+    """Return the place of a value's staging or copy; empty for the value itself."""
+    if storage.transfer:
+        return STAGING
+    return "" if storage.reader is None else copy_for(storage.reader, storage.distance)
+
+
+def _warp(place: str, lane: int) -> int:
+    """Return the warp that a place belongs to: memories belong to all."""
+    return 0 if place in MEMORIES else lane
+
+
+def _most(series: list[Iterator[tuple[float, float]]]) -> Iterator[tuple[float, float]]:
+    """Yield the largest of several step functions, at the cycles at which it changes."""
+    steps = sorted(
+        (cycle, which, amount) for which, each in enumerate(series) for cycle, amount in each
+    )
+    now: dict[int, float] = {}
+    said: float | None = None
+    for cycle, together in groupby(steps, key=itemgetter(0)):
+        now.update((which, amount) for _, which, amount in together)
+        if max(now.values()) != said:
+            said = max(now.values())
+            yield cycle, said
+
+
+def _size(storage: Storage) -> Fraction:
+    return Fraction(storage.size, HALVES if storage.halves else 1)
+
+
+def _covered(intervals: Iterable[tuple[int, int]]) -> int:
+    """Return how much some intervals cover together."""
+    total, reached = 0, 0
+    for begin, end in sorted(intervals):
+        total += max(0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total
+
+
+def _sums(start: int, changes: Mapping[float, Fraction]) -> Iterator[tuple[float, float]]:
+    amount = Fraction(start)
+    for cycle in sorted(changes):
+        if changes[cycle] or not cycle:
+            amount += changes[cycle]
+            yield cycle, float(amount)
+
+
+def _mean(series: list[tuple[float, float]], cycles: float) -> float:
+    ends = [cycle for cycle, _ in series[1:]] + [max(cycles, series[-1][0])]
+    whole = sum(amount * (end - begin) for (begin, amount), end in zip(series, ends, strict=True))
+    return whole / ends[-1] if ends[-1] else series[0][1]

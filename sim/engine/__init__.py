@@ -1,0 +1,1 @@
+"""The simulated SM: warps, issue stage, units, memory and barriers."""

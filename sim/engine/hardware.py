@@ -1,0 +1,385 @@
+"""Issue contexts, synchronous pipes and asynchronous units of one SM."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from twill.artifacts.machine import Machine, Synchronisation
+from twill.sim.engine.switches import Mechanism
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What one command takes of a unit.
+
+    Attributes
+    ----------
+    unit : str
+        The unit.
+    cycles : float
+        Cycles from start to end.
+    share : float
+        Cycles for which nothing else starts on it.
+    """
+
+    unit: str
+    cycles: float
+    share: float
+
+
+class Use(NamedTuple):
+    """What a port does for a command.
+
+    Attributes
+    ----------
+    unit : str
+        The port.
+    begin, end : float
+        Cycles.
+    """
+
+    unit: str
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Signals:
+    """Costs of signals, in cycles.
+
+    Attributes
+    ----------
+    wait : int
+        A wait, once it can go on.
+    arrive : int
+        Issuing an arrive.
+    signal : int
+        From the issue of an arrive until its barrier shows it.
+    poll : int
+        From one test of a polling wait to the next.
+    """
+
+    wait: int
+    arrive: int
+    signal: int
+    poll: int
+
+
+ROUNDING = 1e-9
+"""Parts of a whole that are binary fractions of it add up to it within this."""
+FREE = Signals(wait=0, arrive=0, signal=0, poll=1)
+
+
+class Unit:
+    """A functional unit, or one context's part of it: work follows in the order of its arrival.
+
+    Parameters
+    ----------
+    name : str
+        The unit.
+    shared : bool
+        Whether all contexts use it.
+
+    Attributes
+    ----------
+    free : float
+        Cycle from which it can start on something; filled part by part it may be a fraction.
+    opens : int
+        The whole cycle in which that is.
+    """
+
+    __slots__ = ("free", "name", "opens", "shared")
+
+    def __init__(self, name: str, *, shared: bool = False) -> None:
+        self.name, self.shared, self.free, self.opens = name, shared, 0.0, 0
+
+    def works(self, now: float) -> bool:
+        """Return whether it is at work in a cycle; a pipe's next instruction may be yet to come.
+
+        Parameters
+        ----------
+        now : float
+            The cycle.
+        """
+        return self.free > (now if self.shared else max(0.0, now - 1))
+
+    def fill(self, until: float) -> None:
+        """Let nothing else start before a cycle.
+
+        Parameters
+        ----------
+        until : float
+            The cycle.
+        """
+        self.free = until
+        self.opens = int(until)
+
+    def accept(self, now: float, duration: float, share: float) -> tuple[float, float]:
+        """Take work that lasts `duration` and fills the unit for `share` of it.
+
+        Parameters
+        ----------
+        now : float
+            Cycle of arrival.
+        duration : float
+            Cycles from start to end.
+        share : float
+            Cycles for which nothing else starts.
+
+        Returns
+        -------
+        tuple of (float, float)
+            Start and end.
+        """
+        start = max(now, self.free)
+        self.fill(start + share)
+        return start, start + duration
+
+
+class Port(Unit):
+    """A unit with a bandwidth, of which work may take a part.
+
+    Work that takes what it gets follows in the order of its arrival. A stream takes a part of the
+    bandwidth for as long as it lasts, and leaves the rest to what comes behind it.
+
+    Parameters
+    ----------
+    name : str
+        The unit.
+    """
+
+    __slots__ = ("_streams",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, shared=True)
+        self._streams: list[tuple[float, float]] = []
+
+    def accept(self, now: float, duration: float, share: float) -> tuple[float, float]:
+        """Take work that fills the unit for `share` cycles, as fast as streams leave it to.
+
+        Parameters
+        ----------
+        now : float
+            Cycle of arrival.
+        duration : float
+            Cycles from start to end, at least.
+        share : float
+            Cycles for which nothing else starts where no stream runs.
+
+        Returns
+        -------
+        tuple of (float, float)
+            Start and end.
+        """
+        start = max(now, self.free)
+        self.fill(self._after(start, share) if self._streams else start + share)
+        return start, max(start + duration, self.free)
+
+    def stream(self, now: float, duration: float, part: float) -> tuple[float, float]:
+        """Let work take a part of the bandwidth, behind what has come before.
+
+        Parameters
+        ----------
+        now : float
+            Cycle of arrival.
+        duration : float
+            Cycles from start to end.
+        part : float
+            Part of the bandwidth, at most 1.
+
+        Returns
+        -------
+        tuple of (float, float)
+            Start and end.
+        """
+        start = max(now, self.free)
+        self._forget(start)
+        for end, _ in sorted(self._streams):
+            if sum(taken for _, taken in self._streams) + part <= 1 + ROUNDING:
+                break
+            start = end
+            self._forget(start)
+        self._streams.append((start + duration, part))
+        return start, start + duration
+
+    def _after(self, start: float, share: float) -> float:
+        """Return when work that begins at `start` is done beside the streams."""
+        self._forget(start)
+        for end, _ in sorted(self._streams):
+            left = 1 - sum(part for until, part in self._streams if until >= end)
+            if share <= left * (end - start):
+                return start + share / left
+            share -= max(0.0, left) * (end - start)
+            start = end
+        return start + share
+
+    def _forget(self, now: float) -> None:
+        self._streams = [(end, part) for end, part in self._streams if end > now]
+
+
+class Context:
+    """One of the SM's issue contexts: at most one warp-instruction a cycle.
+
+    Parameters
+    ----------
+    shared : dict
+        Units that all contexts share, by name.
+    limited : bool
+        Whether issue slots are limited at all.
+
+    Attributes
+    ----------
+    free : float
+        First cycle whose issue slot is not taken.
+    slots : int
+        Issue slots that an instruction takes: 1, or 0 where they are not limited.
+    issued : int
+        Instructions so far.
+    last : int
+        Age of the warp that issued last.
+    """
+
+    __slots__ = ("_pipes", "free", "issued", "last", "slots")
+
+    def __init__(self, shared: dict[str, Unit], *, limited: bool) -> None:
+        self._pipes = dict(shared)
+        self.slots = int(limited)
+        self.free = -math.inf
+        self.issued = 0
+        self.last = -1
+
+    def pipe(self, unit: str) -> Unit:
+        """Return the pipe that instructions for a unit go to.
+
+        Parameters
+        ----------
+        unit : str
+            The unit.
+        """
+        if unit not in self._pipes:
+            self._pipes[unit] = Unit(unit)
+        return self._pipes[unit]
+
+
+class Hardware:
+    """The parts of an SM that warps share.
+
+    Parameters
+    ----------
+    machine : Machine
+        What it is built from; without an issue unit its issue slots are not limited.
+    without : frozenset of str
+        Mechanisms that are switched off.
+    interference : bool
+        Whether units slow each other down as the machine file says.
+
+    Attributes
+    ----------
+    signals, named : Signals
+        Costs of mbarriers and of asynchronous results, and of named barriers.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        without: frozenset[Mechanism] = frozenset(),
+        *,
+        interference: bool = False,
+    ) -> None:
+        self.units = {
+            name: Port(name)
+            if unit.scope == "sm" and unit.capacity > 1
+            else Unit(name, shared=unit.scope == "sm")
+            for name, unit in machine.units.items()
+        }
+        shared = {name: unit for name, unit in self.units.items() if unit.shared}
+        limited = machine.issue_unit is not None and "issue-slots" not in without
+        self.contexts = [Context(shared, limited=limited) for _ in range(machine.contexts.value)]
+        costs = machine.synchronisation
+        self.included_wait = costs.wait.value
+        """Cycles of the wait for it that the latency of an asynchronous operation includes."""
+        free = "synchronisation" in without
+        self.signals = FREE if free else _signals(costs)
+        self.named = FREE if free else _signals(costs.named or costs)
+        self._slowed: dict[str, list[tuple[list[Unit], float]]] = defaultdict(list)
+        for pair in (machine.interference or ()) if interference else ():
+            beside = [self.units[pair.beside]]
+            if machine.units[pair.beside].scope == "context":
+                beside += [context.pipe(pair.beside) for context in self.contexts]
+            self._slowed[pair.unit].append((beside, pair.factor.value))
+
+    def fetch(self, now: float, demands: Sequence[Demand], *, ahead: bool) -> list[Use]:
+        """Let the ports that a command needs beside its unit work for it.
+
+        Parameters
+        ----------
+        now : float
+            Cycle from which they may.
+        demands : sequence of Demand
+            What the command takes of ports.
+        ahead : bool
+            Whether operands are fetched as fast as the port gives them, to be there when the unit
+            comes to the command, or moved at the pace of the command.
+
+        Returns
+        -------
+        list of Use
+            What each of them does, and when.
+        """
+        found = []
+        for demand in demands:
+            unit, factor = self.units[demand.unit], self._factor(demand.unit, now)
+            cycles, share = demand.cycles * factor, demand.share * factor
+            if isinstance(unit, Port) and not ahead:
+                begin, end = unit.stream(now, cycles, share / cycles if cycles else 0.0)
+            else:
+                begin = unit.accept(now, cycles, share)[0]
+                end = unit.free
+            found.append(Use(demand.unit, begin, end))
+        return found
+
+    def accept(self, now: float, demand: Demand, fetched: Sequence[Use]) -> tuple[float, float]:
+        """Let a unit work on a command.
+
+        It starts once it is free and all operands begin to arrive, and is not done before they are
+        all there.
+
+        Parameters
+        ----------
+        now : float
+            Cycle of arrival.
+        demand : Demand
+            What the command takes of the unit.
+        fetched : sequence of Use
+            What ports do for it.
+
+        Returns
+        -------
+        tuple of (float, float)
+            Start and end.
+        """
+        unit, factor = self.units[demand.unit], self._factor(demand.unit, now)
+        arrives = there = now
+        for _, begin, end in fetched:
+            arrives, there = max(arrives, begin), max(there, end)
+        start, end = unit.accept(arrives, demand.cycles * factor, demand.share * factor)
+        return start, max(end, there)
+
+    def _factor(self, unit: str, start: float) -> float:
+        """Return by what a command takes longer because of what other units are doing."""
+        slowed = self._slowed.get(unit)
+        if slowed is None:
+            return 1.0
+        return math.prod(
+            factor for beside, factor in slowed if any(one.works(start) for one in beside)
+        )
+
+
+def _signals(costs: Synchronisation) -> Signals:
+    wait = costs.wait.value
+    poll = wait if costs.poll is None else costs.poll.value
+    return Signals(wait, costs.arrive.value, max(0, costs.hop.value - wait), max(1, poll))

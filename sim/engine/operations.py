@@ -1,0 +1,451 @@
+"""Operations while they run: begun by warps, taken by units, complete at some cycle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from twill.artifacts.machine import Unit
+from twill.artifacts.schedule import Await, Schedule, Wait
+from twill.sim.engine.barriers import Barriers
+from twill.sim.engine.clock import Clock
+from twill.sim.engine.hardware import Hardware, Use
+from twill.sim.engine.latency import Latencies
+from twill.sim.engine.memory import Instance, Memory
+from twill.sim.engine.observer import Observer
+from twill.sim.engine.switches import Mechanism
+from twill.sim.engine.units import AsynchronousUnit, Command
+from twill.sim.engine.work import Work
+
+if TYPE_CHECKING:
+    from twill.sim.engine.warps import Warp
+
+
+@dataclass(slots=True)
+class Execution:
+    """One operation in one iteration, while it runs.
+
+    Attributes
+    ----------
+    arrived, ended : int
+        Warps that have begun and ended it.
+    commands : dict of int to int
+        Warps that have issued each command, of those that not all have.
+    started : float
+        Cycle at which it was started.
+    leader : int
+        The lane that began it first.
+    ends : (float, float, float), optional
+        See `twill.sim.engine.memory.Memory.settle`.
+    signals : tuple of str
+        Barriers at which its completion arrives.
+    done_at : float, optional
+        Cycle at which it is complete, once that is known.
+    waiting : list
+        What happens when it is complete.
+    """
+
+    arrived: int = 0
+    ended: int = 0
+    commands: dict[int, int] = field(default_factory=dict)
+    started: float = math.nan
+    leader: int = 0
+    ends: tuple[float, float, float] | None = None
+    signals: tuple[str, ...] = ()
+    done_at: float | None = None
+    waiting: list[Callable[[], None]] = field(default_factory=list)
+
+
+class Operations:
+    """All operations of a run.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What runs.
+    works : dict of str to Work
+        Its operations.
+    iterations : int
+        Trip count.
+    clock, hardware, memory, barriers : Clock, Hardware, Memory, Barriers
+        Where.
+    latencies : Latencies
+        Of variable-latency loads.
+    without : frozenset of str
+        Mechanisms that are switched off.
+
+    Attributes
+    ----------
+    observer : Observer or None
+        Who watches.
+    finished_at : list of float
+        Cycle at which each iteration's last result was complete.
+    last_begun_at : float
+        Cycle at which the first operation of the last iteration was issued.
+    """
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        works: dict[str, Work],
+        iterations: int,
+        clock: Clock,
+        hardware: Hardware,
+        memory: Memory,
+        barriers: Barriers,
+        latencies: Latencies,
+        without: frozenset[Mechanism] = frozenset(),
+    ) -> None:
+        self._works, self._clock, self._hardware = works, clock, hardware
+        self._memory, self._barriers, self._latencies = memory, barriers, latencies
+        self.observer: Observer | None = None
+        self._home = schedule.assignment
+        self._running: dict[Instance, Execution] = {}
+        self._remembered = _farthest(schedule)
+        self._through_memory = {name: self._passes(work) for name, work in works.items()}
+        self.lanes: dict[str, tuple[int, ...]] = {}
+        """Lanes that take part in each operation, of those that are executed."""
+        self.finished_at = [0.0] * iterations
+        self.last_begun_at, self._last = math.inf, iterations - 1
+        self._units = {
+            unit: AsynchronousUnit(
+                unit,
+                _description(schedule.machine.units[unit], without),
+                clock,
+                hardware,
+                self._serve,
+                self._use,
+            )
+            for unit in sorted({w.demands[0].unit for w in works.values() if w.asynchronous})
+        }
+        self.queues = {name: unit for name, unit in self._units.items() if unit.blocks}
+        """Units whose queues can block who issues to them."""
+
+    # -- warps --------------------------------------------------------------------------------
+
+    def begin(self, warp: Warp, work: Work, iteration: int) -> None:
+        """Read operands and claim the result's slots, warp by warp.
+
+        An asynchronous operation does so later, when its unit starts on it.
+
+        Parameters
+        ----------
+        warp : Warp
+            A warp that begins it.
+        work : Work
+            The operation.
+        iteration : int
+            Its iteration.
+        """
+        execution = self.execution(work.name, iteration)
+        first = execution.arrived == 0
+        execution.arrived += warp.stands_for
+        if iteration == self._last:
+            self.last_begun_at = min(self.last_begun_at, self._clock.now)
+        if first:
+            execution.leader = warp.lane
+        if not work.asynchronous:
+            if first:
+                execution.started = self._clock.now
+                if self.observer is not None:
+                    self.observer.started(work.name, iteration, self._clock.now)
+            self._memory.touch(work, iteration, warp.lane, first=first)
+
+    def end(self, warp: Warp, work: Work, iteration: int, issued: float, done: float) -> None:
+        """End a synchronous operation on one warp.
+
+        Parameters
+        ----------
+        warp : Warp
+            The warp.
+        work : Work
+            The operation.
+        iteration : int
+            Its iteration.
+        issued, done : float
+            Cycles at which its last instruction is issued, and is through the pipe.
+        """
+        execution = self._running[work.name, iteration]
+        execution.ended += warp.stands_for
+        last = execution.ended == work.warps
+        ends = (issued, done, done + work.tail)
+        who = (execution.started, execution.leader)
+        self._memory.settle(work, iteration, warp.lane, ends, last=last, who=who)
+        if last:
+            self._complete(work, iteration, done + work.tail)
+
+    # -- asynchronous units -------------------------------------------------------------------
+
+    def command(self, warp: Warp, work: Work, iteration: int, index: int) -> None:
+        """Take one command of an asynchronous operation from a warp.
+
+        The unit starts on it when the last warp of the operation has issued it.
+
+        Parameters
+        ----------
+        warp : Warp
+            The warp.
+        work : Work
+            The operation.
+        iteration : int
+            Its iteration.
+        index : int
+            Which of its commands.
+        """
+        execution = self._running[work.name, iteration]
+        if warp.stands_for < work.warps:
+            issued = execution.commands.get(index, 0) + warp.stands_for
+            execution.commands[index] = issued
+            if issued < work.warps:
+                return
+            del execution.commands[index]
+        unit = self._units[work.demands[0].unit]
+        unit.take(Command(work, iteration, index, warp.group.name))
+
+    def _use(self, command: Command, use: Use) -> None:
+        """Take what a port does for a command."""
+        if self.observer is not None:
+            name, iteration = command.work.name, command.iteration
+            self.observer.busy(use.unit, name, iteration, use.begin, use.end)
+
+    def _serve(self, command: Command, start: float, end: float, free: float) -> float:
+        """Take a command's start and end; return when what it moves is there."""
+        work, iteration = command.work, command.iteration
+        execution = self._running[work.name, iteration]
+        if self.observer is not None:
+            unit = work.demands[0].unit
+            self.observer.busy(unit, work.name, iteration, start, free)
+        if command.index == 0:
+            execution.started = start
+            if start > self._clock.now:
+                self._clock.at(start, lambda: self._start(work, iteration))
+            else:
+                self._start(work, iteration)
+        if command.index < work.instructions - 1:
+            return end
+        return self._finish(work, iteration, execution, end)
+
+    def _start(self, work: Work, iteration: int) -> None:
+        """Let an asynchronous operation read its operands when its unit starts on it."""
+        if self.observer is not None:
+            self.observer.started(work.name, iteration, self._clock.now)
+        for lane in self.lanes[work.name]:
+            self._memory.touch(work, iteration, lane, first=lane == 0)
+        execution = self._running[work.name, iteration]
+        if execution.ends is not None:
+            self._settle(work, iteration, execution)
+
+    def _finish(self, work: Work, iteration: int, execution: Execution, end: float) -> float:
+        """Take the end of an asynchronous operation's last command; return when it is complete."""
+        if work.variable_latency:
+            done = max(end, execution.started + self._latencies.draw(work, execution.started))
+        else:
+            done = max(end, end + work.tail - self._hardware.included_wait)
+        execution.ends = (end, end, done)
+        if execution.started <= self._clock.now:
+            self._settle(work, iteration, execution)
+        self._complete(work, iteration, done)
+        return done
+
+    def _settle(self, work: Work, iteration: int, execution: Execution) -> None:
+        assert execution.ends is not None
+        who = (execution.started, 0)
+        for lane in self.lanes[work.name]:
+            self._memory.settle(work, iteration, lane, execution.ends, last=True, who=who)
+
+    # -- completion ---------------------------------------------------------------------------
+
+    def signal_when_done(self, work: Work, iteration: int, signals: tuple[str, ...]) -> None:
+        """Name the barriers at which an operation arrives by itself.
+
+        An operation issued in parts names them with its last part, which comes after the last
+        instruction where that rounds into an earlier part.
+
+        Parameters
+        ----------
+        work : Work
+            The operation.
+        iteration : int
+            Its iteration.
+        signals : tuple of str
+            Barriers.
+        """
+        if not signals:
+            return
+        execution = self.execution(work.name, iteration)
+        if execution.signals:
+            return
+        execution.signals = signals
+        if execution.done_at is not None:
+            self._signal(work, iteration, execution)
+
+    def _complete(self, work: Work, iteration: int, done: float) -> None:
+        execution = self._running[work.name, iteration]
+        execution.done_at = done
+        if self.observer is not None:
+            self.observer.completed(work.name, iteration, done)
+        self._signal(work, iteration, execution)
+        for waiting in execution.waiting:
+            self._clock.at(done, waiting)
+        execution.waiting.clear()
+        self.finished_at[iteration] = max(self.finished_at[iteration], done)
+        self._running.pop((work.name, iteration - self._remembered), None)
+
+    def _signal(self, work: Work, iteration: int, execution: Execution) -> None:
+        done = execution.done_at
+        assert done is not None
+        for barrier in execution.signals:
+            if self.observer is not None:
+                now = self._clock.now
+                self.observer.arrived(barrier, iteration, "", 0, work.name, now, done)
+            self._barriers.deliver(barrier, iteration, done, work.name, work.bytes)
+
+    def completion(
+        self,
+        warp: Warp,
+        operation: str,
+        iteration: int,
+        resume: Callable[[], None],
+        *,
+        of_all: bool = False,
+    ) -> bool:
+        """Return whether an operation is complete; otherwise let something happen when it is.
+
+        Parameters
+        ----------
+        warp : Warp
+            The warp that waits.
+        operation : str
+            The operation.
+        iteration : int
+            Its iteration.
+        resume : callable
+            What happens.
+        of_all : bool
+            Whether all warps of the group have to complete it, also where each holds its own part
+            of the result.
+        """
+        now, own = self._clock.now, not of_all
+        if own and not self._works[operation].asynchronous and self._memory.in_registers(operation):
+            slots = self._memory.place(operation, warp.group.name, warp.lane)
+            ready = slots.ready(iteration)
+            if ready <= now or ready == math.inf:
+                return True
+            self._clock.at(ready, resume)
+            return False
+        execution = self.execution(operation, iteration)
+        if execution.done_at is None:
+            execution.waiting.append(resume)
+        elif execution.done_at > now:
+            self._clock.at(execution.done_at, resume)
+        else:
+            return True
+        return False
+
+    def execution(self, operation: str, iteration: int) -> Execution:
+        """Return an operation's execution, which may not have begun.
+
+        Parameters
+        ----------
+        operation, iteration : str, int
+            The operation.
+        """
+        key = (operation, iteration)
+        found = self._running.get(key)
+        if found is None:
+            found = self._running[key] = Execution()
+        return found
+
+    # -- values that pass through memory ------------------------------------------------------
+
+    def _passes(self, work: Work) -> bool:
+        """Whether an operation reads or writes memory that the group's other warps use too."""
+        registers = self._memory.in_registers
+        return not all(registers(value) for value in (work.name, *(r.value for r in work.reads)))
+
+    def unfinished(self, warp: Warp, work: Work, iteration: int) -> list[Instance]:
+        """Return what the group's other warps have to finish before this one goes on.
+
+        Where the warps of a group pass values through memory, each waits for all: for the
+        synchronous operation that makes what it reads, and for those that make or read what it
+        overwrites.
+
+        Parameters
+        ----------
+        warp : Warp
+            A warp about to begin an operation.
+        work : Work
+            The operation.
+        iteration : int
+            Its iteration.
+        """
+        if not self._through_memory[work.name]:
+            return []
+        found = [
+            (read.value, iteration - read.distance)
+            for read in work.reads
+            if not self._memory.in_registers(read.value)
+        ]
+        slots = self._memory.count(work.name, staged=False)
+        if slots is not None and not self._memory.in_registers(work.name):
+            old, users = iteration - slots, [(work.name, 0), *self._memory.readers[work.name]]
+            found += [(name, old + distance) for name, distance in users]
+            found += self._memory.users_beneath(work.name, iteration % slots, staged=False)
+        return [
+            (name, of)
+            for name, of in found
+            if of >= 0
+            and (name, of) != (work.name, iteration)
+            and self._is_underway(name, of, warp.group.name)
+        ]
+
+    def unfinished_beneath(self, warp: Warp, value: str, iteration: int) -> list[Instance]:
+        """Return what the group's other warps do at the addresses of a value's staging.
+
+        Parameters
+        ----------
+        warp : Warp
+            A warp about to write to the staging.
+        value : str
+            The register value.
+        iteration : int
+            Its iteration.
+        """
+        slots = self._memory.count(value, staged=True) or 1
+        return [
+            (name, of)
+            for name, of in self._memory.users_beneath(value, iteration % slots, staged=True)
+            if self._is_underway(name, of, warp.group.name)
+        ]
+
+    def _is_underway(self, operation: str, iteration: int, group: str) -> bool:
+        execution = self._running.get((operation, iteration))
+        synchronous = not self._works[operation].asynchronous and self._home[operation] == group
+        return (
+            synchronous
+            and execution is not None
+            and execution.arrived > 0
+            and (execution.done_at is None or execution.done_at > self._clock.now)
+        )
+
+
+def _description(unit: Unit, without: frozenset[Mechanism]) -> Unit:
+    """Return a unit, without its queue if that is switched off."""
+    if "queues" not in without:
+        return unit
+    return unit.model_copy(update={"queue": None, "in_flight": None})
+
+
+def _farthest(schedule: Schedule) -> int:
+    """Return more iterations than any instruction looks back, or any group runs ahead."""
+    distances = [
+        instruction.distance
+        for program in schedule.programs
+        for instruction in program.body
+        if isinstance(instruction, Wait | Await)
+    ]
+    slots = [storage.slots for storage in schedule.storage]
+    stages = [program.last_stage for program in schedule.programs]
+    return 2 + max(distances, default=0) + max(slots, default=0) + max(stages, default=0)

@@ -1,0 +1,342 @@
+"""Operations as the simulator executes them: instructions on pipes, or commands for a unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from twill.artifacts.loop import Cost, Loop, Operation
+from twill.artifacts.machine import Machine
+from twill.artifacts.schedule import Issue
+from twill.errors import InputError, short
+from twill.sim.engine.hardware import Demand
+from twill.sim.engine.switches import Mechanism
+
+
+@dataclass(frozen=True)
+class Segment:
+    """`count` instructions of a warp on one unit.
+
+    Attributes
+    ----------
+    unit : str
+        The pipe; empty for commands to an asynchronous unit.
+    interval : float
+        Cycles from one instruction to the next, as far as the pipe or the command decides.
+    share : float
+        Cycles of the pipe that one instruction fills; less than `interval` where several contexts
+        use one pipe or the operation leaves a part of it free.
+    size : int
+        Instructions that are executed as one, in a bundle; `count` counts bundles, and `interval`
+        and `share` are of a bundle.
+    """
+
+    unit: str
+    count: int
+    interval: float
+    share: float
+    size: int = 1
+
+
+@dataclass(frozen=True)
+class Read:
+    """An operand.
+
+    Attributes
+    ----------
+    value, distance : str, int
+        The operation that made it, that many iterations before.
+    chained : bool
+        Whether the reader accumulates on the same in-order unit that made the value, so that it
+        may be queued behind it without a wait.
+    """
+
+    value: str
+    distance: int
+    chained: bool
+
+
+@dataclass(frozen=True)
+class Work:
+    """An operation with all that executing it takes.
+
+    Attributes
+    ----------
+    segments : tuple of Segment
+        What its first warp issues.
+    others : tuple of (int, tuple of Segment)
+        Where its work does not divide evenly among its warps, what those from some position in
+        the group on issue instead.
+    demands : tuple of Demand
+        What each command of an asynchronous operation takes of units.
+    tail : int
+        Cycles from the end of the work until the result can be read.
+    reads : tuple of Read
+        Values that it reads.
+    bytes : int
+        Bytes of its result.
+    by_proxy : bool
+        Whether it accesses shared memory through a proxy of its unit.
+    """
+
+    name: str
+    asynchronous: bool
+    variable_latency: bool
+    warps: int
+    segments: tuple[Segment, ...]
+    demands: tuple[Demand, ...]
+    tail: int
+    latency: int
+    transfer: int
+    reads: tuple[Read, ...]
+    bytes: int
+    by_proxy: bool = False
+    others: tuple[tuple[int, tuple[Segment, ...]], ...] = ()
+
+    def holder(self, lane: int) -> int:
+        """Return which of its warps holds the part of its result that some warp reads.
+
+        Parameters
+        ----------
+        lane : int
+            The position in its group of the warp that reads; a wider operation reads parts twice.
+        """
+        return lane % self.warps
+
+    def issued_by(self, lane: int) -> tuple[Segment, ...]:
+        """Return what one of its warps issues.
+
+        Parameters
+        ----------
+        lane : int
+            The warp's position in its group.
+        """
+        found = self.segments
+        for first, segments in self.others:
+            if lane >= first:
+                found = segments
+        return found
+
+    @cached_property
+    def instructions(self) -> int:
+        """Instructions that its first warp issues for it; bundles count as one."""
+        return sum(segment.count for segment in self.segments)
+
+    def slots(self, lane: int) -> int:
+        """Return the issue slots that a warp takes for it, each instruction of a bundle one.
+
+        Parameters
+        ----------
+        lane : int
+            The warp's position in its group.
+        """
+        return sum(segment.count * segment.size for segment in self.issued_by(lane))
+
+    def extent(self, part: Issue, lane: int) -> tuple[int, int]:
+        """Return a warp's first instruction of a part and the one after its last.
+
+        Parameters
+        ----------
+        part : Issue
+            A part of this operation.
+        lane : int
+            The warp's position in its group.
+        """
+        total = sum(segment.count for segment in self.issued_by(lane))
+        if part.begin is None or part.end is None or part.of is None:
+            return 0, total
+        return -(-part.begin * total // part.of), -(-part.end * total // part.of)
+
+    def stream(self, part: Issue, lane: int) -> Iterator[tuple[Segment, int]]:
+        """Yield a warp's instructions of a part, each with its index.
+
+        Parameters
+        ----------
+        part : Issue
+            A part of this operation.
+        lane : int
+            The warp's position in its group.
+        """
+        begin, end = self.extent(part, lane)
+        before = 0
+        for segment in self.issued_by(lane):
+            first, last = max(begin, before), min(end, before + segment.count)
+            for index in range(first, last):
+                yield segment, index
+            before += segment.count
+
+
+def works(
+    loop: Loop,
+    machine: Machine,
+    *,
+    bundle: int = 1,
+    without: frozenset[Mechanism] = frozenset(),
+) -> dict[str, Work]:
+    """Prepare every operation of a loop, by name.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop.
+    machine : Machine
+        The machine that executes it.
+    bundle : int
+        Instructions of a warp on one pipe that are executed as one, at most.
+    without : frozenset of str
+        Mechanisms that are switched off.
+    """
+    costs = {operation.name: _cost(operation, machine) for operation in loop.operations}
+    reads: dict[str, dict[Read, None]] = {o.name: {} for o in loop.operations}
+    for dependence in loop.dependences:
+        if dependence.kind == "data":
+            maker, reader = costs[dependence.producer], costs[dependence.consumer]
+            unit = maker.steps[0].unit
+            chained = (
+                dependence.in_place
+                and maker.asynchronous
+                and reader.asynchronous
+                and unit == reader.steps[0].unit
+                and machine.units[unit].in_order
+            )
+            read = Read(dependence.producer, dependence.distance, chained)
+            reads[dependence.consumer][read] = None
+    return {
+        operation.name: _simplified(
+            _work(operation, costs[operation.name], machine, tuple(reads[operation.name])),
+            bundle,
+            without,
+        )
+        for operation in loop.operations
+    }
+
+
+def handed_on(works: Mapping[str, Work], home: Mapping[str, str]) -> dict[str, int]:
+    """Return the results that more warps of a group read than make it, with how many those are.
+
+    Parameters
+    ----------
+    works : mapping
+        Operations by name.
+    home : mapping
+        Their groups.
+    """
+    found: dict[str, int] = {}
+    for reader in works.values():
+        for value in {read.value for read in reader.reads if home[read.value] == home[reader.name]}:
+            if reader.warps > works[value].warps:
+                found[value] = max(reader.warps, found.get(value, 0))
+    return found
+
+
+def _simplified(work: Work, bundle: int, without: frozenset[Mechanism]) -> Work:
+    """Return an operation in bundles, and without what is switched off."""
+    if not work.asynchronous:
+        others = tuple((lane, _in_bundles(segments, bundle)) for lane, segments in work.others)
+        return replace(work, segments=_in_bundles(work.segments, bundle), others=others)
+    if "issue-cost" in without:
+        work = replace(work, segments=tuple(replace(s, interval=0.0) for s in work.segments))
+    if "shared-ports" in without:
+        work = replace(work, demands=work.demands[:1])
+    return replace(work, tail=0) if "completion" in without else work
+
+
+def _in_bundles(segments: Iterable[Segment], bundle: int) -> tuple[Segment, ...]:
+    return tuple(part for segment in segments for part in _bundled(segment, bundle))
+
+
+def _bundled(segment: Segment, bundle: int) -> Iterator[Segment]:
+    """Yield bundles of instructions, and what is left over."""
+    for size, count in ((bundle, segment.count // bundle), (segment.count % bundle, 1)):
+        if size and count:
+            interval, share = segment.interval * size, segment.share * size
+            yield Segment(segment.unit, count, interval, share, size)
+
+
+def _cost(operation: Operation, machine: Machine) -> Cost:
+    cost = machine.cost(operation)
+    for position, step in enumerate(cost.steps):
+        if step.unit not in machine.units:
+            raise InputError(
+                f"{machine.name} has no unit named {short(step.unit)}",
+                path=f"operation {operation.name}.cost.steps[{position}].unit",
+            )
+    return cost
+
+
+def _work(operation: Operation, cost: Cost, machine: Machine, reads: tuple[Read, ...]) -> Work:
+    first = cost.steps[0]
+    if cost.asynchronous:
+        interval = cost.issue / first.instructions
+        segments: tuple[Segment, ...] = (Segment("", first.instructions, interval, interval),)
+        others: tuple[tuple[int, tuple[Segment, ...]], ...] = ()
+        busy = max(step.cycles for step in cost.steps)
+    else:
+        (_, segments), *rest = _shares(operation, cost, machine)
+        others = tuple(rest)
+        busy = sum(step.cycles for step in cost.steps)
+    return Work(
+        name=operation.name,
+        asynchronous=cost.asynchronous,
+        variable_latency=cost.variable_latency,
+        warps=operation.warps,
+        segments=segments,
+        demands=_demands(cost, machine) if cost.asynchronous else (),
+        tail=max(0, cost.latency - busy),
+        latency=cost.latency,
+        transfer=cost.transfer,
+        reads=reads,
+        bytes=operation.result.bytes if operation.result is not None else 0,
+        by_proxy=cost.asynchronous and machine.units[first.unit].proxy is not None,
+        others=others,
+    )
+
+
+def _demands(cost: Cost, machine: Machine) -> tuple[Demand, ...]:
+    """Divide the work among as many commands as the first step has instructions.
+
+    Issue slots are not among it: the warps that issue the commands take those.
+    """
+    commands = cost.steps[0].instructions
+    return tuple(
+        Demand(
+            unit=step.unit,
+            cycles=step.cycles / commands,
+            share=step.cycles / commands * step.count / machine.units[step.unit].capacity,
+        )
+        for step in cost.steps
+        if step.unit != machine.issue_unit
+    )
+
+
+def _shares(
+    operation: Operation, cost: Cost, machine: Machine
+) -> Iterator[tuple[int, tuple[Segment, ...]]]:
+    """Divide a synchronous operation's instructions among its warps.
+
+    A step counts the instructions of one context. What does not divide evenly goes to the first
+    warps, one more each; yielded is from which warp on there are how many.
+    """
+    contexts = min(operation.warps, machine.contexts.value)
+    totals = [step.instructions * contexts for step in cost.steps]
+    edges = {0, *(total % operation.warps for total in totals)}
+    for lane in sorted(edges):
+        segments = []
+        for step, total in zip(cost.steps, totals, strict=True):
+            interval = step.cycles / step.instructions
+            unit = machine.units[step.unit]
+            shared = unit.scope == "sm"
+            part = step.count / unit.capacity
+            if shared:
+                interval *= part
+            count = total // operation.warps + (lane < total % operation.warps)
+            segments.append(
+                Segment(
+                    unit=step.unit,
+                    count=max(1, count),
+                    interval=interval,
+                    share=interval / contexts if shared else interval * part,
+                )
+            )
+        yield lane, tuple(segments)

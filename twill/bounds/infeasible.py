@@ -1,0 +1,208 @@
+"""What no interval can make feasible, found before any solver starts, and how to refuse it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from twill.artifacts.loop import HALVES
+from twill.errors import Refusal, RefusedError
+from twill.problem.groups import WarpGroup
+from twill.problem.problem import Problem
+
+
+def refuse_hopeless(problem: Problem, groups: Sequence[WarpGroup]) -> None:
+    """Refuse a problem that no interval can make feasible.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    groups : sequence of WarpGroup
+        All groups that may be used.
+
+    Raises
+    ------
+    RefusedError
+        Names the value or the operation, what it needs and the limit.
+    """
+    _refuse_homeless(problem, groups)
+    _refuse_registers(problem)
+    _refuse_memory(problem)
+
+
+def _refuse_homeless(problem: Problem, groups: Sequence[WarpGroup]) -> None:
+    for operation in problem.operations:
+        if not any(group.takes(operation) for group in groups):
+            raise RefusedError(
+                f"{problem.loop.name}: {operation.name} needs a warp group of {operation.warps} "
+                f"warps of its own kind; {problem.machine.name} has none left for it",
+                Refusal(value=operation.name, needed=operation.warps, limit=0, unit="warps"),
+            )
+
+
+def _refuse_registers(problem: Problem) -> None:
+    file = problem.registers
+    if file is None:
+        return
+    most = min(file.most, file.limit)
+    for operation in problem.operations:
+        needed = max(operation.registers, operation.working_set)
+        if needed > most - file.reserve:
+            raise RefusedError(
+                f"{problem.loop.name}: the result of {operation.name} needs {needed} "
+                f"registers per thread; {problem.machine.name} has {most} of which "
+                f"{file.reserve} are reserved",
+                Refusal(
+                    families=("registers",),
+                    value=operation.name,
+                    needed=needed,
+                    limit=most - file.reserve,
+                    unit="registers per thread",
+                ),
+            )
+
+
+def _refuse_memory(problem: Problem) -> None:
+    name = problem.machine.name
+    for memory, capacity in problem.memories.items():
+        room = capacity - problem.fixed[memory]
+        if room < 0:
+            raise RefusedError(
+                f"{problem.loop.name}: values that live through the whole loop "
+                f"need {problem.amount(memory, problem.fixed[memory])} of {memory}; {name} has "
+                f"{problem.amount(memory, capacity)}",
+                lack(memory, None, problem.fixed[memory], capacity),
+            )
+        for operation in problem.operations:
+            if operation.memory == memory and operation.footprint > room:
+                raise RefusedError(
+                    f"{problem.loop.name}: the result of {operation.name} needs "
+                    f"{problem.amount(memory, operation.footprint)} of {memory}; {name} has "
+                    f"{problem.amount(memory, room)} left beside what lives through the whole loop",
+                    lack(memory, operation.name, operation.footprint, room),
+                )
+
+
+def lack(memory: str, value: str | None, needed: int, limit: int) -> Refusal:
+    """Say in data what does not fit a memory, in the unit of the machine file.
+
+    Parameters
+    ----------
+    memory : str
+        ``smem`` or ``tmem``.
+    value : str or None
+        What asks for too much; None if it is several things together.
+    needed, limit : int
+        Bytes, or columns of 64 lanes.
+    """
+    columns = memory == "tmem"
+    return Refusal(
+        families=("memory",),
+        value=value,
+        needed=needed / HALVES if columns else needed,
+        limit=limit / HALVES if columns else limit,
+        unit=f"{'columns' if columns else 'bytes'} of {memory}",
+    )
+
+
+def hopeless_interval(problem: Problem) -> int:
+    """Return an interval at which a whole iteration fits before the next one starts.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    """
+    every = range(len(problem.operations))
+    turns = sum(max((problem.turn(u, v) for v in every), default=0) for u in every)
+    work = sum(o.cycles + o.latency + o.transfer for o in problem.operations)
+    return work + turns + sum(e.cross_delay for e in problem.edges)
+
+
+def as_written(problem: Problem) -> tuple[Problem, int]:
+    """Return a problem that is soon solved: operations one after the other as they are written.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+
+    Returns
+    -------
+    tuple of (Problem, int)
+        With orders between neighbours, streaming loads left out; an interval that this needs.
+    """
+    names = [o.index for o in problem.operations if not o.streaming]
+    orders = (*problem.wishes.orders, *pairwise(names))
+    written = replace(problem, wishes=replace(problem.wishes, orders=orders))
+    return written, sum(max(o.cycles, o.latency) for o in problem.operations)
+
+
+def no_schedule(
+    problem: Problem,
+    groups: Sequence[WarpGroup],
+    interval: int,
+    stages: int,
+    families: tuple[str, ...],
+) -> RefusedError:
+    """Return the refusal of a loop that no interval helps.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    groups : sequence of WarpGroup
+        All groups that may be used.
+    interval, stages : int
+        What was tried last.
+    families : tuple of str
+        Constraint families in the way.
+    """
+    wide = "registers" in families and any(o.registers for o in problem.operations)
+    lack = _widest_values(problem, groups) if wide else None
+    advice = (
+        f"; the widest values are {lack.value} {lack.unit}, a group has at most {lack.limit:g} for "
+        "values: smaller tiles need fewer (twill loop subtile)"
+        if lack
+        else ""
+    )
+    return RefusedError(
+        f"{problem.loop.name}: no schedule of at most {stages} stages even at an interval of "
+        f"{interval}, whatever the order; in the way are "
+        f"{', '.join(families) or 'constraints that the engine does not name'}{advice}",
+        replace(lack or Refusal(), families=families, interval=interval, stages=stages),
+    )
+
+
+def undecided(problem: Problem, least: int, seconds: float | None) -> RefusedError:
+    """Return the refusal where nothing was found, which is no proof that there is nothing.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    least : int
+        Every smaller interval is refuted.
+    seconds : float or None
+        The time that was over, if it was.
+    """
+    time_over = "" if seconds is None else f" within {seconds:g} s"
+    unit = "units" if problem.scale.mode == "normalized" else "cycles"
+    return RefusedError(
+        f"{problem.loop.name}: no schedule was found{time_over}, which does not mean that "
+        f"there is none; its interval would be {least} {unit} or more",
+        Refusal(least_interval=least, seconds=seconds),
+    )
+
+
+def _widest_values(problem: Problem, groups: Sequence[WarpGroup]) -> Refusal:
+    """Return what the values that take most registers need, and what there is."""
+    widest = sorted(problem.operations, key=lambda o: -o.registers)[:2]
+    return Refusal(
+        value=" and ".join(f"{o.name} ({o.registers})" for o in widest if o.registers),
+        needed=sum(o.registers for o in widest),
+        limit=max(group.live_limit for group in groups),
+        unit="registers per thread",
+    )

@@ -1,0 +1,182 @@
+"""``twill loop``: list, show, extract and dump loops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from twill.cli import subtile
+from twill.cli.options import Json, print_json
+from twill.console import command, say_written, table
+from twill.errors import InputError, short
+from twill.files import STANDARD_OUTPUT, write_whole
+
+if TYPE_CHECKING:
+    from twill.artifacts.loop import Loop
+    from twill.artifacts.machine import Machine
+
+app = typer.Typer(no_args_is_help=True, help="Loops to schedule.")
+app.add_typer(subtile.app)
+
+
+@app.command("list")
+@command
+def list_(as_json: Json = False) -> None:
+    """List the packaged loops."""
+    from twill.frontends.loops import packaged_loops
+
+    loops = packaged_loops().values()
+    if as_json:
+        print_json(
+            [
+                {"name": entry.name, "machine": entry.machine, "description": entry.description}
+                for entry in loops
+            ]
+        )
+        return
+    for machine in dict.fromkeys(entry.machine for entry in loops):
+        rows = [[entry.name, entry.description] for entry in loops if entry.machine == machine]
+        table([f"loop for {machine}", "description"], rows)
+
+
+@app.command()
+@command
+def show(
+    loop: Annotated[
+        str, typer.Argument(help="A packaged name, loop.json or a TTGIR dump (.mlir).")
+    ],
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            "--machine", "-m", help="A packaged name or a file; a packaged loop's own without it."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a loop's operations cost and what limits it; status 2 if a cost is unknown."""
+    from twill.frontends.loops import load_loop, packaged_loops
+
+    if machine is None and loop in packaged_loops():
+        machine = packaged_loops()[loop].machine
+    found = load_loop(loop)
+    if machine is None:
+        _show_structure(found, as_json)
+        return
+    from twill.artifacts.machine import Machine
+
+    _show_costs(found, Machine.named(machine), as_json)
+
+
+def _show_structure(loop: Loop, as_json: bool) -> None:
+    from twill.show.tables.structure import print_structure, structure_data
+
+    if as_json:
+        print_json(structure_data(loop))
+    else:
+        print_structure(loop)
+
+
+def _show_costs(loop: Loop, machine: Machine, as_json: bool) -> None:
+    from twill.bounds.analysis import analyse
+    from twill.show.tables.costs import costs_data, print_costs
+
+    analysis = analyse(loop, machine)
+    if as_json:
+        print_json(costs_data(analysis))
+    else:
+        print_costs(analysis)
+    if analysis.refusal is not None:
+        raise analysis.refusal
+
+
+@app.command()
+@command
+def extract(
+    file: Annotated[str, typer.Argument(help="A TTGIR dump in MLIR's generic form (.mlir).")],
+    loop: Annotated[
+        str | None,
+        typer.Option("--loop", help="Which loop, by name or number, where there are several."),
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Write loop.json here (- for stdout).")
+    ] = None,
+    whole_tiles: Annotated[
+        bool,
+        typer.Option(
+            "--whole-tiles", help="Keep tensor memory accesses apart from the arithmetic between."
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Extract a loop from a TTGIR dump and say what was taken and what was folded away."""
+    from twill.frontends.ttgir import load_ttgir
+    from twill.show.tables.extraction import extraction_data, print_extraction
+
+    found = load_ttgir(file, loop=loop, whole_tiles=whole_tiles)
+    if output is not None:
+        found.save(output)
+    if output == STANDARD_OUTPUT:
+        return
+    if as_json:
+        print_json(extraction_data(found))
+    else:
+        print_extraction(found)
+        say_written(output)
+
+
+@app.command()
+@command
+def dump(
+    kernel: Annotated[
+        str, typer.Argument(metavar="FILE.py:KERNEL", help="A kernel decorated with triton.jit.")
+    ],
+    sm: Annotated[int, typer.Option("--sm", help="Compute capability: 90 or 100.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Type of an argument or value of a constant."
+        ),
+    ] = None,
+    warps: Annotated[int, typer.Option(min=1, help="Warps of the kernel.")] = 4,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", help="Write the dump here (- for stdout); KERNEL.smNN.mlir without."
+        ),
+    ] = None,
+) -> None:
+    """Compile a Triton kernel to TTGIR, without a GPU, and write the dump."""
+    from twill.frontends.triton_dump import dump_kernel
+
+    name = kernel.rpartition(":")[2]
+    if name in ("", kernel):
+        raise InputError("the kernel must follow the file, as in file.py:kernel", file=kernel)
+    text = dump_kernel(kernel, parse_settings(settings or []), architecture=sm, num_warps=warps)
+    target = output or f"{name}.sm{sm}.mlir"
+    write_whole(target, text)
+    say_written(target)
+
+
+def parse_settings(settings: list[str]) -> dict[str, str]:
+    """Split ``NAME=VALUE`` texts.
+
+    Parameters
+    ----------
+    settings : list of str
+        What ``--set`` was given.
+
+    Raises
+    ------
+    InputError
+        If one has no name or no ``=``, or a name comes twice.
+    """
+    found: dict[str, str] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not name or not equals:
+            raise InputError(f"must be NAME=VALUE (got {short(setting)})", path="--set")
+        if name in found:
+            raise InputError(f"{name} is given twice", path="--set")
+        found[name] = value
+    return found

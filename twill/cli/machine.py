@@ -1,0 +1,103 @@
+"""``twill machine``: list, show and check machines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from twill.cli.options import Json, print_json
+from twill.console import command, say, table
+
+if TYPE_CHECKING:
+    from twill.studies.audit import Finding, Subject
+
+app = typer.Typer(no_args_is_help=True, help="Machines to schedule for.")
+
+
+@app.command("list")
+@command
+def list_(as_json: Json = False) -> None:
+    """List the packaged machines."""
+    from twill.artifacts.machine import Machine, packaged_machines
+
+    machines = [Machine.named(name) for name in packaged_machines()]
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": m.name,
+                    "architecture": m.architecture,
+                    "description": m.description,
+                    "hash": m.digest,
+                }
+                for m in machines
+            ]
+        )
+    else:
+        table(
+            ["machine", "architecture", "description"],
+            [[m.name, m.architecture, m.description] for m in machines],
+        )
+
+
+@app.command()
+@command
+def show(
+    machine: Annotated[str, typer.Argument(help="A packaged name or a file (.toml, .json).")],
+    as_json: Json = False,
+) -> None:
+    """Draw a machine's SM and list its units, memories, warps and costs of signals."""
+    from twill.artifacts.machine import Machine
+    from twill.show.tables.machine import machine_data, print_machine
+
+    found = Machine.named(machine)
+    if as_json:
+        print_json(machine_data(found))
+    else:
+        print_machine(found)
+
+
+@app.command()
+@command
+def check(
+    machine: Annotated[str, typer.Argument(help="A packaged name or a file (.toml, .json).")],
+    as_json: Json = False,
+) -> None:
+    """Audit a machine file; exit status 1 if there is something to mend."""
+    from twill.studies.audit import audit, read_subject
+
+    subject = read_subject(machine)
+    findings = audit(subject)
+    if as_json:
+        print_json(_audit_data(subject, findings))
+    else:
+        _print_audit(subject, findings)
+    if findings:
+        raise typer.Exit(1)
+
+
+def _audit_data(subject: Subject, findings: list[tuple[str, Finding]]) -> dict[str, object]:
+    return {
+        "machine": subject.machine.name,
+        "file": subject.machine.file,
+        "hash": subject.machine.digest,
+        "loops": [loop.name for loop in subject.loops],
+        "clean": not findings,
+        "findings": [
+            {"check": name, "where": f.where, "what": f.what, "mend": f.mend}
+            for name, f in findings
+        ],
+    }
+
+
+def _print_audit(subject: Subject, findings: list[tuple[str, Finding]]) -> None:
+    from twill.studies.audit import CHECKS
+
+    for _, finding in findings:
+        say(f"{finding.where}: {finding.what}")
+        say(f"    {finding.mend}")
+    count = len(findings)
+    verdict = f"{count} finding{'s' if count > 1 else ''}" if findings else "clean"
+    loops = ", ".join(loop.name for loop in subject.loops) or "no packaged loop"
+    say(f"{subject.machine.file}: {verdict} ({len(CHECKS)} checks; rules tried on {loops})")

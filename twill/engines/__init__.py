@@ -1,0 +1,1 @@
+"""Engines that answer questions about an interval, one solver a folder."""

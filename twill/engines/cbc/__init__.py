@@ -1,0 +1,1 @@
+"""Modulo schedules by CBC."""

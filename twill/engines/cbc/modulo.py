@@ -1,0 +1,214 @@
+"""The pure modulo schedule as an integer linear program, solved by CBC through PuLP.
+
+Binary variables place each operation in a row of the modular reservation table, an integer counts
+its stage (the formulation of Govindarajan, Altman and Gao that Stoutchinin's ILP builds on). It is
+indexed by time, so it serves coarse grids: the paper's normalized costs, and cross-checks.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from twill.bounds.least import longest_paths
+from twill.children import end_with_parent
+from twill.console import interruptible
+from twill.errors import SolverError
+from twill.problem.problem import Problem
+
+Status = Literal["sat", "unsat", "unknown"]
+Rows = dict[tuple[int, int], Any]
+
+
+@dataclass(frozen=True)
+class ModuloSchedule:
+    """A modulo schedule without warps.
+
+    Attributes
+    ----------
+    start : tuple of int
+        Issue time within an iteration by operation.
+    length : int
+        L.
+    """
+
+    start: tuple[int, ...]
+    length: int
+
+
+def modulo_schedule(
+    problem: Problem, interval: int, *, nodes: int | None = None
+) -> tuple[Status, ModuloSchedule | None]:
+    """Find a modulo schedule at a fixed interval.
+
+    CBC chooses the rows; the stages are then the least that these rows allow, which makes the
+    schedule as short as they allow.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem; only its dependences and unit capacities count.
+    interval : int
+        I.
+    nodes : int, optional
+        Most nodes of CBC's search tree; ``unknown`` if they do not suffice.
+
+    Raises
+    ------
+    SolverError
+        If CBC fails.
+    """
+    if longest_paths(problem, interval) is None:
+        return "unsat", None
+    model, rows, _ = _program(problem, interval)
+    busiest = max(problem.operations, key=lambda o: o.cycles).index
+    model += rows[busiest, 0] == 1
+    status = _solve(model, nodes)
+    return status, _read(problem, interval, rows) if status == "sat" else None
+
+
+def shortest_modulo_schedule(
+    problem: Problem, interval: int
+) -> tuple[Status, ModuloSchedule | None]:
+    """Find a modulo schedule of least length at a fixed interval.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem; only its dependences and unit capacities count.
+    interval : int
+        I.
+
+    Raises
+    ------
+    SolverError
+        If CBC fails.
+    """
+    import pulp
+
+    paths = longest_paths(problem, interval)
+    if paths is None:
+        return "unsat", None
+    model, rows, start = _program(problem, interval)
+    least = max(int(paths[:, o.index].max()) + o.cycles for o in problem.operations)
+    length = model.add_variable("length", least, cat="Integer")
+    for operation in problem.operations:
+        model += start[operation.index] + operation.cycles <= length
+    model.setObjective(pulp.lpSum([length]))
+    status = _solve(model)
+    return status, _read(problem, interval, rows) if status == "sat" else None
+
+
+def _read(problem: Problem, interval: int, rows: Rows) -> ModuloSchedule:
+    """Return CBC's schedule in its rows, as short as they allow."""
+    row = [
+        next(t for t in range(interval) if round(rows[o.index, t].value() or 0))
+        for o in problem.operations
+    ]
+    start = _least_stages(problem, interval, row)
+    return ModuloSchedule(tuple(start), max(start[o.index] + o.cycles for o in problem.operations))
+
+
+def _program(problem: Problem, interval: int) -> tuple[Any, Rows, list[Any]]:
+    """Return the program, its row variables and the issue times."""
+    import pulp
+
+    model = pulp.LpProblem("modulo", pulp.LpMinimize)
+    size = len(problem.operations)
+    delays = sum(problem.least_delay(position) for position in range(len(problem.edges)))
+    most_stages = size + delays // interval + 1
+    rows: Rows = {
+        (v, t): model.add_variable(f"row_{v}_{t}", cat="Binary")
+        for v in range(size)
+        for t in range(interval)
+    }
+    stage = [model.add_variable(f"stage_{v}", 0, most_stages, cat="Integer") for v in range(size)]
+    start = [
+        pulp.lpSum(t * rows[v, t] for t in range(interval)) + interval * stage[v]
+        for v in range(size)
+    ]
+    for v in range(size):
+        model += pulp.lpSum(rows[v, t] for t in range(interval)) == 1
+    for position, edge in enumerate(problem.edges):
+        if edge.producer != edge.consumer:
+            model += (
+                start[edge.consumer] - start[edge.producer]
+                >= problem.least_delay(position) - edge.distance * interval
+            )
+    for unit in problem.capacities:
+        _capacity(problem, interval, unit, rows, model)
+    return model, rows, start
+
+
+def _capacity(problem: Problem, interval: int, unit: str, rows: Rows, model: Any) -> None:
+    """Bound a unit in every row of the modular reservation table."""
+    import pulp
+
+    users = [(o.index, r) for o in problem.operations for r in o.reservations if r.unit == unit]
+    if sum(r.count * -(-r.length // interval) for _, r in users) <= problem.capacities[unit]:
+        return
+    for slot in range(interval):
+        model += (
+            pulp.lpSum(
+                r.count * rows[v, (slot - r.start - cycle) % interval]
+                for v, r in users
+                for cycle in range(r.length)
+            )
+            <= problem.capacities[unit]
+        )
+
+
+def _least_stages(problem: Problem, interval: int, row: list[int]) -> list[int]:
+    """Return issue times in the given rows with the least stages (longest paths)."""
+    stage = [0] * len(row)
+    changed = True
+    while changed:
+        changed = False
+        for position, edge in enumerate(problem.edges):
+            u, v = edge.producer, edge.consumer
+            behind = problem.least_delay(position) + row[u] - row[v]
+            needed = stage[u] + -(-behind // interval) - edge.distance
+            if needed > stage[v]:
+                stage[v], changed = needed, True
+    return [r + interval * k for r, k in zip(row, stage, strict=True)]
+
+
+def _solve(model: Any, nodes: int | None = None) -> Status:
+    """Run CBC as a process of its own that does not outlive an interruption."""
+    import pulp
+
+    solver = pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False)
+    # Files without a name are gone with the last process that has them open.
+    with tempfile.TemporaryFile() as program, tempfile.TemporaryFile() as solution:
+        handles = program.fileno(), solution.fileno()
+        problem, answer = (f"/dev/fd/{handle}" for handle in handles)
+        variables, names, constraints, _ = model.writeMPS(problem, rename=1)
+        limit = [] if nodes is None else ["-maxNodes", str(nodes)]
+        command = [solver.path, problem, *limit, "-solve", "-solution", answer]
+        process = subprocess.Popen(  # noqa: S603 - the path is PuLP's own bundled solver
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=handles,
+            preexec_fn=end_with_parent,  # noqa: PLW1509 - one system call
+        )
+        try:
+            interruptible(process.wait, process.kill)
+        finally:
+            process.kill()
+            process.wait()
+        if process.returncode or not os.fstat(handles[1]).st_size:
+            raise SolverError(f"CBC ended with exit status {process.returncode}")
+        status, values, *_, found = solver.readsol_MPS(answer, model, variables, names, constraints)
+    # PuLP calls a search that a limit stopped "optimal" too; only the second status tells.
+    if found == pulp.LpSolutionOptimal:
+        model.assignVarsVals(values)
+        return "sat"
+    if status == pulp.LpStatusInfeasible:
+        return "unsat"
+    if nodes is not None:
+        return "unknown"
+    raise SolverError(f"CBC ended with status {pulp.LpStatus[status]}")

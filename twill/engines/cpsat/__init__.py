@@ -1,0 +1,1 @@
+"""The prover: OR-Tools CP-SAT."""

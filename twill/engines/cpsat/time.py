@@ -1,0 +1,307 @@
+"""Rows and stages as CP-SAT variables, for one interval or for a range of them.
+
+M(v) = k(v) I + r(v) is never a variable: the product would have to be linearised. A constraint on
+the difference of two issue times branches on the difference of their stages, and is then linear in
+rows and I, whether I is a constant or a variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from twill.bounds.least import NO_PATH, closure
+
+Literal = Any
+"""`True`, `False`, or a Boolean variable of CP-SAT or its complement."""
+
+Arc = tuple[int, int, int, int]
+"""(u, v, amount, iterations): M(v) + iterations * I >= M(u) + amount."""
+
+
+class Times:
+    """I, the rows in [0, I) and the stages of all operations and of the base.
+
+    The base is the time from which the length of an iteration counts; it is the last variable.
+
+    Parameters
+    ----------
+    cp : module
+        ``ortools.sat.python.cp_model``.
+    names : sequence of str
+        Operations.
+    low, high : int
+        Least and largest I.
+    arcs : sequence of Arc
+        What every schedule satisfies; bounds stages, and has to be stated elsewhere. Together they
+        tie every operation to the base.
+    anchor : int
+        The operation whose row is 0: schedules can be rotated.
+    """
+
+    def __init__(
+        self, cp: Any, names: Sequence[str], low: int, high: int, arcs: Sequence[Arc], anchor: int
+    ) -> None:
+        self.model: Any = cp.CpModel()
+        self.low, self.high, self.base, self.anchor = low, high, len(names), anchor
+        self.interval = self.model.new_int_var(low, high, "I")
+        self.refuted = False
+        self._differences = self._bound(len(names) + 1, arcs)
+        self.rows, self.stages = [], []
+        for v, name in enumerate([*names, "base"]):
+            last = 0 if v == anchor else high - 1
+            self.rows.append(self.model.new_int_var(0, last, f"row {name}"))
+            first, latest = self._differences[self.base][v], -self._differences[v][self.base]
+            self.stages.append(self.model.new_int_var(first, max(first, latest), f"stage {name}"))
+            if v != anchor and low < high:
+                self.model.add(self.rows[v] + 1 <= self.interval)
+        self._literals: dict[tuple[str, int, int, int, int], Literal] = {}
+        self._gaps: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def _bound(self, size: int, arcs: Sequence[Arc]) -> list[list[int]]:
+        """Return S with k(v) - k(u) >= S[u][v] for every I of the range.
+
+        Along a path of total amount d >= 0 the stages rise by at least ceil((d + 1) / I) - 1 less
+        the iterations, which falls with I: the largest I bounds all. A path of negative amount
+        would not, so that arcs of negative amount count at a fixed interval only.
+        """
+        paths = np.full((size, size), NO_PATH, dtype=np.int64)
+        np.fill_diagonal(paths, 0)
+        for u, v, amount, iterations in arcs:
+            if self.low == self.high or (amount >= 0 and iterations >= 0):
+                paths[u, v] = max(paths[u, v], amount - iterations * self.high)
+        closed = closure(paths)
+        if closed is None:
+            self.refuted = True
+            return [[0] * size for _ in range(size)]
+        stages = -((self.high - 1 - closed) // self.high)
+        np.fill_diagonal(stages, 0)
+        return [[int(x) for x in row] for row in stages]
+
+    # -- literals -------------------------------------------------------------------------------
+
+    def clause(self, *literals: Literal) -> None:
+        """State that one of the literals is true.
+
+        Parameters
+        ----------
+        literals : Literal
+            Constants and variables.
+        """
+        if any(x is True for x in literals):
+            return
+        kept = [x for x in literals if x is not False]
+        if not kept:
+            self.refuted = True
+        self.model.add_bool_or(kept)
+
+    def either(self, literals: Iterable[Literal]) -> Literal:
+        """Return a literal that is true if one of `literals` is.
+
+        Parameters
+        ----------
+        literals : iterable of Literal
+            Constants and variables.
+        """
+        some = list(literals)
+        if any(x is True for x in some):
+            return True
+        some = [x for x in some if x is not False]
+        if len(some) < 2:
+            return some[0] if some else False
+        result = self.model.new_bool_var("")
+        for x in some:
+            self.model.add_implication(x, result)
+        return result
+
+    def later_stage(self, v: int, u: int, amount: int) -> Literal:
+        """Return the literal k(v) - k(u) >= amount.
+
+        Parameters
+        ----------
+        v, u : int
+            Operations, or the base.
+        amount : int
+            Stages.
+        """
+        if u == v:
+            return amount <= 0
+        if self._differences[u][v] >= amount:
+            return True
+        if -self._differences[v][u] < amount:
+            return False
+        if v < u:
+            return negated(self.later_stage(u, v, 1 - amount))
+        key = ("stage", v, u, amount, 0)
+        if key not in self._literals:
+            self._literals[key] = self._reified(self.stages[v] - self.stages[u], amount)
+        return self._literals[key]
+
+    def apart(self, u: int, v: int, after_u: int, after_v: int) -> None:
+        """Let rows of u and v exclude each other: v comes at least `after_u` later, or u `after_v`.
+
+        Has to be stated before any literal of the two rows is asked for.
+
+        Parameters
+        ----------
+        u, v : int
+            Different operations.
+        after_u, after_v : int
+            At least 1 each.
+        """
+        self.model.add(self.rows[v] + self.interval >= self.rows[u] + after_u)
+        self.model.add(self.rows[u] + self.interval >= self.rows[v] + after_v)
+        follows = self.model.new_bool_var("")
+        self.model.add(self.rows[v] >= self.rows[u] + after_u).only_enforce_if(follows)
+        self.model.add(self.rows[u] >= self.rows[v] + after_v).only_enforce_if(~follows)
+        self._gaps[v, u] = (1 - after_v, after_u)
+        self._gaps[u, v] = (1 - after_u, after_v)
+        self._literals["gap", v, u, 0, 0] = follows
+        self._literals["gap", u, v, 0, 0] = ~follows
+
+    def row_after(self, v: int, u: int) -> Any:
+        """Return v's row counted from u's on, in [0, I): a variable.
+
+        Parameters
+        ----------
+        v, u : int
+            Different operations.
+        """
+        if u == self.anchor:
+            return self.rows[v]
+        row = self.model.new_int_var(0, self.high - 1, "")
+        follows, apart = self.later_row(v, u, 0), self.rows[v] - self.rows[u]
+        for literal, wrapped in ((follows, 0), (negated(follows), self.interval)):
+            if literal is not False:
+                condition = [] if literal is True else [literal]
+                self.model.add(row == apart + wrapped).only_enforce_if(condition)
+        return row
+
+    def row_bounds(self, v: int, u: int) -> tuple[int, int, int]:
+        """Return (a, b, floor) with r(v) - r(u) >= max(a - I, floor), and <= I - b.
+
+        Parameters
+        ----------
+        v, u : int
+            Different operations, or the base.
+        """
+        gap = self._gaps.get((v, u))
+        after_u, after_v = (gap[1], 1 - gap[0]) if gap else (1, 1)
+        return after_u, after_v, 0 if u == self.anchor else NO_PATH
+
+    def later_row(self, v: int, u: int, amount: int, intervals: int = 0) -> Literal:
+        """Return the literal r(v) - r(u) >= amount + intervals * I.
+
+        Parameters
+        ----------
+        v, u : int
+            Operations, or the base.
+        amount, intervals : int
+            Time units and whole intervals.
+        """
+        known = self._known(v, u, amount, intervals)
+        if known is not None:
+            return known
+        if v < u:
+            return negated(self.later_row(u, v, 1 - amount, -intervals))
+        key = ("row", v, u, amount, intervals)
+        if key not in self._literals:
+            rows = 0 if u == v else self.rows[v] - self.rows[u]
+            self._literals[key] = self._reified(rows - intervals * self.interval, amount)
+        return self._literals[key]
+
+    def _known(self, v: int, u: int, amount: int, intervals: int) -> Literal | None:
+        """Return the literal r(v) - r(u) >= amount + intervals * I if there is one already."""
+        first, last = amount + intervals * self.low, amount + intervals * self.high
+        least, most = (first, last) if first < last else (last, first)
+        if u == v:
+            if most <= 0:
+                return True
+            return False if least > 0 else None
+        after_u, after_v, floor = self.row_bounds(v, u)
+        if first <= max(after_u - self.low, floor) and last <= max(after_u - self.high, floor):
+            return True
+        top = 0 if v == self.anchor else self.high
+        if min(self.low - after_v, top) < first and min(self.high - after_v, top) < last:
+            return False
+        gap = self._gaps.get((v, u))
+        if gap is not None and gap[0] <= least and most <= gap[1]:
+            return self._literals["gap", v, u, 0, 0]
+        return None
+
+    def _reified(self, expression: Any, amount: int) -> Literal:
+        literal = self.model.new_bool_var("")
+        self.model.add(expression >= amount).only_enforce_if(literal)
+        self.model.add(expression <= amount - 1).only_enforce_if(~literal)
+        return literal
+
+    # -- constraints ------------------------------------------------------------------------------
+
+    def require(
+        self, v: int, u: int, amount: int, iterations: int, unless: Sequence[Literal] = ()
+    ) -> None:
+        """State M(v) + iterations * I >= M(u) + amount unless one of the literals is true.
+
+        Parameters
+        ----------
+        v, u : int
+            Operations, or the base.
+        amount, iterations : int
+            Time units and whole intervals.
+        unless : sequence of Literal
+            Excuses.
+        """
+        if any(x is True for x in unless):
+            return
+        least = self._least_whole(amount)
+        condition = [negated(x) for x in unless if x is not False]
+        apart = self.stages[v] - self.stages[u] if u != v else 0
+        self._add(apart + iterations >= least, condition)
+        whole = least
+        while not self._always(whole, amount):
+            enough = self.later_stage(v, u, whole + 1 - iterations)
+            self._require_row(v, u, amount, -whole, [*unless, enough])
+            whole += 1
+
+    def _least_whole(self, amount: int) -> int:
+        """Return the least j for which j I + r(v) - r(u) may reach `amount`."""
+        whole = amount // self.low - 1 if amount < 0 else 0
+        while (whole + 1) * (self.high if whole >= 0 else self.low) - 1 < amount:
+            whole += 1
+        return whole
+
+    def _always(self, whole: int, amount: int) -> bool:
+        """Return whether `whole` I + r(v) - r(u) reaches `amount` whatever the rows are."""
+        return all((whole - 1) * i + 1 >= amount for i in (self.low, self.high))
+
+    def _require_row(
+        self, v: int, u: int, amount: int, intervals: int, unless: Sequence[Literal]
+    ) -> None:
+        known = self._known(v, u, amount, intervals)
+        if known is not None or u == v:
+            self.clause(*unless, self.later_row(v, u, amount, intervals))
+            return
+        if any(x is True for x in unless):
+            return
+        condition = [negated(x) for x in unless if x is not False]
+        shifted = self.rows[v] - self.rows[u] - intervals * self.interval
+        self._add(shifted >= amount, condition)
+
+    def _add(self, constraint: Any, condition: Sequence[Literal]) -> None:
+        if constraint is False:
+            self.clause(*(negated(x) for x in condition))
+        elif constraint is not True:
+            self.model.add(constraint).only_enforce_if(condition)
+
+
+def negated(literal: Literal) -> Literal:
+    """Return the complement of a literal.
+
+    Parameters
+    ----------
+    literal : Literal
+        A constant or a variable.
+    """
+    return (not literal) if isinstance(literal, bool) else ~literal

@@ -1,0 +1,270 @@
+"""Sums that must fit when something starts, and where a solution exceeds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from twill.problem.chains import chains
+from twill.problem.lifetimes import (
+    Moment,
+    Occupant,
+    memory_occupants,
+    register_occupants,
+    unit_occupants,
+)
+from twill.problem.problem import Problem
+from twill.problem.solution import Assignment
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Occupants that share a capacity.
+
+    Attributes
+    ----------
+    family : str
+        The constraint family it belongs to.
+    name : str
+        The memory, the unit, or ``registers``.
+    occupants : sequence of Occupant
+        Who takes from it.
+    capacity : int or None
+        None for registers, which every warp group limits for itself.
+    rings : mapping of int to Occupant
+        By position, occupants of an addressed memory that keep all slots of their ring as soon as
+        one of them is alive, with the hop that others have to leave.
+    """
+
+    family: str
+    name: str
+    occupants: Sequence[Occupant]
+    capacity: int | None
+    rings: Mapping[int, Occupant] = field(default_factory=dict)
+
+
+def sums_of(problem: Problem, families: Sequence[str]) -> list[Sum]:
+    """Return all sums of a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    families : sequence of str
+        Constraint families that are switched on.
+    """
+    found = []
+    if "registers" in families and problem.registers is not None:
+        found.append(Sum("registers", "registers", register_occupants(problem), None))
+    if "memory" in families:
+        for memory, capacity in problem.memories.items():
+            room = capacity - problem.fixed[memory]
+            occupants = _without_hops(problem, memory)
+            found.append(Sum("memory", memory, occupants, room, _rings(problem, memory)))
+    if "capacity" in families:
+        for unit, capacity in problem.capacities.items():
+            if capacity > 1:
+                found.append(Sum("capacity", unit, unit_occupants(problem, unit), capacity))
+    return [entry for entry in found if entry.occupants]
+
+
+def _without_hops(problem: Problem, memory: str) -> list[Occupant]:
+    """Return what takes a memory at any one time.
+
+    A slot whose release somebody has yet to see may be filled again by somebody else: hops keep
+    two values at different addresses, they do not make an instance take more than its slot.
+    """
+    return [replace(occupant, hop=0) for occupant in memory_occupants(problem, memory)]
+
+
+def _rings(problem: Problem, memory: str) -> dict[int, Occupant]:
+    """Return what has slots of its own, which nothing takes over while one of them is alive.
+
+    Values that are alive at one moment meet, so that no slot of one may share an address with a
+    slot of another: at that moment each takes as many slots as it ever has. Updates in place are
+    left out; they share slots.
+    """
+    shared = {
+        v
+        for chain in chains(problem, memory)
+        if len(chain.members) > 1 or chain.period is not None
+        for v, _ in chain.members
+    }
+    return {
+        position: occupant
+        for position, occupant in enumerate(memory_occupants(problem, memory))
+        if occupant.start not in shared or problem.operations[occupant.start].memory != memory
+    }
+
+
+def excess(problem: Problem, interval: int, entry: Sum, assignment: Assignment) -> list[int]:
+    """Return the occupants at whose start the sum is exceeded, the worst first.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        I.
+    entry : Sum
+        The sum.
+    assignment : Assignment
+        A solution of the other constraints.
+    """
+    found = []
+    for index, starting in enumerate(entry.occupants):
+        total = demand(problem, interval, entry, starting, assignment)
+        limit = entry.capacity
+        if limit is None:
+            limit = assignment.groups[assignment.group[starting.start]].live_limit
+        if total > limit:
+            found.append((limit - total, index))
+    return [index for _, index in sorted(found)]
+
+
+def demand(
+    problem: Problem, interval: int, entry: Sum, starting: Occupant, assignment: Assignment
+) -> int:
+    """Return what is taken of a sum at the moment that `starting` starts.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        I.
+    entry : Sum
+        The sum; of registers, those of the starting operation's group are counted.
+    starting : Occupant
+        One of its occupants.
+    assignment : Assignment
+        A solution.
+    """
+    if lifetime(starting, interval, assignment) is None:
+        return 0
+    place = assignment.group[starting.start]
+    total = 0
+    for position, occupant in enumerate(entry.occupants):
+        if occupant.group_of is None or assignment.group[occupant.group_of] == place:
+            count = in_the_way(occupant, starting, interval, assignment)
+            if count and position in entry.rings:
+                count = max(count, slots(entry.rings[position], interval, assignment))
+            total += occupant.weight * count
+    if entry.capacity is not None:
+        return total
+    for pinned in problem.pinned:
+        if any(assignment.group[user] == place for user in pinned.used_by):
+            total += pinned.registers
+    return total
+
+
+def peaks(problem: Problem, interval: int, assignment: Assignment) -> list[int | None]:
+    """Return the most registers per thread live on each group, None for groups without operations.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval : int
+        I.
+    assignment : Assignment
+        A solution.
+    """
+    entry = Sum("registers", "registers", register_occupants(problem), None)
+    most: list[int | None] = [None] * len(assignment.groups)
+    for g in assignment.group:
+        most[g] = 0
+    for starting in entry.occupants:
+        g = assignment.group[starting.start]
+        most[g] = max(most[g] or 0, demand(problem, interval, entry, starting, assignment))
+    return most
+
+
+def in_the_way(
+    occupant: Occupant, starting: Occupant, interval: int, assignment: Assignment
+) -> int:
+    """Return how many instances of `occupant` hold their place when `starting` starts.
+
+    Parameters
+    ----------
+    occupant, starting : Occupant
+        Occupants of one sum.
+    interval : int
+        I.
+    assignment : Assignment
+        A solution.
+    """
+    time = assignment.start[starting.start] + starting.delay
+    span = lifetime(occupant, interval, assignment)
+    return 0 if span is None else alive(span, time, interval)
+
+
+def slots(ring: Occupant, interval: int, assignment: Assignment) -> int:
+    """Return how many instances keep a writer of `ring` from their slots when it starts.
+
+    Parameters
+    ----------
+    ring : Occupant
+        An occupant of addressed memory, with its hop.
+    interval : int
+        I.
+    assignment : Assignment
+        A solution.
+    """
+    here = assignment.group[ring.start]
+    signalled = [
+        replace(end, offset=end.offset + ring.hop)
+        if assignment.group[end.operation] != here
+        else end
+        for end in ring.ends
+    ]
+    return in_the_way(replace(ring, ends=tuple(signalled)), ring, interval, assignment)
+
+
+def lifetime(occupant: Occupant, interval: int, assignment: Assignment) -> tuple[int, int] | None:
+    """Return the half-open time for which `occupant` of iteration 0 exists, or None.
+
+    Parameters
+    ----------
+    occupant : Occupant
+        The occupant.
+    interval : int
+        I.
+    assignment : Assignment
+        The solution.
+    """
+    group = assignment.group
+    if occupant.apart is not None and group[occupant.apart[0]] == group[occupant.apart[1]]:
+        return None
+    start = assignment.start[occupant.start] + occupant.delay
+    ends = [
+        assignment.start[end.operation] + end.offset + end.iterations * interval
+        for end in occupant.ends
+        if _counts(end, assignment)
+    ]
+    last = max(ends, default=start)
+    return (start, last) if last > start else None
+
+
+def alive(span: tuple[int, int], time: int, interval: int) -> int:
+    """Return how many instances of a lifetime, one every I, contain `time`.
+
+    Parameters
+    ----------
+    span : (int, int)
+        Half-open lifetime of one instance.
+    time : int
+        The moment.
+    interval : int
+        I.
+    """
+    return (time - span[0]) // interval - (time - span[1]) // interval
+
+
+def _counts(end: Moment, assignment: Assignment) -> bool:
+    group = assignment.group
+    if end.same is not None:
+        return group[end.same[0]] == group[end.same[1]]
+    if end.apart is not None:
+        return group[end.apart[0]] != group[end.apart[1]]
+    return True

@@ -1,0 +1,1 @@
+"""The finder: integer differences in Yices."""

@@ -1,0 +1,190 @@
+"""The finder: integer differences at a fixed interval, solved by Yices.
+
+Issue times are integers of which only differences matter, never time-indexed Booleans, so that one
+clock cycle as the unit costs no more than a coarse grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from twill.engines.yices.diagram import Diagram
+from twill.engines.yices.lazy_sums import Counts
+from twill.engines.yices.system import Contradiction, System
+from twill.engines.yices.terms import Literal
+from twill.problem.groups import WarpGroup
+from twill.problem.problem import Problem
+from twill.problem.solution import FAMILIES, NO_LIMITS, Answer, Assignment, Hint, Limits
+
+
+class DifferenceEngine:
+    """The joint system at one interval (see `twill.problem.solution.EngineFactory`)."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        interval: int,
+        length: int,
+        groups: Sequence[WarpGroup],
+        *,
+        families: Sequence[str] = FAMILIES,
+        explain: bool = False,
+        seed: int = 0,
+        hints: Iterable[Hint] = (),
+    ) -> None:
+        self.problem, self.interval, self.length = problem, interval, length
+        self._rounds = 0
+        self._guards: dict[tuple[str, int], int] = {}
+        self._system: System | None = None
+        self._contradiction = ""
+        try:
+            self._system = System(
+                problem,
+                interval,
+                length,
+                groups,
+                families=families,
+                explain=explain,
+                seed=seed,
+            )
+        except Contradiction as contradiction:
+            self._contradiction = contradiction.family
+            return
+        self._counts = Counts(self._system, hints)
+
+    @property
+    def name(self) -> str:
+        """Solver and version."""
+        return (
+            f"Yices {self._system.clauses.version} (difference)"
+            if self._system
+            else "longest paths"
+        )
+
+    def dispose(self) -> None:
+        """Give the solver's memory back."""
+        if self._system is not None:
+            self._system.dispose()
+
+    def solve(self, limits: Limits = NO_LIMITS) -> Answer:
+        """Search for a schedule within these limits (see `twill.problem.solution.Engine`)."""
+        if self._system is None:
+            return Answer("unsat", families=(self._contradiction,), solver=self.name)
+        assumptions = [*self._system.guards.values(), *self._assumed(limits)]
+        while True:
+            self._rounds += 1
+            status = self._system.clauses.check(assumptions)
+            if status != "sat":
+                return Answer(
+                    "unsat" if status == "unsat" else "unknown",
+                    families=self._core() if status == "unsat" else (),
+                    statistics=self._statistics(),
+                    hints=self._counts.hints,
+                    solver=self.name,
+                )
+            assignment = self._read()
+            if self._counts.state_violated(assignment):
+                continue
+            complete = self._counts.share_registers(assignment)
+            if complete is not None and not self._counts.learn_addresses(assignment):
+                return Answer(
+                    "sat",
+                    complete,
+                    statistics=self._statistics(),
+                    hints=self._counts.hints,
+                )
+
+    # -- limits, as assumptions -----------------------------------------------------------------
+
+    def _assumed(self, limits: Limits) -> list[int]:
+        found = []
+        for kind, amount, state in (
+            ("length", limits.length, self._limit_length),
+            ("groups", limits.groups, self._limit_groups),
+            ("transfers", limits.transfers, self._limit_transfers),
+            ("slack", limits.slack, self._limit_slack),
+        ):
+            if amount is None or (kind == "length" and amount >= self.length):
+                continue
+            if (kind, amount) not in self._guards:
+                guard = self._joint.clauses.fresh()
+                self._guards[kind, amount] = guard
+                with self._joint.clauses.under(guard):
+                    state(amount)
+            found.append(self._guards[kind, amount])
+        return found
+
+    def _limit_length(self, length: int) -> None:
+        clock = self._joint.clock
+        for operation in self.problem.operations:
+            clock.require(clock.base, operation.index, operation.cycles - length)
+
+    def _limit_groups(self, most: int) -> None:
+        self._at_most([(1, used) for used in self._joint.placing.used], most)
+
+    def _limit_transfers(self, most: int) -> None:
+        clauses, placing = self._joint.clauses, self._joint.placing
+        crossing = [
+            (1, clauses.negated(placing.same(e.producer, e.consumer)))
+            for e in self.problem.edges
+            if e.transferable
+        ]
+        self._at_most(crossing, most)
+
+    def _at_most(self, items: list[tuple[int, Literal]], most: int) -> None:
+        self._joint.clauses.clause(Diagram(self._joint.clauses, items).at_most(most))
+
+    def _limit_slack(self, least: int) -> None:
+        clauses, clock, placing = self._joint.clauses, self._joint.clock, self._joint.placing
+        for edge in self.problem.edges:
+            if edge.streaming:
+                continue
+            if edge.producer == edge.consumer:
+                if edge.blocking and edge.delay + least > edge.distance * self.interval:
+                    clauses.clause()
+                continue
+            together = placing.same(edge.producer, edge.consumer)
+            shift = edge.distance * self.interval
+            if edge.blocking:
+                amount = edge.delay + least - shift
+                clock.require(edge.consumer, edge.producer, amount, clauses.negated(together))
+            amount = edge.cross_delay + least - shift
+            clock.require(edge.consumer, edge.producer, amount, together)
+
+    # -- answers ----------------------------------------------------------------------------------
+
+    @property
+    def _joint(self) -> System:
+        assert self._system is not None
+        return self._system
+
+    def _read(self) -> Assignment:
+        """Read the model of the last ``sat``."""
+        clock, placing = self._joint.clock, self._joint.placing
+        literals = [int(x) for on in placing.on for x in on.values() if not isinstance(x, bool)]
+        integers, truths = self._joint.clauses.model(
+            [*clock.rows.variables, *clock.stages.variables], literals
+        )
+        rows, stages = integers[: clock.base + 1], integers[clock.base + 1 :]
+        group = placing.read(dict(zip(literals, truths, strict=True)))
+        return Assignment(clock.times(rows, stages), group, placing.groups)
+
+    def _core(self) -> tuple[str, ...]:
+        guards = self._joint.guards
+        if not guards:
+            return ()
+        needed = set(self._joint.clauses.core())
+        return (
+            "dependence",
+            *(f for f, guard in guards.items() if guard in needed and f != "dependence"),
+        )
+
+    def _statistics(self) -> dict[str, int]:
+        clock = self._joint.clock
+        return {
+            "rounds": self._rounds,
+            "atoms": clock.rows.size + clock.stages.size,
+            "clauses": self._joint.clauses.size,
+            "sums": len(self._counts.stated),
+            "conflicts": len(self._counts.conflicts),
+        }

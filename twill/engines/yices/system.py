@@ -1,0 +1,309 @@
+"""The joint system over rows, stages and warp groups: one method a family of constraints.
+
+The families are those of the paper's Figures 4 to 6; sums, which are stated only where a solution
+violates them, are in `twill.engines.yices.lazy_sums`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twill.bounds.least import NO_PATH, bounds, closure
+from twill.engines.yices.assign import Placing
+from twill.engines.yices.clock import Clock
+from twill.engines.yices.terms import Clauses, Literal
+from twill.problem.groups import WarpGroup
+from twill.problem.lifetimes import Occupant, register_ends, unit_occupants
+from twill.problem.problem import Problem
+
+
+class System:
+    """Everything about a problem at one interval that is stated from the start.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    interval, length : int
+        I and the most time an iteration may take, L.
+    groups : sequence of WarpGroup
+        Groups that may be used.
+    families : sequence of str
+        Constraint families that are switched on.
+    explain : bool
+        Whether every family is stated under a guard, so that a refutation names those it needs.
+    seed : int
+        The solver's random seed.
+
+    Raises
+    ------
+    Contradiction
+        If longest paths or the busiest unit already refute the interval.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        interval: int,
+        length: int,
+        groups: Sequence[WarpGroup],
+        *,
+        families: Sequence[str],
+        explain: bool,
+        seed: int,
+    ) -> None:
+        self.problem, self.interval, self.length = problem, interval, length
+        self.families = tuple(families)
+        ordered = problem if "dependence" in families else replace(problem, edges=())
+        paths = _paths(ordered, interval, length)
+        if paths is None:
+            raise Contradiction("dependence")
+        if "capacity" in families and bounds(problem).resource > interval:
+            raise Contradiction("capacity")
+        self.clauses = Clauses(seed)
+        self.guards = {f: self.clauses.fresh() for f in families} if explain else {}
+        self.clock = Clock(
+            self.clauses,
+            [o.name for o in problem.operations],
+            interval,
+            paths,
+            anchor_of(problem),
+            self._separations() if "capacity" in families and not explain else [],
+        )
+        self.placing = Placing(self.clauses, problem, groups)
+        self._completion()
+        for family, state in (
+            ("dependence", self._dependence),
+            ("transfers", self._cross_warp_spills),
+            ("capacity", self._capacity),
+            ("turns", self._turns),
+            ("concurrency", self._concurrency),
+            ("registers", self._big_registers),
+            ("wishes", self._wishes),
+        ):
+            if family in self.families:
+                with self.clauses.under(self.guards.get(family)):
+                    state()
+
+    def dispose(self) -> None:
+        """Give the solver's memory back."""
+        self.clauses.dispose()
+
+    # -- families -----------------------------------------------------------------------------
+
+    def _completion(self) -> None:
+        """Every operation is issued after the base and ends within the length of an iteration."""
+        base = self.clock.base
+        for operation in self.problem.operations:
+            self.clock.require(operation.index, base, 0)
+            self.clock.require(base, operation.index, operation.cycles - self.length)
+
+    def _dependence(self) -> None:
+        """A consumer issues no earlier than its producer's delay after it."""
+        for position, edge in enumerate(self.problem.edges):
+            amount = self.problem.least_delay(position) - edge.distance * self.interval
+            if edge.producer != edge.consumer:
+                self.clock.require(edge.consumer, edge.producer, amount)
+
+    def _cross_warp_spills(self) -> None:
+        """Across groups a signal, and a register value's transfer, take longer."""
+        for edge in self.problem.edges:
+            if edge.cross_delay > edge.delay and edge.producer != edge.consumer:
+                amount = edge.cross_delay - edge.distance * self.interval
+                together = self.placing.same(edge.producer, edge.consumer)
+                if together is not True:
+                    self.clock.require(edge.consumer, edge.producer, amount, together)
+
+    def _capacity(self) -> None:
+        """Two reservations that exceed a unit's capacity together never overlap, modulo I."""
+        for unit, capacity in self.problem.capacities.items():
+            mine = unit_occupants(self.problem, unit)
+            for first, second in itertools.combinations(mine, 2):
+                if first.weight + second.weight > capacity:
+                    self._exclude(first, second)
+
+    def _exclude(self, first: Occupant, second: Occupant) -> None:
+        u, v = first.start, second.start
+        end_u, end_v = first.ends[0].offset, second.ends[0].offset
+        if u == v:
+            return
+        rows = self.clock.rows
+        low, high = rows.range_of(v, u)
+        for m in self.shifts(first.delay - end_v - high, end_u - second.delay - low):
+            self.clauses.clause(
+                rows.at_least(v, u, end_u - second.delay - m * self.interval),
+                rows.at_least(u, v, end_v - first.delay + m * self.interval),
+            )
+
+    def _turns(self) -> None:
+        """Operations of different groups on one in-order unit leave time to pass the turn."""
+        for u, v in itertools.combinations(range(len(self.problem.operations)), 2):
+            if self.problem.separated(u, v):
+                continue
+            after_u, after_v = self.problem.turn(u, v), self.problem.turn(v, u)
+            together = self.placing.same(u, v)
+            if together is True:
+                continue
+            rows = self.clock.rows
+            low, high = rows.range_of(v, u)
+            for m in self.shifts(-after_v - high, after_u - low):
+                self.clauses.clause(
+                    together,
+                    rows.at_least(v, u, after_u - m * self.interval),
+                    rows.at_least(u, v, after_v + m * self.interval),
+                )
+
+    def _concurrency(self) -> None:
+        """Nothing of a group is being issued when one of its blocking operations starts."""
+        for v, wait in enumerate(self._waits()):
+            for other in self.problem.operations:
+                if other.index != v and other.blocked_span:
+                    self._keep_clear(v, other.index, other.blocked_span, wait)
+
+    def _waits(self) -> list[Literal]:
+        """For each operation, a literal that is true if it executes a blocking wait."""
+        found: list[list[Literal]] = [[] for _ in self.problem.operations]
+        for position, edge in enumerate(self.problem.edges):
+            if edge.blocking or self.problem.forced_cross[position]:
+                found[edge.consumer].append(True)
+            else:
+                together = self.placing.same(edge.producer, edge.consumer)
+                found[edge.consumer].append(self.clauses.negated(together))
+        return [self.clauses.either(reasons) for reasons in found]
+
+    def _keep_clear(self, v: int, o: int, span: int, wait: Literal) -> None:
+        together = self.placing.same(v, o)
+        if together is False or wait is False:
+            return
+        clauses, rows = self.clauses, self.clock.rows
+        low, high = rows.range_of(v, o)
+        for m in self.shifts(low - span + 1, high):
+            clauses.clause(
+                clauses.negated(wait),
+                clauses.negated(together),
+                rows.at_least(v, o, span + m * self.interval),
+                rows.at_least(o, v, 1 - m * self.interval),
+            )
+
+    def _big_registers(self) -> None:
+        """Values that cannot share a group's registers have disjoint lifetimes there."""
+        limit = max(group.live_limit for group in self.placing.groups)
+        wide = [o for o in self.problem.operations if o.registers]
+        for u in wide:
+            copies = limit // u.registers
+            for end in register_ends(self.problem, u.index):
+                if end.operation != u.index:
+                    amount = end.offset + (end.iterations - copies) * self.interval
+                    excuses = self.placing.unless(end)
+                    self.clock.require(u.index, end.operation, amount, *excuses)
+        for u, v in itertools.combinations(wide, 2):
+            if u.registers + v.registers > limit:
+                self._disjoint_lifetimes(u.index, v.index)
+
+    def _disjoint_lifetimes(self, u: int, v: int) -> None:
+        clauses, clock = self.clauses, self.clock
+        together = self.placing.same(u, v)
+        if together is False:
+            return
+        ends_u, ends_v = register_ends(self.problem, u), register_ends(self.problem, v)
+        for a, b in itertools.product(ends_u, ends_v):
+            shift_a = a.offset + a.iterations * self.interval
+            shift_b = b.offset + b.iterations * self.interval
+            low_a, _ = clock.range_of(v, a.operation)
+            low_b, _ = clock.range_of(u, b.operation)
+            for m in self.shifts(low_b - shift_b + 1, shift_a - low_a - 1):
+                clauses.clause(
+                    clauses.negated(together),
+                    *self.placing.unless(a),
+                    *self.placing.unless(b),
+                    clock.at_least(v, a.operation, shift_a - m * self.interval),
+                    clock.at_least(u, b.operation, shift_b + m * self.interval),
+                    clock.at_least(u, a.operation, shift_a),
+                    clock.at_least(v, b.operation, shift_b),
+                )
+
+    def _wishes(self) -> None:
+        """What the user has pinned and ordered."""
+        wishes = self.problem.wishes
+        for (u, here), (v, there) in itertools.combinations(wishes.pins, 2):
+            together = self.placing.same(u, v)
+            self.clauses.clause(together if here == there else self.clauses.negated(together))
+        for first, second in wishes.orders:
+            self.clock.require(second, first, 0)
+        if wishes.shape:
+            self._shape(wishes.shape)
+
+    def _shape(self, shape: Sequence[tuple[int, int, int]]) -> None:
+        """Fix groups, stages relative to each other, and the order of rows from the base on."""
+        rows, stages = self.clock.rows, self.clock.stages
+        for u, v in itertools.combinations(range(len(shape)), 2):
+            (group_u, stage_u, rank_u), (group_v, stage_v, rank_v) = shape[u], shape[v]
+            together = self.placing.same(u, v)
+            same = group_u == group_v
+            self.clauses.clause(together if same else self.clauses.negated(together))
+            self.clauses.clause(stages.stated(v, u, stage_v - stage_u))
+            self.clauses.clause(stages.stated(u, v, stage_u - stage_v))
+            if rank_u != rank_v:
+                first, second = (u, v) if rank_u < rank_v else (v, u)
+                self.clauses.clause(rows.stated(second, first, 0))
+
+    # -- helpers --------------------------------------------------------------------------------
+
+    def _separations(self) -> list[tuple[int, int, int]]:
+        """Return what mutual exclusion says of rows whichever comes first."""
+        found = []
+        for unit, capacity in self.problem.capacities.items():
+            mine = unit_occupants(self.problem, unit)
+            for a, b in itertools.permutations(mine, 2):
+                if a.weight + b.weight > capacity and a.start != b.start and not a.delay + b.delay:
+                    found.append((a.start, b.start, a.ends[0].offset - self.interval))
+        return found
+
+    def shifts(self, low: int, high: int) -> range:
+        """Return every m with low <= m I <= high.
+
+        Parameters
+        ----------
+        low, high : int
+            Time units.
+        """
+        return range(-(-low // self.interval), high // self.interval + 1)
+
+
+class Contradiction(Exception):  # noqa: N818 - an answer, not an error
+    """The interval is refuted by one family of constraints without a search."""
+
+    def __init__(self, family: str) -> None:
+        super().__init__(family)
+        self.family = family
+
+
+def _paths(problem: Problem, interval: int, length: int) -> NDArray[np.int64] | None:
+    """Return the longest paths between operations, and from and to the base after the last."""
+    size = len(problem.operations)
+    matrix = np.full((size + 1, size + 1), NO_PATH, dtype=np.int64)
+    np.fill_diagonal(matrix, 0)
+    for position, edge in enumerate(problem.edges):
+        weight = problem.least_delay(position) - edge.distance * interval
+        here = matrix[edge.producer, edge.consumer]
+        matrix[edge.producer, edge.consumer] = max(here, weight)
+    for operation in problem.operations:
+        matrix[size, operation.index] = 0
+        matrix[operation.index, size] = operation.cycles - length
+    return closure(matrix)
+
+
+def anchor_of(problem: Problem) -> int:
+    """Return the operation that is longest on the unit with most work."""
+    unit = bounds(problem).resource_unit
+
+    def length(operation: int) -> int:
+        reservations = problem.operations[operation].reservations
+        return max((r.length for r in reservations if r.unit == unit), default=0)
+
+    return max(range(len(problem.operations)), key=lambda v: (length(v), -v))

@@ -1,0 +1,1 @@
+"""Why an interval is the least, and what would lower it."""

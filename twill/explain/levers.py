@@ -1,0 +1,233 @@
+"""What would bring the interval down: changed problems, each solved for its least interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+from twill.artifacts.loop import Cost, Loop, Step
+from twill.artifacts.machine import GroupPool, Machine
+from twill.artifacts.schedule import Schedule
+from twill.bounds.least import resource_bound
+from twill.console import Report, silent
+from twill.errors import RefusedError
+from twill.explain.explain import BUSIEST, SECONDS, problem_of
+from twill.problem.groups import available_groups
+from twill.problem.normalize import normalize
+from twill.problem.problem import Problem, build_problem
+from twill.problem.solution import EngineFactory
+from twill.search.search import Options, least_interval
+
+
+@dataclass(frozen=True)
+class Lever:
+    """One changed problem.
+
+    Attributes
+    ----------
+    name : str
+        What was changed.
+    interval_cycles : float or None
+        Its least interval, or one that was found; None if none was in time.
+    proved : bool
+        Whether it was proved to be least.
+    gain : float or None
+        Further iterations per cycle, as a share of the schedule's own: 0.5 is half as many again.
+    seconds : float
+        The time that it had.
+    """
+
+    name: str
+    interval_cycles: float | None
+    proved: bool
+    gain: float | None
+    seconds: float
+
+
+def levers(
+    schedule: Schedule,
+    engine: EngineFactory,
+    seconds: float = SECONDS,
+    report: Report = silent,
+) -> list[Lever]:
+    """Solve every changed problem for its least interval.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        A solved schedule.
+    engine : EngineFactory
+        Answers questions at one interval.
+    seconds : float
+        For each lever.
+    report : Report, optional
+        Told which one is being solved.
+
+    Raises
+    ------
+    InputError
+        If nobody solved the schedule.
+    """
+    return [
+        _pulled(schedule, name, change, engine, seconds, report)
+        for name, change in _changes(schedule)
+    ]
+
+
+def _pulled(
+    schedule: Schedule,
+    name: str,
+    change: Callable[[], Problem],
+    engine: EngineFactory,
+    seconds: float,
+    report: Report,
+) -> Lever:
+    report(name)
+    problem = change()
+    most = schedule.proof.bound.most_stages if schedule.proof else None
+    options = Options(most_stages=most, seed=schedule.seed, timeout=seconds)
+    try:
+        interval, proved = least_interval(problem, engine, options)
+    except RefusedError:
+        return Lever(name, None, proved=False, gain=None, seconds=seconds)
+    cycles = interval * problem.scale.cycles_per_unit
+    own = (schedule.initiation_interval or 1) * schedule.time.cycles_per_unit
+    return Lever(name, cycles, proved, own / cycles - 1, seconds)
+
+
+def _changes(schedule: Schedule) -> Iterator[tuple[str, Callable[[], Problem]]]:
+    """Yield what there is to change, and how."""
+    problem = problem_of(schedule)
+    if problem.scale.mode == "refined":
+        yield "order of the normalized solution given up", lambda: problem
+    if problem.registers is not None:
+        yield "no limit of registers", partial(without_registers, problem)
+    yield "one more warp group", partial(with_a_group, problem)
+    if problem.hop or any(o.transfer for o in problem.operations):
+        yield "signals and transfers that take no time", partial(without_transfers, problem)
+    busiest = sorted(problem.capacities, key=lambda unit: -resource_bound(problem, unit))
+    for unit in busiest[:BUSIEST]:
+        if resource_bound(problem, unit):
+            yield f"{unit} twice as fast", partial(with_unit_faster, problem, unit)
+    if problem.memories:
+        yield "no limit of memory", partial(without_memory, problem)
+
+
+def without_registers(problem: Problem) -> Problem:
+    """Return the problem on a machine that does not limit registers.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    """
+    return replace(problem, registers=None)
+
+
+def without_memory(problem: Problem) -> Problem:
+    """Return the problem on a machine that does not limit shared and tensor memory.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    """
+    return replace(problem, memories={})
+
+
+def with_a_group(problem: Problem) -> Problem:
+    """Return the problem with one more group of the widest width in use, and warps for it.
+
+    A limit that was asked for is raised by one as well.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    """
+    machine = problem.machine
+    width = max(group.warps for group in available_groups(problem))
+    groups = tuple(_one_more(pool) if pool.warps == width else pool for pool in machine.groups)
+    warps = machine.warps.model_copy(update={"value": machine.warps.value + width})
+    larger: Machine = machine.model_copy(update={"groups": groups, "warps": warps})
+    limits = tuple(
+        (name, most + 1 if name == "groups" else most) for name, most in problem.wishes.limits
+    )
+    return replace(problem, machine=larger, wishes=replace(problem.wishes, limits=limits))
+
+
+def without_transfers(problem: Problem) -> Problem:
+    """Return the problem with signals and transfers between groups that take no time.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    """
+    edges = []
+    for edge in problem.edges:
+        transfer = problem.operations[edge.producer].transfer if edge.transferable else 0
+        cross = edge.cross_delay - transfer
+        if cross - edge.delay >= problem.hop:  # a load's own completion is a signal without a hop
+            cross -= problem.hop
+        edges.append(replace(edge, cross_delay=cross))
+    operations = tuple(replace(o, transfer=0) for o in problem.operations)
+    return replace(problem, hop=0, operations=operations, edges=tuple(edges))
+
+
+def with_unit_faster(problem: Problem, unit: str) -> Problem:
+    """Return the problem on a machine on which one unit does its work in half the time.
+
+    Steps on the unit take half their cycles, rounded up, and latencies are shorter by what is
+    saved. The instructions stay: what was half the issue slots is all of them then. For the issue
+    unit itself it is the instructions that are halved. Normalized costs are chosen anew.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    unit : str
+        A functional unit.
+    """
+    loop, machine = problem.loop, problem.machine
+    faster: Loop = loop.model_copy(
+        update={
+            "operations": tuple(
+                o.model_copy(
+                    update={"cost": _faster(machine.cost(o), unit, machine.issue_unit or "")}
+                )
+                for o in loop.operations
+            )
+        }
+    )
+    scale = problem.scale
+    if scale.mode == "normalized":
+        scale = normalize(faster, machine, scale.budget or 1)
+    changed = build_problem(faster, machine, rules=problem.rules, scale=scale)
+    return replace(changed, wishes=problem.wishes, registers=problem.registers)
+
+
+def _one_more(pool: GroupPool) -> GroupPool:
+    changed: GroupPool = pool.model_copy(update={"count": pool.count + 1})
+    return changed
+
+
+def _faster(cost: Cost, unit: str, issue_unit: str) -> Cost:
+    steps = tuple(_halved(step, unit, issue_unit) for step in cost.steps)
+    span = max if cost.asynchronous else sum
+    saved = span(s.cycles for s in cost.steps) - span(s.cycles for s in steps)
+    changed: Cost = cost.model_copy(
+        update={"steps": steps, "latency": max(0, cost.latency - saved)}
+    )
+    return changed
+
+
+def _halved(step: Step, unit: str, issue_unit: str) -> Step:
+    update = {}
+    if step.unit == unit:
+        update["cycles"] = -(-step.cycles // 2)
+    if unit == issue_unit:
+        update["instructions"] = -(-step.instructions // 2)
+    changed: Step = step.model_copy(update=update)
+    return changed

@@ -1,0 +1,314 @@
+"""What splitting one class of dimensions makes of every operation, and which class to split."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from twill.artifacts.loop import Loop, Operation
+from twill.errors import InputError, RefusedError, short
+from twill.frontends.subtiling.classes import (
+    RESULT,
+    Classes,
+    Dimension,
+    extent,
+    first_of,
+    in_program_order,
+    tiles_of,
+)
+from twill.frontends.subtiling.relations import dimension_classes, is_product
+
+MOST_REASONS = 3
+
+
+class Role(Enum):
+    """What becomes of an operation.
+
+    Attributes
+    ----------
+    SHARED
+        It stays one, and every sub-tile reads its result.
+    COPIED
+        Every sub-tile has one of its own.
+    CHAINED
+        A product whose depth is split: one for each sub-tile, each adding to the one before.
+    """
+
+    SHARED = "shared"
+    COPIED = "copied"
+    CHAINED = "chained"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A way to split a loop into sub-tiles.
+
+    Attributes
+    ----------
+    loop : Loop
+        The loop to split.
+    factor : int
+        How many sub-tiles.
+    members : frozenset of Dimension
+        The dimensions that are split.
+    """
+
+    loop: Loop
+    factor: int
+    members: frozenset[Dimension]
+
+    @property
+    def along(self) -> str:
+        """The split as a person names it: the first product that has it, and which dimension."""
+        return label(self.loop, self._first)
+
+    @property
+    def extent(self) -> int:
+        """Elements along the split dimension."""
+        return extent(self.loop, self._first)
+
+    @property
+    def _first(self) -> Dimension:
+        made = [
+            member
+            for member in self.members
+            if member.owner >= 0
+            and member.place == RESULT
+            and is_product(self.loop.operations[member.owner])
+        ]
+        return first_of(made or self.members)
+
+    @cached_property
+    def roles(self) -> tuple[Role, ...]:
+        """What becomes of each operation, in program order."""
+        touched = {owner for owner, _ in self._axes}
+        roles = [
+            self._role(index) if index in touched else Role.SHARED
+            for index in range(len(self.loop.operations))
+        ]
+        for index in self._repeated(roles):
+            roles[index] = Role.COPIED
+        return tuple(roles)
+
+    def _repeated(self, roles: list[Role]) -> set[int]:
+        """Return what each sub-tile works out for itself rather than share it in registers.
+
+        That is element-wise work on nothing but the loop counter and what lives across the loop,
+        for sub-tiles only: handing its result from one warp group to another would cost more.
+        """
+        position = {operation.name: i for i, operation in enumerate(self.loop.operations)}
+        reads: dict[int, list[int]] = {}
+        readers: dict[int, list[int]] = {}
+        for dependence in self.loop.dependences:
+            ends = position[dependence.producer], position[dependence.consumer]
+            reads.setdefault(ends[1], []).append(ends[0])
+            readers.setdefault(ends[0], []).append(ends[1])
+        from_counter: set[int] = set()
+        for index, operation in enumerate(self.loop.operations):
+            alone = operation.elementwise and operation.cost is None
+            if alone and all(source in from_counter for source in reads.get(index, [])):
+                from_counter.add(index)
+        found: set[int] = set()
+        for index in sorted(from_counter, reverse=True):
+            users = readers.get(index, [])
+            if roles[index] is Role.SHARED and all(
+                user in found or roles[user] is Role.COPIED for user in users
+            ):
+                found.add(index)
+        return {index for index in found if readers.get(index)}
+
+    def with_role(self, role: Role) -> list[Operation]:
+        """Return the operations of one role in program order.
+
+        Parameters
+        ----------
+        role : Role
+            Which.
+        """
+        pairs = zip(self.loop.operations, self.roles, strict=True)
+        return [operation for operation, of in pairs if of is role]
+
+    def split_axes(self, owner: int, place: int) -> list[int]:
+        """Return the split dimensions of a tile; a plan that can be carried out has at most one.
+
+        Parameters
+        ----------
+        owner, place : int
+            As in `Dimension`.
+        """
+        return self._axes.get((owner, place), [])
+
+    @cached_property
+    def _axes(self) -> dict[tuple[int, int], list[int]]:
+        """Split dimensions by owner and place."""
+        found: dict[tuple[int, int], list[int]] = {}
+        for owner, place, axis in sorted(self.members):
+            found.setdefault((owner, place), []).append(axis)
+        return found
+
+    @property
+    def twice(self) -> Dimension | None:
+        """A second dimension of one tile that would be split, None if there is none."""
+        found = (Dimension(*key, axes[1]) for key, axes in self._axes.items() if len(axes) > 1)
+        return min(found, key=in_program_order, default=None)
+
+    @property
+    def preference(self) -> tuple[bool, int, int]:
+        """Smaller is better: no load split, most multiplications split, fewest chains."""
+        split_loads = any(operation.kind == "load" for operation in self.with_role(Role.COPIED))
+        chains = self.with_role(Role.CHAINED)
+        products = [o for o in (*self.with_role(Role.COPIED), *chains) if is_product(o)]
+        return (split_loads, -sum(multiplications(o) for o in products), len(chains))
+
+    @property
+    def copies_work(self) -> bool:
+        """Whether sub-tiles have products of their own, or anything if the loop has none."""
+        copied = self.with_role(Role.COPIED)
+        if any(is_product(operation) for operation in self.loop.operations):
+            return any(is_product(operation) for operation in copied)
+        return self.extent > 1 and any(operation.kind != "load" for operation in copied)
+
+    def _role(self, index: int) -> Role:
+        operation = self.loop.operations[index]
+        if operation.result is None or self.split_axes(index, RESULT):
+            return Role.COPIED
+        return Role.CHAINED
+
+
+def multiplications(product: Operation) -> int:
+    """Return how many multiplications a product takes.
+
+    Parameters
+    ----------
+    product : Operation
+        A matrix product.
+    """
+    return (product.result.elements if product.result else 0) * product.operands[0].shape[-1]
+
+
+def choices(loop: Loop, factor: int) -> list[Plan]:
+    """Return the possible plans: shared loads first, then most product work, then fewest chains.
+
+    Their order does not depend on the factor or the machine.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop.
+    factor : int
+        How many sub-tiles.
+
+    Raises
+    ------
+    RefusedError
+        If the rows of every tile depend on each other.
+    """
+    classes = dimension_classes(loop)
+    possible, reasons = [], []
+    for members in classes.members():
+        plan = Plan(loop, factor, members)
+        reason = _obstacle(classes, plan)
+        if reason is not None:
+            reasons.append(f"{plan.along} ({reason})")
+        elif plan.copies_work:
+            possible.append(plan)
+    if not possible:
+        raise RefusedError(f"{loop.name}: no dimension can be split{_listed(reasons)}")
+    return sorted(possible, key=lambda plan: plan.preference)
+
+
+def along(loop: Loop, factor: int, where: str) -> Plan:
+    """Return the plan that splits a given dimension.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop.
+    factor : int
+        How many sub-tiles.
+    where : str
+        ``operation:dimension`` of its result (of what it stores, if it has none).
+
+    Raises
+    ------
+    InputError
+        If there is no such dimension.
+    RefusedError
+        If the elements along it depend on each other.
+    """
+    wanted = dimension(loop, where)
+    classes = dimension_classes(loop)
+    (members,) = (members for members in classes.members() if wanted in members)
+    plan = Plan(loop, factor, members)
+    reason = _obstacle(classes, plan)
+    if reason is not None:
+        raise RefusedError(f"{loop.name}: cannot split {where}: {reason}")
+    return plan
+
+
+def dimension(loop: Loop, where: str) -> Dimension:
+    """Return a dimension by the name that people give it.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop.
+    where : str
+        ``operation:dimension`` of its result (of what it stores, if it has none).
+
+    Raises
+    ------
+    InputError
+        If there is no such dimension.
+    """
+    name, colon, number = where.rpartition(":")
+    if not colon or not number.isdecimal():
+        raise InputError(f"must be OPERATION:DIMENSION (got {short(where)})", path="along")
+    for index, operation in enumerate(loop.operations):
+        tiles = dict(tiles_of(loop, index))
+        place = RESULT if operation.result is not None else 0
+        if operation.name == name and place in tiles:
+            shape = tiles[place].shape
+            if number not in map(str, range(len(shape))):
+                raise InputError(
+                    f"operation {short(name)} has a tile of {len(shape)} dimensions, counted "
+                    f"from 0 (got {short(number)})",
+                    path="along",
+                )
+            return Dimension(index, place, int(number))
+    raise InputError(f"no operation with a tile is named {short(name)}", path="along")
+
+
+def _obstacle(classes: Classes, plan: Plan) -> str | None:
+    """Return why a class cannot be split, whatever the factor; None if it can."""
+    loop = plan.loop
+    coupling = classes.coupling(plan.members)
+    if coupling is not None:
+        return f"{loop.operations[coupling.operation].name} {coupling.reason}"
+    if plan.twice is not None:
+        return f"{label(loop, plan.twice).rpartition(':')[0]} has them along two dimensions"
+    return None
+
+
+def label(loop: Loop, dimension: Dimension) -> str:
+    """Return a dimension as people name it, ``operation:dimension``.
+
+    Parameters
+    ----------
+    loop : Loop
+        The loop.
+    dimension : Dimension
+        One of its dimensions.
+    """
+    owner, _, axis = dimension
+    name = loop.operations[owner].name if owner >= 0 else loop.invariants[-1 - owner].name
+    return f"{name}:{axis}"
+
+
+def _listed(reasons: list[str]) -> str:
+    if not reasons:
+        return ": its operations have no tiles"
+    more = len(reasons) - MOST_REASONS
+    shown = "; ".join(reasons[:MOST_REASONS])
+    return f": {shown}" + (f"; and {more} more" if more > 0 else "")

@@ -1,0 +1,225 @@
+"""The loop that a plan makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from twill.artifacts.loop import Dependence, Folded, Invariant, Loop, Operation, Read
+from twill.frontends.subtiling.classes import RESULT
+from twill.frontends.subtiling.names import numbered
+from twill.frontends.subtiling.plan import Plan, Role
+from twill.frontends.subtiling.relations import ACCUMULATOR
+from twill.frontends.subtiling.spread import part_of, reduction_attributes, shared_vector
+from twill.names import MOST_NAME
+
+
+class Rewriter:
+    """Makes the sub-tiled loop.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to split.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        loop = plan.loop
+        self.plan = plan
+        self.copies = range(plan.factor)
+        self.position = {operation.name: i for i, operation in enumerate(loop.operations)}
+        touched = {i: o.name for i, o in enumerate(loop.operations) if self._touched(i)}
+        kept = [o.name for i, o in enumerate(loop.operations) if i not in touched]
+        self.names = numbered(touched, plan.factor, kept)
+        self.parts = [self._part(index) for index in range(len(loop.operations))]
+
+    def loop(self) -> Loop:
+        """Return the sub-tiled loop."""
+        loop, factor = self.plan.loop, self.plan.factor
+        end = f"_{factor}_tiles"
+        said = f"{factor} sub-tiles of {self.plan.extent // factor} along {self.plan.along}"
+        return Loop(
+            name=f"{loop.name[: MOST_NAME - len(end)]}{end}",
+            description=f"{loop.description}; {said}" if loop.description else said,
+            operations=tuple(self._operations()),
+            dependences=tuple(
+                dict.fromkeys([d for old in loop.dependences for d in self._dependences(old)])
+            )
+            + tuple(self._links()),
+            invariants=tuple(i for n in range(len(loop.invariants)) for i in self._invariants(n)),
+            folded=tuple(self._folded(folded) for folded in loop.folded),
+            renamed=tuple(dict.fromkeys(d for old in loop.renamed for d in self._dependences(old))),
+            origin=loop.origin,
+        )
+
+    def _role(self, name: str) -> Role:
+        return self.plan.roles[self.position[name]]
+
+    def _touched(self, index: int) -> bool:
+        return self.plan.roles[index] is not Role.SHARED
+
+    def _part(self, index: int) -> Operation:
+        """Return what one sub-tile has of an operation, or reads of a shared one."""
+        operation = self.plan.loop.operations[index]
+        operands = list(operation.operands)
+        for place, tile in enumerate(operands):
+            for axis in self.plan.split_axes(index, place):
+                operands[place] = part_of(tile, axis, self.plan.factor)
+        result = operation.result
+        for axis in self.plan.split_axes(index, RESULT):
+            assert result is not None
+            result = part_of(result, axis, self.plan.factor)
+        part = operation.model_copy(update={"operands": tuple(operands), "result": result})
+        if operation.kind == "reduce" and self._touched(index):
+            attributes = dict(reduction_attributes(operation, part))
+            return part.model_copy(update={"attributes": attributes})
+        return part
+
+    def _operations(self) -> Iterator[Operation]:
+        """Yield the operations, sub-tile by sub-tile as far as nothing waits for all sub-tiles."""
+        run: list[int] = []
+        for index in range(len(self.parts)):
+            if self._breaks(run, index):
+                yield from self._copied(run)
+                run = []
+            if self._touched(index):
+                run.append(index)
+            else:
+                yield self._shared(index)
+        yield from self._copied(run)
+
+    def _breaks(self, run: list[int], index: int) -> bool:
+        """Whether an operation has to wait for all sub-tiles of an earlier one in the run."""
+        name = self.plan.loop.operations[index].name
+        return any(
+            dependence.consumer == name
+            and dependence.distance == 0
+            and self.position[dependence.producer] in run
+            and not (self._touched(index) and self._same_part(dependence))
+            for dependence in self.plan.loop.dependences
+        )
+
+    def _copied(self, run: list[int]) -> Iterator[Operation]:
+        for copy in self.copies:
+            for index in run:
+                yield self._copy(index, copy)
+
+    def _copy(self, index: int, copy: int) -> Operation:
+        part = self.parts[index]
+        operands = part.operands
+        chained = self.plan.roles[index] is Role.CHAINED
+        if chained and copy and len(operands) == ACCUMULATOR and part.result is not None:
+            operands = (*operands, part.result)
+        return part.model_copy(update={"name": self.names[index, copy], "operands": operands})
+
+    def _shared(self, index: int) -> Operation:
+        """Return a shared operation; a change of layout makes the one that sub-tiles read."""
+        operation = self.plan.loop.operations[index]
+        if operation.kind != "convert_layout" or operation.result is None:
+            return operation
+        held = [operation.result]
+        for dependence in self.plan.loop.dependences:
+            consumer = self.position[dependence.consumer]
+            if dependence.producer != operation.name or dependence.operand is None:
+                continue
+            if not (self._touched(consumer) and self.parts[consumer].elementwise):
+                return operation
+            whole = self.plan.loop.operations[consumer].operands[dependence.operand]
+            part = self.parts[consumer].operands[dependence.operand]
+            held.append(shared_vector(operation.result, whole, part, self.plan.factor))
+        return operation.model_copy(update={"result": held[-1]})
+
+    def _named(self, name: str, copy: int) -> str:
+        return self.names[self.position[name], copy]
+
+    def _last(self, name: str) -> str:
+        """Return the operation whose result is the whole of what a shared or chained one makes."""
+        shared = self._role(name) is Role.SHARED
+        return name if shared else self._named(name, self.plan.factor - 1)
+
+    def _dependences(self, old: Dependence) -> Iterator[Dependence]:
+        for producer, consumer in dict.fromkeys(self._ends(old)):
+            yield old.model_copy(update={"producer": producer, "consumer": consumer})
+
+    def _ends(self, old: Dependence) -> Iterator[tuple[str, str]]:
+        """Yield producer and consumer of what becomes of a dependence."""
+        before, after = self._role(old.producer), self._role(old.consumer)
+        parts = self._same_part(old)
+        firsts = self.copies[:1] if self._meets_the_first(old) else self.copies
+        for copy in firsts if after is not Role.SHARED else self.copies[:1]:
+            consumer = old.consumer if after is Role.SHARED else self._named(old.consumer, copy)
+            if parts:
+                yield self._named(old.producer, copy), consumer
+            elif before is Role.COPIED:
+                for other in self.copies:
+                    yield self._named(old.producer, other), consumer
+            else:
+                yield self._last(old.producer), consumer
+
+    def _same_part(self, old: Dependence) -> bool:
+        """Whether a dependence ties each sub-tile's copy to the same sub-tile's copy only."""
+        before, after = self._role(old.producer), self._role(old.consumer)
+        if old.kind == "data":
+            return before is Role.COPIED and after is not Role.SHARED
+        touched = before is not Role.SHARED and after is Role.COPIED
+        return old.kind == "anti" and touched
+
+    def _meets_the_first(self, old: Dependence) -> bool:
+        """Whether only the first product of a chain has this dependence; the others follow it."""
+        if self._role(old.consumer) is not Role.CHAINED:
+            return False
+        return old.kind != "data" or old.operand == ACCUMULATOR
+
+    def _links(self) -> Iterator[Dependence]:
+        """Yield the dependences along the chains."""
+        for index, role in enumerate(self.plan.roles):
+            if role is Role.CHAINED:
+                for copy in self.copies[1:]:
+                    yield Dependence(
+                        producer=self.names[index, copy - 1],
+                        consumer=self.names[index, copy],
+                        operand=ACCUMULATOR,
+                        in_place=True,
+                    )
+
+    def _invariants(self, number: int) -> Iterator[Invariant]:
+        invariant = self.plan.loop.invariants[number]
+        axes = self.plan.split_axes(-1 - number, 0)
+        if not axes:
+            yield self._read_by(invariant, self.copies)
+            return
+        kept = [other.name for other in self.plan.loop.invariants]
+        names = numbered({0: invariant.name}, self.plan.factor, kept)
+        tile = part_of(invariant.tile, axes[0], self.plan.factor)
+        for copy in self.copies:
+            part = invariant.model_copy(update={"name": names[0, copy], "tile": tile})
+            yield self._read_by(part, range(copy, copy + 1))
+
+    def _read_by(self, invariant: Invariant, copies: range) -> Invariant:
+        """Return an invariant as these copies of its users read it."""
+        reads = [
+            read.model_copy(update={"operation": user})
+            for read in invariant.reads
+            for user in self._users(read.operation, copies)[: self._readers(read)]
+        ]
+        unsaid = set(invariant.used_by) - {read.operation for read in invariant.reads}
+        users = [user for name in sorted(unsaid) for user in self._users(name, copies)]
+        used_by = sorted({*users, *(read.operation for read in reads)})
+        return invariant.model_copy(update={"used_by": tuple(used_by), "reads": tuple(reads)})
+
+    def _readers(self, read: Read) -> int:
+        """Return how many copies read something: of a chain's accumulator only the first."""
+        chained = self._role(read.operation) is Role.CHAINED and read.operand == ACCUMULATOR
+        return 1 if chained else self.plan.factor
+
+    def _users(self, name: str, copies: range) -> list[str]:
+        if self._role(name) is Role.SHARED:
+            return [name]
+        return [self._named(name, copy) for copy in copies]
+
+    def _folded(self, folded: Folded) -> Folded:
+        users = [
+            user
+            for name in folded.into
+            for user in (self._users(name, self.copies) if name in self.position else [name])
+        ]
+        return folded.model_copy(update={"into": tuple(dict.fromkeys(users))})

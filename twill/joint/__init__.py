@@ -1,1 +1,0 @@
-"""The joint system: software pipeline and warp specialization in one set of constraints."""

@@ -1,0 +1,1 @@
+"""From a solution or an order to programs, slots and barriers."""

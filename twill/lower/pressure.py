@@ -1,0 +1,197 @@
+"""Register pressure: what is live between the instructions of a warp group's program.
+
+A compiler gives registers out along the program, whatever the times are. A program is walked
+through here until it repeats: a result takes registers from its issue until its last reader is
+known to have read it, a copy from its `Get`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from twill.artifacts.schedule import Await, Get, Interleave, Issue, Program, Put
+from twill.lower.programs import programs
+from twill.lower.signals import Signals
+from twill.problem.problem import Edge
+
+_Value = tuple[int, int, tuple[int, int] | None]
+"""Producer, iteration, and of a copy its reader and by how many iterations that is later."""
+PUT = -1
+"""Stands among the readers of a value for its transfer to other groups."""
+
+
+def within_registers(signals: Signals) -> Signals:
+    """Have groups whose programs need more registers than they have wait for what frees some.
+
+    The static schedule counts registers as free when their asynchronous reader is to end; along a
+    program they are free when it is known to have ended.
+
+    Parameters
+    ----------
+    signals : Signals
+        The pipeline with its waits and releases.
+    """
+    if signals.problem.registers is None or signals.problem.rules == "paper":
+        return signals
+    groups = signals.pipeline.groups
+    live = pressures(signals, programs(signals))
+    tight = {name for name, group in groups.items() if live[name] > group.live_limit}
+    return Signals(signals.pipeline, signals.allocation, tight) if tight else signals
+
+
+def pressures(signals: Signals, bodies: Iterable[Program]) -> dict[str, int]:
+    """Return the most registers per thread that are live at once along each group's program.
+
+    Parameters
+    ----------
+    signals : Signals
+        What the programs were made of.
+    bodies : iterable of Program
+        One a group.
+    """
+    return {program.group: _Walk(signals, program).peak() for program in bodies}
+
+
+@dataclass
+class _Live:
+    """A value in registers: how many, and (reader, iteration) that still read it."""
+
+    registers: int
+    readers: Counter[tuple[int, int]] = field(default_factory=Counter)
+
+
+class _Walk:
+    def __init__(self, signals: Signals, program: Program) -> None:
+        self._signals, self._problem, self._program = signals, signals.problem, program
+        self._place = signals.pipeline.place
+        self._live: dict[_Value, _Live] = {}
+        self._working: dict[int, int] = {}
+        self._flying: dict[str | int, list[tuple[int, int]]] = defaultdict(list)
+        self._most = 0
+
+    def peak(self) -> int:
+        body, problem = self._program.body, self._problem
+        stages = [
+            part.stage for i in body for part in (i.parts if isinstance(i, Interleave) else (i,))
+        ]
+        distances = [edge.distance for edge in problem.edges]
+        rounds = 2 + max(stages, default=0) + max(distances, default=0)
+        for turn in range(2 * rounds):
+            for instruction in body:
+                parts = instruction.parts if isinstance(instruction, Interleave) else [instruction]
+                begun = [part for part in parts if part.stage <= turn]
+                done = [self._execute(part, turn - part.stage) for part in begun]
+                self._note()
+                for operation, iteration in filter(None, done):
+                    self._finished(operation, iteration)
+        pinned = sum(
+            p.registers
+            for p in problem.pinned
+            if any(self._place[user] == self._program.group for user in p.used_by)
+        )
+        return self._most + pinned
+
+    def _note(self) -> None:
+        now = sum(live.registers for live in self._live.values()) + sum(self._working.values())
+        self._most = max(self._most, now)
+
+    def _execute(self, instruction: object, iteration: int) -> tuple[int, int] | None:
+        """Begin what an instruction begins; return whose reads are over when it is."""
+        index = self._problem.index
+        if isinstance(instruction, Issue):
+            return self._issue(instruction, index[instruction.operation], iteration)
+        if isinstance(instruction, Await):
+            self._complete(index[instruction.operation], iteration - instruction.distance)
+        elif isinstance(instruction, Put):
+            self._read(index[instruction.value], iteration, (PUT, iteration))
+        elif isinstance(instruction, Get):
+            self._receive(instruction, iteration)
+        return None
+
+    def _issue(self, part: Issue, v: int, iteration: int) -> tuple[int, int] | None:
+        operation = self._problem.operations[v]
+        if not part.begin:
+            held = {(e.producer, e.distance) for e in self._read_by(v) if self._held(e)}
+            for edge in self._read_by(v):
+                if (edge.producer, edge.distance) not in held:
+                    self._free(edge, iteration)
+            self._begin(v, iteration)
+            if operation.asynchronous:
+                self._flying[self._queue(v)].append((v, iteration))
+            self._working[v] = operation.working_set
+        return (v, iteration) if part.last else None
+
+    def _finished(self, v: int, iteration: int) -> None:
+        self._working.pop(v, None)
+        if not self._problem.operations[v].asynchronous:
+            self._known(v, iteration)
+
+    def _complete(self, v: int, iteration: int) -> None:
+        """Free what an asynchronous operation read, and what its unit completed before it."""
+        flying = self._flying[self._queue(v)]
+        while (v, iteration) in flying:
+            self._known(*flying.pop(0))
+
+    def _queue(self, v: int) -> str | int:
+        """Return the in-order unit that completes operations one after the other, or v itself."""
+        return self._problem.operations[v].in_order_unit or v
+
+    def _known(self, v: int, iteration: int) -> None:
+        for edge in self._read_by(v):
+            self._free(edge, iteration)
+        self._read(v, iteration, (v, iteration))
+
+    def _begin(self, v: int, iteration: int) -> None:
+        operation = self._problem.operations[v]
+        if not operation.registers:
+            return
+        readers = Counter(
+            (edge.consumer, iteration + edge.distance)
+            for edge in self._problem.consumers[v]
+            if not self._crosses(edge)
+        )
+        if v in self._signals.transferred:
+            readers[PUT, iteration] += 1
+        readers = readers or Counter({(v, iteration): 1})
+        self._live.pop((v, iteration - self._signals.slots[v], None), None)
+        self._live[v, iteration, None] = _Live(operation.registers, readers)
+
+    def _receive(self, get: Get, iteration: int) -> None:
+        u, c = (self._problem.index[name] for name in (get.value, get.reader))
+        copy = c, get.distance
+        edge = next(e for e in self._problem.consumers[u] if (e.consumer, e.distance) == copy)
+        self._live.pop((u, iteration - self._signals.copy_slots(edge), copy), None)
+        readers = Counter({(c, iteration + get.distance): 1})
+        self._live[u, iteration, copy] = _Live(self._problem.operations[u].registers, readers)
+
+    def _read_by(self, v: int) -> Iterator[Edge]:
+        for edge in self._problem.edges:
+            if edge.consumer == v and edge.carries:
+                yield edge
+
+    def _held(self, edge: Edge) -> int:
+        return edge.copy_hold if self._crosses(edge) else edge.hold
+
+    def _crosses(self, edge: Edge) -> bool:
+        return self._signals.pipeline.crosses(edge)
+
+    def _free(self, edge: Edge, iteration: int) -> None:
+        """Let iteration `iteration` of a reader have read what it reads over a dependence."""
+        copy = (edge.consumer, edge.distance) if self._crosses(edge) else None
+        reader = (edge.consumer, iteration)
+        self._read(edge.producer, iteration - edge.distance, reader, copy)
+
+    def _read(
+        self,
+        u: int,
+        iteration: int,
+        reader: tuple[int, int],
+        copy: tuple[int, int] | None = None,
+    ) -> None:
+        live = self._live.get((u, iteration, copy))
+        if live is not None:
+            del live.readers[reader]
+            if not live.readers:
+                del self._live[u, iteration, copy]

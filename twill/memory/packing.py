@@ -1,0 +1,360 @@
+"""Disjoint address ranges for buffers of which some may share them.
+
+First fit in a few orders, then an exact search over integer inequalities by Yices.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from twill.console import interruptible
+from twill.errors import SolverError
+from twill.solvers.yices import import_yices
+
+SHUFFLES = 12
+"""Random orders that are tried beside the ordered ones before the exact search."""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """`count` ranges of `size` that are all disjoint.
+
+    Attributes
+    ----------
+    size, count : int
+        Length of a range in bytes or columns, and how many there are.
+    alignment : int
+        Addresses are multiples of it.
+    halved : bool
+        Whether a range takes only half the lanes of its TMEM columns, so that one in the other
+        half may have the same address.
+    side : int or None
+        Buffers with the same number have all their ranges in the same half.
+    pinned : bool
+        Whether it is placed before all others.
+    start : int
+        Issue time of what fills it first, for the order of placement.
+    """
+
+    size: int
+    count: int
+    alignment: int
+    halved: bool = False
+    side: int | None = None
+    pinned: bool = False
+    start: int = 0
+
+    @property
+    def weight(self) -> int:
+        """What all ranges take, in half columns where halves count."""
+        return self.size * self.count * (1 if self.halved else 2)
+
+
+@dataclass(frozen=True)
+class Range:
+    """A range of addresses; `half` is None if it takes all lanes."""
+
+    address: int
+    size: int
+    half: int | None
+
+    def overlaps(self, other: Range) -> bool:
+        """Return whether two ranges share an address.
+
+        Parameters
+        ----------
+        other : Range
+            The other one.
+        """
+        if self.half is not None and other.half is not None and self.half != other.half:
+            return False
+        return (
+            self.address < other.address + other.size and other.address < self.address + self.size
+        )
+
+
+Placed = list[tuple[Range, ...]]
+Apart = frozenset[tuple[int, int]]
+Costs = Mapping[tuple[int, int], int]
+
+
+def first_fit(
+    buffers: Sequence[Buffer], apart: Apart, capacity: int, costs: Costs | None = None
+) -> Placed | None:
+    """Place buffers one after the other in several orders; None says nothing.
+
+    Each goes to the lowest address; with `costs`, to the lowest of those where sharing costs least,
+    and the cheapest of all placements is returned.
+
+    Parameters
+    ----------
+    buffers : sequence of Buffer
+        What to place.
+    apart : frozenset of (int, int)
+        Pairs of positions, the smaller first, that must not share an address.
+    capacity : int
+        Bytes or columns of the memory.
+    costs : mapping, optional
+        What it costs that a pair shares an address.
+    """
+    found: list[tuple[int, Placed]] = []
+    for order in _orders(buffers):
+        placed = _placed_in(order, buffers, apart, capacity, costs or {})
+        if placed is None:
+            continue
+        if not costs:
+            return placed
+        found.append((_cost(placed, costs), placed))
+    return min(found, key=lambda entry: entry[0])[1] if found else None
+
+
+def pack(
+    buffers: Sequence[Buffer], apart: Apart, capacity: int, costs: Costs | None = None
+) -> Placed | None:
+    """Place buffers, or return None if that is impossible.
+
+    Parameters
+    ----------
+    buffers : sequence of Buffer
+        What to place.
+    apart : frozenset of (int, int)
+        Pairs of positions, the smaller first, that must not share an address.
+    capacity : int
+        Bytes or columns of the memory.
+    costs : mapping, optional
+        What it costs that a pair shares an address; heeded where that is easy.
+    """
+    if heaviest_clique(buffers, apart)[0] > 2 * capacity:
+        return None
+    for wanted in (costs, None) if costs else (None,):
+        placed = first_fit(buffers, apart, capacity, wanted)
+        if placed is not None:
+            return placed
+    return _searched(buffers, apart, capacity)
+
+
+def heaviest_clique(buffers: Sequence[Buffer], apart: Apart) -> tuple[int, tuple[int, ...]]:
+    """Return the most that buffers pairwise apart take together, in half units, and which do.
+
+    Parameters
+    ----------
+    buffers : sequence of Buffer
+        What to place.
+    apart : frozenset of (int, int)
+        Pairs that must not share an address.
+    """
+    near = [
+        {v for v in range(len(buffers)) if (min(u, v), max(u, v)) in apart and u != v}
+        for u in range(len(buffers))
+    ]
+    best: tuple[int, tuple[int, ...]] = (0, ())
+    pending: list[tuple[int, tuple[int, ...], list[int]]] = [
+        (0, (), sorted(range(len(buffers)), key=lambda u: (-buffers[u].weight, u)))
+    ]
+    while pending:
+        weight, chosen, rest = pending.pop()
+        if weight > best[0]:
+            best = (weight, tuple(sorted(chosen)))
+        for position, u in enumerate(rest):
+            if weight + sum(buffers[v].weight for v in rest[position:]) <= best[0]:
+                break
+            after = [v for v in rest[position + 1 :] if v in near[u]]
+            pending.append((weight + buffers[u].weight, (*chosen, u), after))
+    return best
+
+
+# -- first fit --------------------------------------------------------------------------------
+
+
+def _orders(buffers: Sequence[Buffer]) -> Iterator[list[int]]:
+    positions = list(range(len(buffers)))
+    keys = (
+        lambda u: (-buffers[u].size * (2 - buffers[u].halved), buffers[u].start, u),
+        lambda u: (-buffers[u].weight, buffers[u].start, u),
+        lambda u: (buffers[u].start, u),
+        lambda u: (buffers[u].halved, -buffers[u].size, u),
+    )
+    generator = random.Random(0)  # noqa: S311 - no secret
+    for key in keys:
+        yield sorted(positions, key=lambda u: (not buffers[u].pinned, key(u)))
+    for _ in range(SHUFFLES):
+        generator.shuffle(positions)
+        yield sorted(positions, key=lambda u: not buffers[u].pinned)
+
+
+def _cost(placed: Placed, costs: Costs) -> int:
+    return sum(
+        cost
+        for (a, b), cost in costs.items()
+        if any(first.overlaps(second) for first in placed[a] for second in placed[b])
+    )
+
+
+def _placed_in(
+    order: Sequence[int], buffers: Sequence[Buffer], apart: Apart, capacity: int, costs: Costs
+) -> Placed | None:
+    placed: dict[int, tuple[Range, ...]] = {}
+    sides: dict[int, int] = {}
+    for u in order:
+        buffer = buffers[u]
+        taken = [r for v, rs in placed.items() if (min(u, v), max(u, v)) in apart for r in rs]
+        halves = [None] if not buffer.halved else [0, 1]
+        if buffer.side is not None and buffer.side in sides:
+            halves = [sides[buffer.side]]
+        shared = [
+            (r, cost)
+            for v, rs in placed.items()
+            if (cost := costs.get((min(u, v), max(u, v)), 0))
+            for r in rs
+        ]
+        found = _ring(buffer, taken, shared, halves, capacity)
+        if found is None:
+            return None
+        if buffer.side is not None and found[0].half is not None:
+            sides[buffer.side] = found[0].half
+        placed[u] = found
+    return [placed[u] for u in range(len(buffers))]
+
+
+def _ring(
+    buffer: Buffer,
+    taken: list[Range],
+    shared: list[tuple[Range, int]],
+    halves: Sequence[int | None],
+    capacity: int,
+) -> tuple[Range, ...] | None:
+    """Place all ranges of a buffer, one after the other if there is room for that."""
+    stride = -(-buffer.size // buffer.alignment) * buffer.alignment
+    whole = stride * (buffer.count - 1) + buffer.size
+    first = _best(whole, buffer.alignment, taken, shared, halves, capacity)
+    if first is not None and (buffer.count == 1 or not buffer.halved):
+        return tuple(
+            Range(first.address + k * stride, buffer.size, first.half) for k in range(buffer.count)
+        )
+    found: list[Range] = []
+    for _ in range(buffer.count):
+        if found and buffer.side is not None:
+            halves = [found[0].half]
+        one = _best(buffer.size, buffer.alignment, [*taken, *found], shared, halves, capacity)
+        if one is None:
+            return None
+        found.append(one)
+    return tuple(found)
+
+
+def _best(
+    size: int,
+    alignment: int,
+    taken: list[Range],
+    shared: list[tuple[Range, int]],
+    halves: Sequence[int | None],
+    capacity: int,
+) -> Range | None:
+    """Return the lowest range of those that cost least."""
+    ends = {r.address + r.size for r in (*taken, *(r for r, _ in shared))}
+    best: tuple[int, Range] | None = None
+    for address in sorted({0} | {-(-end // alignment) * alignment for end in ends}):
+        for half in halves if address + size <= capacity else ():
+            candidate = Range(address, size, half)
+            if any(map(candidate.overlaps, taken)):
+                continue
+            cost = sum(cost for r, cost in shared if candidate.overlaps(r))
+            if best is None or cost < best[0]:
+                best = (cost, candidate)
+                if not cost:
+                    return candidate
+    return None if best is None else best[1]
+
+
+# -- exact search -----------------------------------------------------------------------------
+
+
+class _Formula:
+    """Addresses as integer variables in a common unit, halves as Booleans."""
+
+    def __init__(self, buffers: Sequence[Buffer], apart: Apart, capacity: int) -> None:
+        self.yices: Any = import_yices()
+        self.terms = self.yices.Terms
+        self.buffers = buffers
+        self.unit = math.gcd(*(buffer.alignment for buffer in buffers))
+        integer, boolean = self.yices.Types.int_type(), self.yices.Types.bool_type()
+        self.sides: dict[int, int] = {}
+        self.keys = [(u, k) for u, b in enumerate(buffers) for k in range(b.count)]
+        self.variables: dict[tuple[int, int], int] = {}
+        self.halves: dict[tuple[int, int], int] = {}
+        self.clauses: list[int] = []
+        for u, k in self.keys:
+            buffer = buffers[u]
+            self.variables[u, k] = self.terms.new_uninterpreted_term(integer)
+            most = (capacity - buffer.size) // buffer.alignment
+            self.clauses.append(self.terms.arith_geq0_atom(self.variables[u, k]))
+            self.clauses.append(
+                self.terms.arith_leq_atom(self.variables[u, k], self.terms.integer(most))
+            )
+            if buffer.halved and buffer.side is None:
+                self.halves[u, k] = self.terms.new_uninterpreted_term(boolean)
+            elif buffer.halved and buffer.side is not None:
+                if buffer.side not in self.sides:
+                    self.sides[buffer.side] = self.terms.new_uninterpreted_term(boolean)
+                self.halves[u, k] = self.sides[buffer.side]
+        for (u, k), (v, m) in itertools.combinations(self.keys, 2):
+            if u == v or (min(u, v), max(u, v)) in apart:
+                self.clauses.append(self._disjoint((u, k), (v, m)))
+            if u == v and m == k + 1:
+                self.clauses.append(
+                    self.terms.arith_leq_atom(self.variables[u, k], self.variables[v, m])
+                )
+
+    def _address(self, key: tuple[int, int]) -> int:
+        factor = self.buffers[key[0]].alignment // self.unit
+        return int(self.terms.mul(self.terms.integer(factor), self.variables[key]))
+
+    def _disjoint(self, a: tuple[int, int], b: tuple[int, int]) -> int:
+        ways = [self._before(a, b), self._before(b, a)]
+        if a in self.halves and b in self.halves:
+            ways.append(int(self.terms.xor([self.halves[a], self.halves[b]])))
+        return int(self.terms.yor(ways))
+
+    def _before(self, a: tuple[int, int], b: tuple[int, int]) -> int:
+        size = self.terms.integer(-(-self.buffers[a[0]].size // self.unit))
+        end = self.terms.add(self._address(a), size)
+        return int(self.terms.arith_leq_atom(end, self._address(b)))
+
+    def solve(self) -> Placed | None:
+        """Return a placement, or None if there is none."""
+        config = self.yices.Config()
+        config.default_config_for_logic("QF_LIA")
+        context = self.yices.Context(config)
+        config.dispose()
+        try:
+            context.assert_formulas(self.clauses)
+            answer = interruptible(context.check_context, context.stop_search)
+            if answer == self.yices.Status.UNSAT:
+                return None
+            if answer != self.yices.Status.SAT:
+                raise SolverError("Yices gave up on placing buffers")
+            return self._placed(self.yices.Model.from_context(context, 1))
+        finally:
+            context.dispose()
+
+    def _placed(self, model: Any) -> Placed:
+        found: dict[tuple[int, int], Range] = {}
+        for u, k in self.keys:
+            buffer = self.buffers[u]
+            address = int(model.get_integer_value(self.variables[u, k])) * buffer.alignment
+            half = int(model.get_bool_value(self.halves[u, k])) if buffer.halved else None
+            found[u, k] = Range(address, buffer.size, half)
+        return [
+            tuple(found[u, k] for k in range(buffer.count)) for u, buffer in enumerate(self.buffers)
+        ]
+
+
+def _searched(buffers: Sequence[Buffer], apart: Apart, capacity: int) -> Placed | None:
+    if any(buffer.size > capacity for buffer in buffers):
+        return None
+    return _Formula(buffers, apart, capacity).solve()

@@ -1,0 +1,1 @@
+"""Loop and machine as integers: operations, dependences, groups, lifetimes, solutions."""

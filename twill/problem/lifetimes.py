@@ -1,0 +1,217 @@
+"""What occupies something for a while: values, working sets, copies, staged transfers.
+
+Each is an `Occupant`. The engines turn "the occupants alive at the start of one of them fit" into
+constraints; usage rises only when an occupant starts, so these instants are all that matter.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from twill.problem.problem import Edge, Problem
+
+
+@dataclass(frozen=True)
+class Moment:
+    """`offset` after the issue of `operation`, `iterations` iterations later.
+
+    ``same`` or ``apart`` name two operations that must, or must not, be on one group for the
+    moment to count.
+    """
+
+    operation: int
+    offset: int
+    iterations: int = 0
+    same: tuple[int, int] | None = None
+    apart: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Occupant:
+    """Something that takes `weight` from the issue of `start` until the last of `ends`.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    weight : int
+        Registers per thread, bytes, columns or instances of a unit.
+    start : int
+        The operation at whose issue it begins.
+    ends : tuple of Moment
+        It lives until the latest of them.
+    group_of : int or None
+        The operation whose warp group it burdens; None if it burdens the SM.
+    apart : tuple of int or None
+        It exists only if these two operations are on different groups.
+    delay : int
+        Cycles after the issue of `start` at which it begins; negative before it.
+    hop : int
+        Further time for which it is in the way of what starts on another group than its reader's:
+        a slot that is free is announced to the group that fills it again.
+    """
+
+    name: str
+    weight: int
+    start: int
+    ends: tuple[Moment, ...]
+    group_of: int | None
+    apart: tuple[int, int] | None = None
+    delay: int = 0
+    hop: int = 0
+
+
+def register_occupants(problem: Problem) -> list[Occupant]:
+    """Return what takes registers per thread on warp groups.
+
+    What reads an invariant occupies nothing more, but its group has to hold the invariant.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    """
+    occupants = []
+    for operation in problem.operations:
+        v = operation.index
+        if operation.registers:
+            occupants.append(
+                Occupant(operation.name, operation.registers, v, register_ends(problem, v), v)
+            )
+        if operation.working_set:
+            occupants.append(
+                Occupant(
+                    f"working set of {operation.name}",
+                    operation.working_set,
+                    v,
+                    (Moment(v, max(operation.cycles, operation.issue)),),
+                    v,
+                )
+            )
+    pinned = sorted({user for invariant in problem.pinned for user in invariant.used_by})
+    occupants += [
+        Occupant(f"invariants of {problem.operations[v].name}", 0, v, (Moment(v, 1),), v)
+        for v in pinned
+    ]
+    if problem.rules == "paper":
+        return occupants
+    copies = defaultdict[tuple[int, int, int], list[Edge]](list)
+    for edge in problem.edges:
+        if edge.transferable:
+            copies[edge.producer, edge.consumer, edge.distance].append(edge)
+    for (u, v, _), edges in copies.items():
+        producer, consumer = problem.operations[u], problem.operations[v]
+        held = max(edge.copy_hold for edge in edges)
+        if held + producer.received_ahead:
+            occupants.append(
+                Occupant(
+                    f"copy of {producer.name} for {consumer.name}",
+                    producer.registers,
+                    v,
+                    (Moment(v, held),),
+                    v,
+                    apart=(u, v),
+                    delay=-producer.received_ahead,
+                )
+            )
+    return occupants
+
+
+def register_ends(problem: Problem, v: int) -> tuple[Moment, ...]:
+    """Return when the registers of v's result become free on v's own group.
+
+    A consumer on the same group holds them until it has read them. One on another group reads the
+    SMEM staging, so that they are free once the transfer is done; under the paper's rules they are
+    held until that consumer issues.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    v : int
+        The producer.
+    """
+    operation = problem.operations[v]
+    if not problem.consumers[v]:
+        return (Moment(v, operation.latency),)
+    ends = []
+    for edge in problem.consumers[v]:
+        pair = (v, edge.consumer)
+        if problem.rules == "paper":
+            ends.append(_read(edge))
+        else:
+            ends.append(_read(edge, same=pair))
+            ends.append(Moment(v, operation.latency + operation.transfer, apart=pair))
+    return tuple(ends)
+
+
+def memory_occupants(problem: Problem, memory: str) -> list[Occupant]:
+    """Return what takes addressed memory: values, and staged transfers in SMEM.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    memory : str
+        ``smem`` or ``tmem``.
+    """
+    occupants = []
+    hop = problem.hop if problem.rules == "issue" else 0
+    for operation in problem.operations:
+        v = operation.index
+        if operation.memory == memory:
+            ends = memory_ends(problem, v)
+            occupants.append(Occupant(operation.name, operation.footprint, v, ends, None, hop=hop))
+        if memory == "smem" and operation.registers and problem.consumers[v]:
+            staged = tuple(
+                Moment(edge.consumer, 0, edge.distance, apart=(v, edge.consumer))
+                for edge in problem.consumers[v]
+            )
+            name = f"transfer of {operation.name}"
+            occupants.append(Occupant(name, operation.transfer_bytes, v, staged, None, hop=hop))
+    return occupants
+
+
+def memory_ends(problem: Problem, v: int) -> tuple[Moment, ...]:
+    """Return when the memory of v's result becomes free.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    v : int
+        The producer.
+    """
+    if not problem.consumers[v]:
+        return (Moment(v, problem.operations[v].latency),)
+    return tuple(_read(edge) for edge in problem.consumers[v])
+
+
+def unit_occupants(problem: Problem, unit: str) -> list[Occupant]:
+    """Return the reservations of a functional unit.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    unit : str
+        The unit.
+    """
+    return [
+        Occupant(
+            operation.name,
+            r.count,
+            operation.index,
+            (Moment(operation.index, r.start + r.length),),
+            None,
+            delay=r.start,
+        )
+        for operation in problem.operations
+        for r in operation.reservations
+        if r.unit == unit
+    ]
+
+
+def _read(edge: Edge, same: tuple[int, int] | None = None) -> Moment:
+    return Moment(edge.consumer, edge.hold, edge.distance, same=same)

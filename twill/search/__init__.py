@@ -1,0 +1,1 @@
+"""The search: which question is asked when, and what its answers prove."""

@@ -1,0 +1,227 @@
+"""Proved answers on disk, by a hash of everything that they follow from, and verified when used."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from twill.artifacts.schedule import Schedule
+from twill.console import warn
+from twill.errors import InputError, TwillError
+from twill.files import SIZE_LIMIT_BYTES, write_whole
+from twill.problem.problem import Problem
+from twill.verification.verifier import verify
+
+FOLDER_VARIABLE = "TWILL_CACHE_DIR"
+MOST_FILES = 256
+MARK = "twill-answer-1"
+
+
+def default_folder() -> Path:
+    """Return the user's cache folder, or what ``TWILL_CACHE_DIR`` names."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    if named:
+        return Path(named)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("twill"))
+
+
+def request_key(request: Mapping[str, Any]) -> str:
+    """Return the hash of a request for a schedule, and of the code that answers it.
+
+    Parameters
+    ----------
+    request : mapping
+        Plain data.
+    """
+    text = json.dumps({**request, "code": code_hash()}, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def proved(schedule: Schedule) -> bool:
+    """Return whether every level of a schedule was proved.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+    """
+    proof = schedule.proof
+    return (
+        proof is not None
+        and proof.bound.reason != "not proved"
+        and all(level.proved for level in proof.levels)
+    )
+
+
+def doubt(schedule: Schedule, problem: Problem, *, seed: int, solver: Mapping[str, str]) -> str:
+    """Return why a schedule is no proved answer to a question; empty if it is one.
+
+    Which intervals were refuted is taken on trust; all that follows from the schedule is not.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What is said to answer it.
+    problem : Problem
+        What was asked, with its wishes.
+    seed : int
+        Of the search.
+    solver : mapping
+        Versions of what would compute it now.
+    """
+    proof, wishes, names = schedule.proof, problem.wishes, [o.name for o in problem.operations]
+    if proof is None or not proved(schedule):
+        return "it is not proved"
+    agrees = {
+        "name": schedule.name == problem.loop.name,
+        "loop": schedule.loop == problem.loop,
+        "machine": schedule.machine == problem.machine,
+        "rules": schedule.rules == problem.rules,
+        "unit of time": schedule.time == problem.scale,
+        "limits": proof.limits == dict(wishes.limits),
+        "pins": proof.pins == {names[v]: group for v, group in wishes.pins},
+        "orders": proof.orders == tuple((names[u], names[v]) for u, v in wishes.orders),
+        "seed": schedule.seed == seed,
+        "solver": schedule.solver == solver,
+    }
+    for what, same in agrees.items():
+        if not same:
+            return f"it has another {what} than was asked for"
+    if not schedule.programs:
+        return "it has no programs"
+    return next((str(violation) for violation in verify(schedule).violations), "")
+
+
+def nothing(schedule: Schedule) -> str:  # noqa: ARG001
+    """Have no doubt.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        An answer.
+    """
+    return ""
+
+
+class Cache:
+    """Schedules by key, a file each; the least recently used ones go first.
+
+    Processes may share a folder: a file is replaced as a whole. One that was changed, or that does
+    not answer the question, is as good as none, with a warning on stderr. What cannot be written
+    is not kept.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Where they are; `default_folder` without it.
+    most : int
+        Most files to keep.
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str] | None = None, most: int = MOST_FILES
+    ) -> None:
+        self.folder = default_folder() if folder is None else Path(folder)
+        self.most = most
+
+    def get(self, key: str, doubts: Callable[[Schedule], str] = nothing) -> Schedule | None:
+        """Return the schedule kept under a key, None if there is none that can be relied on.
+
+        Parameters
+        ----------
+        key : str
+            From `request_key`.
+        doubts : callable, optional
+            Says why a schedule does not answer the question; empty if it does.
+        """
+        file = self._file(key)
+        try:
+            if file.stat().st_size > SIZE_LIMIT_BYTES:
+                return None
+            data = file.read_bytes()
+            os.utime(file)
+        except OSError:
+            return None
+        try:
+            schedule = _read(key, data)
+            why = doubts(schedule)
+        except TwillError as error:
+            why = str(error)
+        if why:
+            warn(f"{file}: the kept answer is not used: {why}")
+            return None
+        return schedule
+
+    def put(self, key: str, schedule: Schedule) -> None:
+        """Keep a schedule; one that is not proved level by level is not kept.
+
+        Parameters
+        ----------
+        key : str
+            From `request_key`.
+        schedule : Schedule
+            The answer.
+        """
+        if not proved(schedule):
+            return
+        text = schedule.to_json()
+        with contextlib.suppress(OSError, TwillError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_whole(self._file(key), f"{_head(key, text)}\n{text}")
+            self._drop_oldest()
+
+    def _file(self, key: str) -> Path:
+        return self.folder / f"{key}.answer"
+
+    def _drop_oldest(self) -> None:
+        files = sorted(self.folder.glob("*.answer"), key=_used)
+        for file in files[: max(0, len(files) - self.most)]:
+            file.unlink(missing_ok=True)
+
+
+def _used(file: Path) -> float:
+    """Return when a file was used last; one that another process has just removed is oldest."""
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _read(key: str, data: bytes) -> Schedule:
+    """Return what a file holds; refuse what is not what was kept there."""
+    head, _, text = data.decode("utf-8", "replace").partition("\n")
+    if head != _head(key, text):
+        raise InputError("it was changed")
+    schedule = Schedule.from_json(text)
+    if schedule.to_json() != text:
+        raise InputError("it was changed")
+    return schedule
+
+
+def _head(key: str, text: str) -> str:
+    return f"{MARK} {key} {hashlib.sha256(text.encode()).hexdigest()}"
+
+
+@functools.cache
+def code_hash(room: str = "") -> str:
+    """Return a hash of the package's own code: an answer of other code is none.
+
+    Parameters
+    ----------
+    room : str
+        A folder of the package that is linked into it, ``sim``; all others without it.
+    """
+    digest = hashlib.sha256()
+    root = Path(__file__).parent / room
+    for file in sorted(root.rglob("*.py")):
+        digest.update(f"{file.relative_to(root)}\n".encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""Solvers from outside, as this project calls them."""

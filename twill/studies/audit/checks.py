@@ -1,0 +1,51 @@
+"""All checks of a machine file, in the order in which their findings are listed."""
+
+from __future__ import annotations
+
+from twill.studies.audit import capacities, names, rules, sources
+from twill.studies.audit.subject import Check, Finding, Subject
+
+CHECKS: tuple[Check, ...] = (
+    rules.missing_rules,
+    rules.shadowed_rules,
+    rules.repeated_kinds,
+    rules.dead_conditions,
+    rules.issue_of_synchronous_rules,
+    rules.impossible_steps,
+    rules.unused_units,
+    names.unknown_names,
+    names.unused_lets,
+    names.unused_constants,
+    names.hidden_names,
+    sources.unused_sources,
+    sources.empty_sources,
+    sources.repeated_sources,
+    capacities.clock,
+    capacities.warps_on_contexts,
+    capacities.context_units,
+    capacities.issue_unit,
+    capacities.in_order_units,
+    capacities.memory_units,
+    capacities.memories_hold_their_loops,
+    capacities.register_order,
+    capacities.register_steps,
+    capacities.register_reserve,
+    capacities.register_file,
+    capacities.group_widths,
+    capacities.group_counts,
+    capacities.repeated_groups,
+    capacities.hop_covers_its_parts,
+)
+
+
+def audit(subject: Subject) -> list[tuple[str, Finding]]:
+    """Run all checks; return the name of each check that finds something, with what it finds.
+
+    Parameters
+    ----------
+    subject : Subject
+        What to audit.
+    """
+    return [
+        (check.__name__, finding) for check in CHECKS for finding in dict.fromkeys(check(subject))
+    ]

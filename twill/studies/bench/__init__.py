@@ -1,0 +1,1 @@
+"""How long solving and simulating take."""

@@ -1,0 +1,251 @@
+"""How fast the simulator is: against bare SimPy timeouts, and as what it runs grows."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
+
+import simpy
+
+from twill.artifacts.loop import Cost, Loop, Operation, Step
+from twill.artifacts.machine import Machine
+from twill.artifacts.schedule import Group, Issue, Placement, Program, Schedule
+from twill.console import Report, silent
+from twill.sim.engine.sm import StreamingMultiprocessor
+
+LOOP, MACHINE = "fa_fwd_hopper", "hopper_h100"
+ITERATIONS = (128, 512, 2048)
+GROUPS = (1, 2, 4, 8)
+BUNDLES = (1, 2, 4, 8)
+REPEATS = 3
+PIPES = ("fma", "alu", "mufu")
+INSTRUCTIONS = 64
+KIB = 1024
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How fast one run was; the best of several.
+
+    Attributes
+    ----------
+    name : str
+        What ran.
+    iterations, groups, bundle : int
+        Trip count, warp groups, and instructions that are executed as one at most.
+    cycles : float
+        Simulated cycles.
+    instructions : int
+        Instructions of the warps that are executed.
+    events : int
+        Those, in bundles, and all that happens at units, barriers and waits: what a simulator
+        without shortcuts would have an event for each.
+    queued : int
+        Events that went through SimPy's queue.
+    seconds, timeout_seconds : float
+        Processor time of the run, and of as many bare SimPy timeouts as it has events.
+    cycles_per_second, events_per_second, timeouts_per_second : float
+        Of that time.
+    times_a_timeout : float
+        Cost of an event in bare SimPy timeouts.
+    """
+
+    name: str
+    iterations: int
+    groups: int
+    bundle: int
+    cycles: float
+    instructions: int
+    events: int
+    queued: int
+    seconds: float
+    timeout_seconds: float
+
+    @property
+    def cycles_per_second(self) -> float:
+        """Simulated cycles a second."""
+        return self.cycles / self.seconds
+
+    @property
+    def events_per_second(self) -> float:
+        """Events a second."""
+        return self.events / self.seconds
+
+    @property
+    def timeouts_per_second(self) -> float:
+        """Bare SimPy timeouts a second."""
+        return self.events / self.timeout_seconds
+
+    @property
+    def times_a_timeout(self) -> float:
+        """Cost of an event in bare SimPy timeouts."""
+        return self.seconds / self.timeout_seconds
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            **asdict(self),
+            "cycles_per_second": self.cycles_per_second,
+            "events_per_second": self.events_per_second,
+            "timeouts_per_second": self.timeouts_per_second,
+            "times_a_timeout": self.times_a_timeout,
+        }
+
+
+@dataclass(frozen=True)
+class SimulatorBench:
+    """All that was measured, and the most memory that the process had resident, in bytes."""
+
+    speeds: tuple[Speed, ...]
+    peak_bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "speeds": [speed.to_dict() for speed in self.speeds],
+            "peak_bytes": self.peak_bytes,
+        }
+
+
+def bench_simulator(
+    schedule: Schedule | None = None,
+    *,
+    iterations: Sequence[int] = ITERATIONS,
+    groups: Sequence[int] = GROUPS,
+    bundles: Sequence[int] = BUNDLES,
+    repeats: int = REPEATS,
+    report: Report = silent,
+) -> SimulatorBench:
+    """Measure a schedule over trip counts and bundles, and made-up programs over groups.
+
+    Parameters
+    ----------
+    schedule : Schedule, optional
+        What to run; attention forward on Hopper without it.
+    iterations, groups, bundles : sequence of int
+        What to measure at; bundles at the first of the trip counts.
+    repeats : int
+        Runs of each, of which the fastest counts.
+    report : Report, optional
+        Told what is being measured.
+    """
+    if schedule is None:
+        report(f"scheduling {LOOP}")
+        schedule = _scheduled()
+    speeds = []
+    for count in iterations:
+        report(f"{schedule.name}, {count} iterations")
+        speeds.append(measure(schedule, count, repeats=repeats))
+    for bundle in bundles:
+        if bundle > 1:
+            report(f"{schedule.name}, bundles of {bundle}")
+            speeds.append(measure(schedule, iterations[0], bundle=bundle, repeats=repeats))
+    for number in groups:
+        report(f"{number} groups")
+        speeds.append(measure(crowd(number), iterations[0], repeats=repeats))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
+    return SimulatorBench(tuple(speeds), peak)
+
+
+def measure(
+    schedule: Schedule, iterations: int, *, bundle: int = 1, repeats: int = REPEATS
+) -> Speed:
+    """Measure one run, and as many bare SimPy timeouts as it has events.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What to run.
+    iterations, bundle : int
+        Trip count, and instructions that are executed as one at most.
+    repeats : int
+        Runs of each, of which the fastest counts.
+    """
+
+    def run() -> StreamingMultiprocessor:
+        sm = StreamingMultiprocessor(schedule, iterations, bundle=bundle)
+        sm.run()
+        return sm
+
+    seconds, sm = _timed(run)
+    events = sm.events
+    timeouts, _ = _timed(lambda: _bare_timeouts(events))
+    for _ in range(repeats - 1):
+        seconds = min(seconds, _timed(run)[0])
+        timeouts = min(timeouts, _timed(lambda: _bare_timeouts(events))[0])
+    return Speed(
+        name=schedule.name,
+        iterations=iterations,
+        groups=len(schedule.groups),
+        bundle=bundle,
+        cycles=max(sm.finished_at),
+        instructions=sm.instructions,
+        events=events,
+        queued=sm.clock.events,
+        seconds=seconds,
+        timeout_seconds=timeouts,
+    )
+
+
+def _timed(action: Callable[[], Result]) -> tuple[float, Result]:
+    """Return the processor seconds that something takes, and what it returns."""
+    begin = time.process_time()
+    result = action()
+    return time.process_time() - begin, result
+
+
+def _bare_timeouts(number: int) -> None:
+    """Let one SimPy process wait so many times."""
+    environment = simpy.Environment()
+
+    def wait() -> Any:
+        for _ in range(number):
+            yield environment.timeout(1)
+
+    environment.process(wait())
+    environment.run()
+
+
+def _scheduled() -> Schedule:
+    import twill
+
+    return twill.schedule(twill.load_loop(LOOP), Machine.named(MACHINE))
+
+
+def crowd(groups: int) -> Schedule:
+    """Return groups that have nothing to do with each other and compete for pipes.
+
+    Parameters
+    ----------
+    groups : int
+        How many, each of four warps.
+    """
+    operations, place = [], {}
+    for group in range(groups):
+        for turn, unit in enumerate(PIPES):
+            name = f"{unit}{group}"
+            operations.append(_work(name, unit, interval=(1, 2, 8)[turn]))
+            place[name] = f"group{group}"
+    loop = Loop(name=f"crowd of {groups}", operations=tuple(operations), dependences=())
+    programs = tuple(
+        Program(group=g, body=tuple(Issue(operation=o) for o, home in place.items() if home == g))
+        for g in dict.fromkeys(place.values())
+    )
+    return Schedule(
+        name=loop.name,
+        groups=tuple(Group(name=program.group, warps=4) for program in programs),
+        placements=tuple(Placement(operation=o, group=g) for o, g in place.items()),
+        programs=programs,
+        loop=loop,
+        machine=Machine.named(MACHINE),
+    )
+
+
+def _work(name: str, unit: str, interval: int) -> Operation:
+    cycles = INSTRUCTIONS * interval
+    step = Step(unit=unit, cycles=cycles, instructions=INSTRUCTIONS)
+    return Operation(name=name, kind="work", warps=4, cost=Cost(steps=(step,), latency=cycles + 4))

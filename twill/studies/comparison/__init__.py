@@ -1,0 +1,1 @@
+"""Schedules beside naive loops, software pipelines and those of experts."""

@@ -1,0 +1,152 @@
+"""What a study is about: loops and schedules by name or file, told apart by what they say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine
+from twill.artifacts.order import SCHEMA as ORDER
+from twill.artifacts.schedule import Schedule, packaged_schedules
+from twill.console import Report, silent
+from twill.errors import InputError
+from twill.files import read_bytes
+from twill.frontends.loops import load_loop, packaged_loops
+from twill.search.cache import Cache
+from twill.search.scheduler import solve
+from twill.search.search import Options
+
+SCHEDULES = ("twill.schedule", ORDER)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A loop on a machine, with its schedule if somebody made one already.
+
+    Attributes
+    ----------
+    name : str
+        For people: of the loop, or of the schedule's loop.
+    loop : Loop
+        The loop.
+    machine : Machine
+        Where it runs.
+    schedule : Schedule, optional
+        Given; without it the loop has to be scheduled first.
+    """
+
+    name: str
+    loop: Loop
+    machine: Machine
+    schedule: Schedule | None = None
+
+    def solved(
+        self, *, seed: int = 0, timeout: float | None = None, report: Report = silent
+    ) -> Schedule:
+        """Return the schedule, an optimal one if none was given.
+
+        Parameters
+        ----------
+        seed : int
+            Of the solver.
+        timeout : float, optional
+            Seconds after which the best schedule by then is taken.
+        report : Report, optional
+            Told what is being tried.
+
+        Raises
+        ------
+        RefusedError
+            If there is none.
+        """
+        if self.schedule is not None:
+            return self.schedule
+        options = Options(seed=seed, timeout=timeout)
+        return solve(
+            self.loop, self.machine, options=options, report=report, cache=Cache()
+        ).schedule
+
+
+def subjects(items: Iterable[str], machines: Sequence[str] = ()) -> list[Subject]:
+    """Return loops on machines, and schedules on theirs, in the order in which they are named.
+
+    Parameters
+    ----------
+    items : iterable of str
+        Packaged names or files. A JSON file whose key ``schema`` is ``twill.schedule`` or
+        ``twill.order`` is a schedule, anything else a loop.
+    machines : sequence of str
+        For the loops, each on each; the machine that a packaged loop is meant for without them.
+
+    Raises
+    ------
+    InputError
+        If an item is neither, or a loop has no machine, or machines are named without loops.
+    """
+    chosen = [Machine.named(name) for name in machines]
+    found: list[Subject] = []
+    loops = 0
+    for item in items:
+        if is_schedule(item):
+            schedule = Schedule.named(item)
+            found.append(Subject(schedule.loop.name, schedule.loop, schedule.machine, schedule))
+            continue
+        loops += 1
+        found += [Subject(item_name(item), loop, m) for loop, m in _on(item, chosen)]
+    if chosen and not loops:
+        raise InputError("only loops go to other machines; a schedule has its own", path="machine")
+    return found
+
+
+def _on(item: str, chosen: Sequence[Machine]) -> list[tuple[Loop, Machine]]:
+    loop = load_loop(item)
+    if chosen:
+        return [(loop, machine) for machine in chosen]
+    packaged = packaged_loops().get(item)
+    if packaged is None:
+        raise InputError("this loop needs a machine: name one with --machine", file=item)
+    return [(loop, Machine.named(packaged.machine))]
+
+
+def item_name(item: str) -> str:
+    """Return the name of a loop as a person gave it, without folders and endings.
+
+    Parameters
+    ----------
+    item : str
+        A name or a path.
+    """
+    return item.rpartition("/")[2].removesuffix(".json").removesuffix(".mlir")
+
+
+def is_schedule(item: str) -> bool:
+    """Return whether an item is a schedule, or an order that one is derived from.
+
+    Parameters
+    ----------
+    item : str
+        A packaged name or a file.
+
+    Raises
+    ------
+    InputError
+        If it is neither a packaged schedule nor a packaged loop nor a file that can be read.
+    """
+    if item in packaged_schedules():
+        return True
+    if item in packaged_loops() or item.endswith(".mlir"):
+        return False
+    if not item.endswith(".json"):
+        raise InputError(
+            f"no such loop or schedule; packaged loops are {', '.join(packaged_loops())}; "
+            f"packaged schedules are {', '.join(packaged_schedules())}; a file ends in .json or "
+            ".mlir",
+            file=item,
+        )
+    try:
+        document = json.loads(read_bytes(item))
+    except (ValueError, RecursionError):
+        return True  # the reader of schedules says what is wrong with it
+    return isinstance(document, dict) and document.get("schema") in SCHEDULES

@@ -1,0 +1,1 @@
+"""Judges of schedules and proofs; they import no solver."""

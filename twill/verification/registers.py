@@ -1,0 +1,187 @@
+"""Registers that are live along the programs of a schedule, whatever the times are.
+
+A part of the judge: it reads the instructions as they are and shares nothing with what makes them.
+A compiler gives registers out so: between two instructions those are taken whose value is read
+later, and those that an asynchronous operation may still read, until a wait tells that it is over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from twill.artifacts.pieces import pieces
+from twill.artifacts.schedule import (
+    Arrive,
+    Await,
+    Fence,
+    Get,
+    Instruction,
+    Interleave,
+    Issue,
+    Program,
+    Put,
+    Schedule,
+    Wait,
+)
+from twill.problem.problem import Edge, Problem, build_problem
+
+
+def registers_along_programs(schedule: Schedule) -> dict[str, int]:
+    """Return the most registers per thread that are live at once along each group's program.
+
+    Invariants are included, the reserve for addresses and counters is not.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        With programs; groups without one are left out.
+
+    Raises
+    ------
+    InputError
+        If its loop cannot be costed for its machine.
+    """
+    problem = build_problem(schedule.loop, schedule.machine, rules=schedule.rules)
+    return {p.group: _Along(problem, schedule, p).most() for p in schedule.programs if p.body}
+
+
+_Single = Issue | Await | Wait | Arrive | Put | Get | Fence
+
+
+class _Along:
+    """One group's program; places are instructions, counted on through the rounds of the loop."""
+
+    def __init__(self, problem: Problem, schedule: Schedule, program: Program) -> None:
+        self.problem, self.length = problem, len(program.body)
+        self.first: dict[str, int] = {}
+        self.last: dict[str, int] = {}
+        self.put: dict[str, int] = {}
+        self.got: dict[tuple[str, str, int], int] = {}
+        self.awaited: dict[str, list[int]] = {}
+        for index, instruction in enumerate(program.body):
+            for part in _parts(instruction):
+                self._note(part, part.stage * self.length + index)
+        self.pieces = pieces(schedule.loop)
+        self.slots = {
+            (s.value, s.reader, s.distance): s.slots
+            for s in schedule.storage
+            if s.memory == "registers"
+        }
+
+    def _note(self, part: _Single, place: int) -> None:
+        if isinstance(part, Issue):
+            self.first[part.operation] = min(place, self.first.get(part.operation, place))
+            self.last[part.operation] = max(place, self.last.get(part.operation, place))
+        elif isinstance(part, Put):
+            self.put[part.value] = place
+        elif isinstance(part, Get):
+            self.got[part.value, part.reader, part.distance] = place
+        elif isinstance(part, Await):
+            after = place + part.distance * self.length
+            self.awaited.setdefault(part.operation, []).append(after)
+
+    def most(self) -> int:
+        """Return the most that is live at one instruction."""
+        used = np.zeros(self.length, dtype=np.int64)
+        for begin, end, registers in self._lives():
+            rounds, rest = divmod(max(0, end - begin), self.length)
+            used += rounds * registers
+            used[(begin + np.arange(rest)) % self.length] += registers
+        pinned = sum(
+            invariant.registers
+            for invariant in self.problem.pinned
+            if any(self._name(user) in self.first for user in invariant.used_by)
+        )
+        return int(used.max()) + pinned
+
+    def _lives(self) -> Iterator[tuple[int, int, int]]:
+        """Yield where something begins to take registers, where it no longer does, how many."""
+        for operation in self.problem.operations:
+            name = operation.name
+            if name in self.first and operation.working_set:
+                yield self.first[name], self.last[name] + 1, operation.working_set
+            if name in self.first and operation.registers:
+                yield from self._results(name, operation.registers)
+        for (value, reader, distance), begin in self.got.items():
+            slots = self.slots.get((value, reader, distance), 1)
+            ends = [
+                self._read(edge, edge.copy_hold, begin + slots * self.length)
+                for edge in self._edges(value)
+                if (self._name(edge.consumer), edge.distance) == (reader, distance)
+                and reader in self.first
+            ]
+            registers = self.problem.operations[self.problem.index[value]].registers
+            yield begin, max(ends, default=begin + 1), registers
+
+    def _results(self, name: str, registers: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the life of a result; of one that is read piece by piece, those of its pieces."""
+        shared = self.pieces.get(name, {})
+        readers = {self._name(edge.consumer) for edge in self._edges(name)}
+        if not shared or name in self.put or not readers <= self.first.keys():
+            yield self.first[name], self._until(name), registers
+            return
+        rewritten = self._rewritten(name)
+        edges = {(self._name(e.consumer), e.distance): e for e in self._edges(name)}
+        whole = [self._read(e, e.hold, rewritten) for by, e in edges.items() if by not in shared]
+        for by, part in shared.items():
+            piece, edge = math.ceil(registers * part), edges[by]
+            taken_over = self.problem.operations[edge.consumer].registers <= piece
+            read = self._read(edge, 0 if taken_over else edge.hold, rewritten)
+            yield self.first[name], max(read, *whole, 0), piece
+
+    def _until(self, name: str) -> int:
+        """Return the first instruction at which a result of this group is free again."""
+        rewritten = self._rewritten(name)
+        here = [e for e in self._edges(name) if self._name(e.consumer) in self.first]
+        ends = [self._read(edge, edge.hold, rewritten) for edge in here]
+        if name in self.put:
+            ends.append(self.put[name] + 1)
+        return max(ends) if ends else self._over(name, rewritten)
+
+    def _rewritten(self, name: str) -> int:
+        """Return where the slots of a result have all been used, and the first is used again."""
+        return self.first[name] + self.slots.get((name, None, 0), 1) * self.length
+
+    def _read(self, edge: Edge, hold: int, rewritten: int) -> int:
+        """Return where a reader no longer holds a value; one that takes it over, at its issue."""
+        reader = self._name(edge.consumer)
+        if not hold:
+            return self.first[reader] + edge.distance * self.length
+        return self._over(reader, rewritten - edge.distance * self.length) + (
+            edge.distance * self.length
+        )
+
+    def _over(self, name: str, otherwise: int) -> int:
+        """Return the first instruction at which a group knows that an operation is over.
+
+        At the latest it does where the slots that the operation reads are written again.
+        """
+        operation = self.problem.operations[self.problem.index[name]]
+        if not operation.asynchronous:
+            return self.last[name] + 1
+        known = [otherwise]
+        for other, places in self.awaited.items():
+            unit = self.problem.operations[self.problem.index[other]].in_order_unit
+            same_unit = unit is not None and unit == operation.in_order_unit
+            if other not in self.first or not (other == name or same_unit):
+                continue
+            # The first instance of the other that its unit completes no earlier.
+            later = -((self.first[other] - self.first[name]) // self.length)
+            issued = self.first[other] + later * self.length
+            moments = [place + later * self.length for place in places]
+            known += [moment for moment in moments if moment > issued]
+        return min(known)
+
+    def _edges(self, value: str) -> list[Edge]:
+        position = self.problem.index[value]
+        return [e for e in self.problem.edges if e.producer == position and e.carries]
+
+    def _name(self, position: int) -> str:
+        return self.problem.operations[position].name
+
+
+def _parts(instruction: Instruction) -> tuple[_Single, ...]:
+    return instruction.parts if isinstance(instruction, Interleave) else (instruction,)
