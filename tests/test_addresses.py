@@ -26,7 +26,7 @@ from tests.small import edge, hand_made, op, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Read, Tile
 from twill.artifacts.schedule import Await, Wait
 from twill.bounds.least import bounds
-from twill.engines.cpsat.covers import crowds
+from twill.engines.cpsat.covers import covers
 from twill.engines.sums import excess, sums_of
 from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
@@ -540,8 +540,8 @@ def test_a_crowd_of_which_every_two_meet_has_no_addresses() -> None:
         problem = random_problem(generator, generator.randint(0, 1))
         interval = generator.randint(2, 6)
         assignment = random_assignment(generator, problem)
-        for crowd in crowds(problem, "smem"):
-            if all_seen(problem, interval, assignment, crowd):
+        for cover in covers(problem, "smem"):
+            if all_seen(problem, interval, assignment, cover):
                 met += 1
                 assert isinstance(allocate(problem, interval, assignment), Conflict), case
     assert met > 30
@@ -555,8 +555,8 @@ def test_a_crowd_is_named_only_if_it_does_not_fit() -> None:
     for room in (2, 3, 4):
         problem = build_problem(small_loop(made), small_machine({"ALU": 4}, smem=room * UNIT))
         found[room] = [
-            {i for fact in crowd.facts for seen in fact for i in seen[:2]}
-            for crowd in crowds(problem, "smem")
+            {i for fact in cover.facts for seen in fact for i in seen[:2]}
+            for cover in covers(problem, "smem")
         ]
     assert found[2] == [{0, 1, 2}, {0, 1, 3}, {0, 2, 3}, {1, 2, 3}]
     assert found[3] == [{0, 1, 2, 3}]

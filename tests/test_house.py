@@ -86,6 +86,7 @@ def test_a_solver_is_imported_in_its_own_file_only(solver: str) -> None:
     assert users == SOLVERS[solver]
 
 
+@cache
 def rooms() -> dict[str, set[str]]:
     """Return which rooms each room may import, as pyproject.toml says."""
     table = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["twill"]["rooms"]

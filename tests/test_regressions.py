@@ -129,7 +129,7 @@ def test_loads_that_wait_may_need_two_groups() -> None:
     assert twill.schedule(loop, small_machine(units, groups=((4, 3),))).initiation_interval == 3
 
 
-def test_a_far_hop_does_not_make_a_loop_hopeless() -> None:
+def test_a_far_hop_does_not_make_a_loop_infeasible() -> None:
     loop = small_loop(
         [
             op("a", "TC", asynchronous=True, issue=1),

@@ -323,7 +323,7 @@ def test_row_by_row_single_intervals_are_asked_about_from_the_bound_upwards(
     first: list[int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("twill.search.ranges.hopeless_interval", lambda _: 200)
+    monkeypatch.setattr("twill.search.ranges.infeasible_interval", lambda _: 200)
     prover, problem = Scripted(least), build_problem(*random_loop(0))
     questions, known = cast("Questions", prover), Known(problem)
     ranges = Ranges(problem, questions, Limits(), 2, lambda _: 3, known, row_by_row=True)

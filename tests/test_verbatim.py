@@ -248,9 +248,12 @@ def shape_of(problem: Problem, interval: int, like: Assignment) -> tuple[tuple[i
     return tuple((g, *place) for g, place in zip(like.group, places, strict=True))
 
 
-def test_wishes_are_read_as_the_evaluation_does() -> None:
+@pytest.mark.parametrize(
+    "seeds", [range(12), pytest.param(range(12, 40), marks=pytest.mark.slow)], ids=str
+)
+def test_wishes_are_read_as_the_evaluation_does(seeds: range) -> None:
     outcomes = []
-    for seed in range(40):
+    for seed in seeds:
         problem = build_problem(*random_loop(seed), rules="paper")
         problem = replace(problem, memories={}, registers=None)
         generator, size = random.Random(seed), len(problem.operations)
@@ -279,7 +282,7 @@ def test_wishes_are_read_as_the_evaluation_does() -> None:
                 assert given == ("sat" if fine else "unsat"), (seed, wishes, candidate)
                 outcomes.append((bool(wishes.shape), fine))
     for shaped in (True, False):
-        assert min(outcomes.count((shaped, fine)) for fine in (True, False)) > 20
+        assert min(outcomes.count((shaped, fine)) for fine in (True, False)) > len(seeds) / 2
 
 
 # -- against the model ----------------------------------------------------------------------------

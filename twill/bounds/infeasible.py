@@ -12,7 +12,7 @@ from twill.problem.groups import WarpGroup
 from twill.problem.problem import Problem
 
 
-def refuse_hopeless(problem: Problem, groups: Sequence[WarpGroup]) -> None:
+def refuse_infeasible(problem: Problem, groups: Sequence[WarpGroup]) -> None:
     """Refuse a problem that no interval can make feasible.
 
     Parameters
@@ -107,7 +107,7 @@ def lack(memory: str, value: str | None, needed: int, limit: int) -> Refusal:
     )
 
 
-def hopeless_interval(problem: Problem) -> int:
+def infeasible_interval(problem: Problem) -> int:
     """Return an interval at which a whole iteration fits before the next one starts.
 
     Parameters

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from twill.artifacts.schedule import LevelProof, LowerBound
-from twill.bounds.infeasible import refuse_hopeless
+from twill.bounds.infeasible import refuse_infeasible
 from twill.bounds.least import Bounds, bounds, longest_paths
 from twill.console import Report, silent
 from twill.deadline import Deadline
@@ -50,7 +50,7 @@ def paper_search(
 
     CBC's integer program gives the modulo schedules up to `COARSE_SLOTS` slots in an interval. It
     is indexed by time: attention forward on 124 slots takes it half a minute to find one and
-    several to find the shortest, and exact cycles are hopeless. There a joint engine gives them,
+    several to find the shortest, and exact cycles are too many. There a joint engine gives them,
     from a system of dependences and unit capacities only, of at most `MODULO_STAGES` stages or
     two more than the longest chain needs.
 
@@ -111,7 +111,7 @@ class _PaperSearch:
         self._accepted, self._interval = 0.0, 1
 
     def run(self) -> Found:
-        refuse_hopeless(self.problem, self.groups)
+        refuse_infeasible(self.problem, self.groups)
         with self._deadline:
             return self._first()
         raise RefusedError(

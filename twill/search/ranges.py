@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from twill.bounds.infeasible import hopeless_interval
+from twill.bounds.infeasible import infeasible_interval
 from twill.bounds.least import least_stages
 from twill.problem.problem import Problem
 from twill.problem.solution import Assignment, Limits, Refutation
@@ -91,7 +91,7 @@ class Ranges:
     def _climb(self, first: int) -> tuple[int, Schedule | None]:
         """Return what `least` does, by single intervals in growing steps from the bounds on."""
         low, seek, step, stages = first, first, 1, self._most_stages(first)
-        while seek <= hopeless_interval(self._problem):
+        while seek <= infeasible_interval(self._problem):
             answer = self._ask_one(seek, stages)
             if answer.interval is not None and answer.assignment is not None:
                 found = self.narrow(low, stages, answer)
@@ -151,7 +151,7 @@ class Ranges:
                 answer = self._ask(low, high, stages, self._limits)
             if answer.status == "sat":
                 return low, answer
-            if high > hopeless_interval(self._problem):
+            if high > infeasible_interval(self._problem):
                 return low, None
             low, step = high + 1, 2 * step
             self._known.refuted(low, self._questions.prover_name)

@@ -16,9 +16,9 @@ from typing import cast
 from twill.artifacts.schedule import Family, Level, LowerBound, Proof
 from twill.bounds.infeasible import (
     as_written,
-    hopeless_interval,
+    infeasible_interval,
     no_schedule,
-    refuse_hopeless,
+    refuse_infeasible,
     undecided,
 )
 from twill.bounds.least import Bounds, bounds, every_bound, least_stages
@@ -241,7 +241,7 @@ class _Search:
         self._seconds = dict[str, float]()
 
     def least(self) -> tuple[int, bool]:
-        refuse_hopeless(self.problem, self.groups)
+        refuse_infeasible(self.problem, self.groups)
         try:
             with Deadline(self.options.timeout):
                 best, bound = self._least_interval()
@@ -253,7 +253,7 @@ class _Search:
         return self.known.best[0], False
 
     def run(self) -> Found:
-        refuse_hopeless(self.problem, self.groups)
+        refuse_infeasible(self.problem, self.groups)
         deadline = Deadline(self.options.timeout)
         try:
             with deadline:
@@ -304,7 +304,7 @@ class _Search:
         """Return the least interval that the relaxation does not refute."""
         interval = self.lower.interval
         while lacks_registers(self.problem, interval, self.groups):
-            if interval > hopeless_interval(self.problem):
+            if interval > infeasible_interval(self.problem):
                 raise no_schedule(
                     self.problem, self.groups, interval, self._most_stages(interval), RELAXED
                 )
@@ -432,7 +432,7 @@ class _Search:
         for _ in range(MOST_PROBES):
             interval += step
             best = self._quickly(interval)
-            if best is None and interval > hopeless_interval(self.problem):
+            if best is None and interval > infeasible_interval(self.problem):
                 best = self._thoroughly(interval)
                 if best is None:
                     break

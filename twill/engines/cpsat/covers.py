@@ -12,7 +12,7 @@ from twill.problem.problem import Problem
 FEW_CHAINS = 8
 
 
-def crowds(problem: Problem, memory: str) -> list[Conflict]:
+def covers(problem: Problem, memory: str) -> list[Conflict]:
     """Return the least sets of results of which not every two may meet.
 
     Sums at one moment do not tell: around the interval three results can meet two by two without
@@ -41,7 +41,7 @@ def crowds(problem: Problem, memory: str) -> list[Conflict]:
             if taken > room and not any(smaller < {*members} for smaller in least):
                 least.append(frozenset(members))
     positions = _positions(problem, memory)
-    return [_conflict(memory, [found[m] for m in sorted(crowd)], positions) for crowd in least]
+    return [_conflict(memory, [found[m] for m in sorted(cover)], positions) for cover in least]
 
 
 def _weight(problem: Problem, chain: Chain) -> int:
@@ -56,9 +56,9 @@ def _positions(problem: Problem, memory: str) -> dict[int, int]:
     }
 
 
-def _conflict(memory: str, crowd: list[Chain], positions: dict[int, int]) -> Conflict:
+def _conflict(memory: str, cover: list[Chain], positions: dict[int, int]) -> Conflict:
     facts: list[Fact] = []
-    for a, b in itertools.combinations(crowd, 2):
+    for a, b in itertools.combinations(cover, 2):
         pairs = [(positions[u], positions[v]) for u, _ in a.members for v, _ in b.members]
         facts.append(tuple((i, j, 1) for pair in pairs for i, j in (pair, pair[::-1])))
     return Conflict(memory, tuple(facts))

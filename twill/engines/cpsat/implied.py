@@ -13,7 +13,7 @@ from twill.bounds.least import bounds
 from twill.engines.cpsat.cliques import Clique, cliques
 from twill.engines.cpsat.lazy_sums import Sums
 from twill.engines.cpsat.rows import Rows, Weighing
-from twill.engines.cpsat.symmetry import Exchange, twins
+from twill.engines.cpsat.symmetry import Exchange, symmetry
 from twill.engines.cpsat.time import Times
 from twill.problem.lifetimes import Moment, Occupant
 from twill.problem.problem import Problem, ProblemOperation
@@ -80,7 +80,7 @@ class Implied:
         sums.at_most(*self._weighing)
         Rows(times).fit(self._problem, self._weighing)
 
-    def twins(self, times: Times) -> Exchange | None:
+    def symmetry(self, times: Times) -> Exchange | None:
         """State that the anchor is no farther behind the operation that it may be exchanged with.
 
         Not beside anything else that tells the two apart.
@@ -95,7 +95,7 @@ class Implied:
         tuple of int or None
             The exchange; None if there is none, and nothing was stated.
         """
-        exchange, first = twins(self._problem), times.anchor
+        exchange, first = symmetry(self._problem), times.anchor
         if exchange is None or exchange[first] == first:
             return None
         times.model.add(2 * times.rows[exchange[first]] <= times.interval)

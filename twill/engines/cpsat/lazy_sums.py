@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from twill.engines.cpsat.covers import crowds
+from twill.engines.cpsat.covers import covers
 from twill.engines.cpsat.places import Places
 from twill.engines.cpsat.time import Literal, Times, negated
 from twill.engines.sums import Sum, excess, sums_of
@@ -79,8 +79,8 @@ class Sums:
             if len(entry.occupants) <= FEW_OCCUPANTS:
                 for event in range(len(entry.occupants)):
                     self._fit(name, event)
-                for crowd in crowds(self._problem, entry.name):
-                    self._never_again(crowd)
+                for cover in covers(self._problem, entry.name):
+                    self._never_again(cover)
 
     @property
     def hints(self) -> tuple[Hint, ...]:

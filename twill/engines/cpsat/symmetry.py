@@ -19,7 +19,7 @@ Labels = list[Hashable]
 PAIR = 2
 
 
-def twins(problem: Problem) -> Exchange | None:
+def symmetry(problem: Problem) -> Exchange | None:
     """Return an exchange of operations under which the problem stays what it is, if one is known.
 
     Operations that look alike, and whose neighbours do, are exchanged in pairs; that this changes

@@ -211,12 +211,12 @@ class CpSatSystem:
             self.sums.take(hints)
 
     def break_symmetry(self) -> None:
-        """Look at one of two schedules where twins have changed places.
+        """Look at one of two schedules where operations that are alike have changed places.
 
         Not beside warp groups that are known: they may be those of the other.
         """
         if self._implied is not None:
-            self._exchange = self._implied.twins(self.times)
+            self._exchange = self._implied.symmetry(self.times)
 
     # -- what to look for --------------------------------------------------------------------------
 

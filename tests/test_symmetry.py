@@ -18,7 +18,7 @@ from twill.bounds.configurations import configuration_bound
 from twill.bounds.least import bounds, every_bound
 from twill.engines.cpsat.engine import CpSatProver, prove
 from twill.engines.cpsat.rows import Rows
-from twill.engines.cpsat.symmetry import twins
+from twill.engines.cpsat.symmetry import symmetry
 from twill.engines.yices.difference import DifferenceEngine
 from twill.problem.groups import available_groups
 from twill.problem.lifetimes import Occupant
@@ -83,7 +83,7 @@ def exchanged(found: Assignment, exchange: tuple[int, ...]) -> Assignment:
 @pytest.mark.parametrize("seed", range(20))
 def test_schedules_stay_schedules_where_twins_change_places(seed: int) -> None:
     problem = build_problem(*two_tiles(seed))
-    exchange, count = twins(problem), (len(problem.operations) - 1) // 2
+    exchange, count = symmetry(problem), (len(problem.operations) - 1) // 2
     assert exchange == (0, *range(count + 1, 2 * count + 1), *range(1, count + 1))
     groups = available_groups(problem)
     for interval in range(every_bound(problem).interval, every_bound(problem).interval + 3):
@@ -95,7 +95,7 @@ def test_schedules_stay_schedules_where_twins_change_places(seed: int) -> None:
             assert not violations(problem, interval, exchanged(found, exchange))
 
 
-def test_the_prover_answers_as_the_other_engine_where_there_are_twins() -> None:
+def test_the_prover_answers_as_the_other_engine_where_operations_are_alike() -> None:
     answers = []
     for seed in range(40):
         problem = build_problem(*two_tiles(seed))
@@ -121,7 +121,11 @@ def test_below_a_known_schedule_the_least_is_found_whichever_twin_comes_first() 
     better = 0
     for seed in range(12):
         problem = build_problem(*two_tiles(seed))
-        exchange, groups, low = twins(problem), available_groups(problem), bounds(problem).interval
+        exchange, groups, low = (
+            symmetry(problem),
+            available_groups(problem),
+            bounds(problem).interval,
+        )
         assert exchange is not None
         known = prove(problem, low + 4, low + 4, 3, groups, least=False)
         if known.assignment is None:
@@ -166,27 +170,27 @@ def invariant(loop: twill.Loop) -> twill.Loop:
 
 
 @pytest.mark.parametrize("change", [other_cost, other_dependence, third_tile, invariant])
-def test_what_differs_has_no_twin(change: Callable[[twill.Loop], twill.Loop]) -> None:
+def test_what_differs_has_no_symmetry(change: Callable[[twill.Loop], twill.Loop]) -> None:
     tiles = [op(f"{tile}{k}", "ALU", 1 + k, registers=1) for tile in "ab" for k in (0, 1)]
     edges = [edge("load", "a0"), edge("load", "b0"), edge("a0", "a1"), edge("b0", "b1")]
     load = op("load", "BUS", 1, asynchronous=True, memory="smem", warps=1)
     machine = small_machine({"ALU": 1, "BUS": 1}, smem=8192, groups=((1, 2), (4, 2)))
     loop = small_loop([load, *tiles], edges)
-    assert twins(build_problem(loop, machine)) == (0, 3, 4, 1, 2)
-    assert twins(build_problem(change(loop), machine)) is None
+    assert symmetry(build_problem(loop, machine)) == (0, 3, 4, 1, 2)
+    assert symmetry(build_problem(change(loop), machine)) is None
 
 
-def test_operations_that_a_user_tells_apart_are_no_twins() -> None:
+def test_operations_that_a_user_tells_apart_are_not_alike() -> None:
     problem = build_problem(*two_tiles(0))
-    assert twins(problem) is not None
+    assert symmetry(problem) is not None
     for wishes in (Wishes(pins=((1, "x"),)), Wishes(orders=((1, 2),))):
-        assert twins(replace(problem, wishes=wishes)) is None
+        assert symmetry(replace(problem, wishes=wishes)) is None
 
 
-def test_the_sub_tiles_of_attention_are_twins() -> None:
+def test_the_sub_tiles_of_attention_are_alike() -> None:
     machine = twill.Machine.named("blackwell_b200")
     problem = build_problem(twill.load_loop("fa_fwd_blackwell"), machine)
-    exchange, names = twins(problem), [o.name for o in problem.operations]
+    exchange, names = symmetry(problem), [o.name for o in problem.operations]
     assert exchange is not None
     pairs = {(names[v], names[other]) for v, other in enumerate(exchange)}
     assert {("s0.mma", "s1.mma"), ("p1", "p0"), ("o0", "o1"), ("k", "k"), ("v", "v")} <= pairs
