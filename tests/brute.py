@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 
 from twill.artifacts.schedule import Group, Placement, Schedule
+from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup, available_groups
-from twill.problem.problem import Problem, build_problem
+from twill.problem.problem import Problem
 from twill.verification.verifier import _Case
 
 RULES = (

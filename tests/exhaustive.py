@@ -15,7 +15,8 @@ from tests.judged import violations
 from twill.engines.sums import peaks
 from twill.memory.addresses import Allocation, allocate
 from twill.problem.groups import WarpGroup, allocated
-from twill.problem.problem import Edge, Problem
+from twill.problem.operations import Edge
+from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
 
 Key = tuple[int, int, int, float]

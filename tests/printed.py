@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from twill.engines.yices.system import anchor_of
 from twill.problem.groups import WarpGroup
-from twill.problem.problem import Edge, Problem
+from twill.problem.operations import Edge
+from twill.problem.problem import Problem
 
 
 @dataclass

@@ -38,7 +38,8 @@ from twill.frontends.triton_dump.settings import arguments_of
 from twill.frontends.ttgir import load_ttgir
 from twill.frontends.ttgir.choose import choose_loop
 from twill.frontends.ttgir.reader import Dump
-from twill.problem.problem import Problem, build_problem
+from twill.problem.build import build_problem
+from twill.problem.problem import Problem
 from twill.search import scheduler
 from twill.search.cache import Cache, _head
 from twill.search.scheduler import Solved, solve, with_wishes

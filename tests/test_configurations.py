@@ -22,9 +22,10 @@ from twill.engines.cpsat.cliques import cliques, exclusions
 from twill.engines.cpsat.engine import CpSatProver
 from twill.engines.yices.difference import DifferenceEngine
 from twill.explain.explain import explain
+from twill.problem.build import build_problem
 from twill.problem.costs import Reservation
 from twill.problem.groups import available_groups
-from twill.problem.problem import Problem, build_problem
+from twill.problem.problem import Problem
 from twill.verification import configurations as verified_configurations
 from twill.verification.configurations import check_configurations
 

@@ -20,6 +20,7 @@ from twill.engines.cpsat.engine import CpSatEngine, CpSatProver, prove
 from twill.engines.cpsat.run import Run, import_ortools
 from twill.engines.cpsat.system import CpSatSystem
 from twill.engines.yices.difference import DifferenceEngine
+from twill.problem.build import build_problem
 from twill.problem.groups import (
     WarpGroup,
     available_groups,
@@ -27,7 +28,7 @@ from twill.problem.groups import (
     groups_within,
     opened_before,
 )
-from twill.problem.problem import Problem, Wishes, build_problem
+from twill.problem.problem import Problem
 from twill.problem.solution import (
     FAMILIES,
     NO_LIMITS,
@@ -37,6 +38,7 @@ from twill.problem.solution import (
     Limits,
     Objective,
 )
+from twill.problem.wishes import Wishes
 
 SOON = Conditions(effort=1e-6)
 

@@ -23,7 +23,8 @@ from tests.svg import shapes
 from twill.artifacts.sweep import Sweep, packaged_sweeps
 from twill.cli.main import app
 from twill.frontends.loops import packaged_loops
-from twill.problem.problem import Problem, build_problem
+from twill.problem.build import build_problem
+from twill.problem.problem import Problem
 from twill.studies.sweep.points import axes
 
 # Cycles of one iteration on the tensor core, for exponentials and on the SMEM port (reads, stores,

@@ -14,6 +14,7 @@ from twill.artifacts.loop import Step
 from twill.artifacts.schedule import Group, Placement
 from twill.bounds.least import bounds
 from twill.errors import RefusedError
+from twill.problem.build import build_problem
 from twill.problem.groups import (
     WarpGroup,
     allocated,
@@ -24,7 +25,6 @@ from twill.problem.groups import (
     opened_before,
     pools,
 )
-from twill.problem.problem import build_problem
 from twill.search.scheduler import EngineName
 from twill.search.search import Options
 from twill.verification.verifier import _Case

@@ -16,9 +16,11 @@ from twill.bounds.registers import lacks_registers
 from twill.deadline import Deadline
 from twill.engines.cpsat.engine import CpSatEngine
 from twill.engines.yices.difference import DifferenceEngine
+from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup, allocated, available_groups
-from twill.problem.problem import Problem, Wishes, build_problem
+from twill.problem.problem import Problem
 from twill.problem.solution import FAMILIES, EngineFactory, Limits
+from twill.problem.wishes import Wishes
 
 ENGINES: list[EngineFactory] = [DifferenceEngine, CpSatEngine]
 

@@ -15,8 +15,9 @@ from twill.artifacts.schedule import LevelProof
 from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.pipeline import pipeline
+from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup
-from twill.problem.problem import Problem, build_problem
+from twill.problem.problem import Problem
 from twill.problem.solution import Answer, Engine
 from twill.search.scheduler import realize
 from twill.search.search import Found, Options, search

@@ -19,9 +19,10 @@ from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import LowerBound
 from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import Refusal
+from twill.problem.build import build_problem
 from twill.problem.costs import Reservation
 from twill.problem.groups import WarpGroup
-from twill.problem.problem import Problem, build_problem
+from twill.problem.problem import Problem
 from twill.problem.solution import NO_LIMITS, Answer, Engine, Limits
 from twill.search.search import Found, Options, least_interval, search
 

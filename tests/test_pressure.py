@@ -18,7 +18,7 @@ from twill.lower.pressure import pressures, within_registers
 from twill.lower.programs import programs
 from twill.lower.signals import Signals
 from twill.lower.storage import lay_out, registers_live
-from twill.problem.problem import build_problem
+from twill.problem.build import build_problem
 from twill.search.scheduler import realize
 from twill.search.search import Options, search
 from twill.sim import run

@@ -30,8 +30,9 @@ from twill.bounds.least import (
     resource_argument,
     resource_bound,
 )
+from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup
-from twill.problem.problem import Problem, build_problem
+from twill.problem.problem import Problem
 from twill.problem.solution import Answer, Assignment, Status
 from twill.search.known import Reached
 from twill.search.levels import _bisected, _from_below, _largest, measured, proofs

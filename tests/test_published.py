@@ -15,7 +15,7 @@ from tests.small import random_loop
 from twill.artifacts.schedule import Schedule
 from twill.bounds.least import bounds
 from twill.engines.cbc.modulo import modulo_schedule
-from twill.problem.problem import build_problem
+from twill.problem.build import build_problem
 from twill.sim.analysis.whole_kernel import kernel, parse_sequences
 from twill.sim.execute import run
 from twill.studies.comparison.compare import compare

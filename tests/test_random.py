@@ -15,7 +15,8 @@ from twill.engines.cpsat.engine import CpSatEngine
 from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.pipeline import pipeline
-from twill.problem.problem import Problem, build_problem
+from twill.problem.build import build_problem
+from twill.problem.problem import Problem
 from twill.problem.solution import EngineFactory
 from twill.search.scheduler import realize
 from twill.search.search import Found, Options, search

@@ -13,8 +13,9 @@ from tests.small import edge, op, small_loop, small_machine
 from twill.artifacts.schedule import Group
 from twill.engines.cpsat.engine import CpSatEngine
 from twill.engines.yices.difference import DifferenceEngine
+from twill.problem.build import build_problem
 from twill.problem.groups import allocated, available_groups
-from twill.problem.problem import Problem, build_problem
+from twill.problem.problem import Problem
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.registers import pool, set_registers
 

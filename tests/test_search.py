@@ -13,8 +13,9 @@ from twill.bounds.infeasible import as_written
 from twill.bounds.least import Bounds
 from twill.engines.yices.difference import DifferenceEngine
 from twill.frontends.loops import load_loop
+from twill.problem.build import build_problem
 from twill.problem.groups import available_groups
-from twill.problem.problem import Problem, build_problem
+from twill.problem.problem import Problem
 from twill.problem.solution import Assignment, Limits, Refutation
 from twill.search import scheduler, search
 from twill.search.known import Known

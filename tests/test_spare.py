@@ -10,7 +10,7 @@ import pytest
 import twill
 from tests.small import edge, op, small_loop, small_machine
 from twill.lower.pipeline import pipeline
-from twill.problem.problem import build_problem
+from twill.problem.build import build_problem
 from twill.search import scheduler
 from twill.search.scheduler import realize
 from twill.search.search import Options, search

@@ -19,10 +19,12 @@ from twill.engines.yices.difference import DifferenceEngine
 from twill.engines.yices.system import anchor_of
 from twill.errors import InputError, RefusedError
 from twill.lower.pipeline import pipeline
+from twill.problem.build import build_problem
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.normalize import normalize
-from twill.problem.problem import Problem, Wishes, build_problem
+from twill.problem.problem import Problem
 from twill.problem.solution import FAMILIES, Assignment, Limits
+from twill.problem.wishes import Wishes
 from twill.search.paper_search import paper_search
 from twill.search.scheduler import realize
 

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from twill.problem.costs import Reservation
-from twill.problem.problem import Problem, ProblemOperation
+from twill.problem.operations import ProblemOperation
+from twill.problem.problem import Problem
 from twill.solvers.scip import new_model, optimize, total
 
 MOST_NODES = 100_000

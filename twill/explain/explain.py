@@ -12,8 +12,10 @@ from twill.bounds.least import ResourceArgument, every_bound, resource_argument,
 from twill.console import Report, silent
 from twill.deadline import Deadline
 from twill.errors import InputError
+from twill.problem.build import build_problem
 from twill.problem.groups import available_groups
-from twill.problem.problem import Problem, ProblemOperation, build_problem
+from twill.problem.operations import ProblemOperation
+from twill.problem.problem import Problem
 from twill.problem.solution import FAMILIES, EngineFactory, Limits, Status
 from twill.search.scheduler import with_wishes
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from twill.problem.groups import WarpGroup
-from twill.problem.problem import Edge, Problem
+from twill.problem.operations import Edge
+from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
 
 

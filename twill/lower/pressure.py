@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from twill.artifacts.schedule import Await, Get, Interleave, Issue, Program, Put
 from twill.lower.programs import programs
 from twill.lower.signals import Signals
-from twill.problem.problem import Edge
+from twill.problem.operations import Edge
 
 _Value = tuple[int, int, tuple[int, int] | None]
 """Producer, iteration, and of a copy its reader and by how many iterations that is later."""

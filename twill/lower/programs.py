@@ -38,7 +38,7 @@ from twill.lower.signals import (
     Request,
     Signals,
 )
-from twill.problem.problem import Edge
+from twill.problem.operations import Edge
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from twill.lower.takeovers import Takeover, Tenant, distances, takeovers
 from twill.lower.turns import Turn, turns
 from twill.memory.addresses import Allocation
 from twill.problem.chains import least_distances
-from twill.problem.problem import Edge
+from twill.problem.operations import Edge
 
 RELEASE, RECEIVE, SEND = -1, -2, -3
 FULL, EMPTY, SENT, DONE, ISSUED = "full", "empty", "sent", "done", "issued"

@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from twill.problem.problem import Problem, ProblemOperation, RegisterFile
+from twill.problem.operations import ProblemOperation
+from twill.problem.problem import Problem
+from twill.problem.registers import RegisterFile
 
 UNLIMITED = 1 << 30
 

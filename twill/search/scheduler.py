@@ -25,9 +25,11 @@ from twill.lower.pressure import within_registers
 from twill.lower.programs import barriers, programs
 from twill.lower.storage import lay_out, registers_live
 from twill.names import wrong
+from twill.problem.build import build_problem
 from twill.problem.normalize import BUDGET, normalize
-from twill.problem.problem import Problem, Wishes, build_problem
+from twill.problem.problem import Problem
 from twill.problem.solution import EngineFactory, RangeProver
+from twill.problem.wishes import Wishes
 from twill.search.cache import Cache, doubt, request_key
 from twill.search.defects import refuse_invalid
 from twill.search.paper_search import paper_search

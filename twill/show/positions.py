@@ -13,7 +13,9 @@ from functools import cached_property
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
-from twill.problem.problem import Edge, Problem, build_problem
+from twill.problem.build import build_problem
+from twill.problem.operations import Edge
+from twill.problem.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules
 from twill.deadline import Deadline
+from twill.problem.build import build_problem
 from twill.problem.groups import available_groups
-from twill.problem.problem import Problem, build_problem
+from twill.problem.problem import Problem
 from twill.problem.solution import Answer, Assignment, Limits
 from twill.search.known import Known
 from twill.search.questions import Engines, Questions

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from twill.artifacts.schedule import Schedule
-from twill.problem.problem import build_problem
+from twill.problem.build import build_problem
 from twill.sim.engine.record import Recording
 from twill.sim.execute import run
 

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twill.artifacts.schedule import Level, Limit, LowerBound, Proof, Schedule
-from twill.problem.problem import Edge, Problem
+from twill.problem.operations import Edge
+from twill.problem.problem import Problem
 from twill.verification.configurations import check_configurations
 
 LEVELS: tuple[Level, ...] = get_args(Level)

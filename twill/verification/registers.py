@@ -26,7 +26,9 @@ from twill.artifacts.schedule import (
     Schedule,
     Wait,
 )
-from twill.problem.problem import Edge, Problem, build_problem
+from twill.problem.build import build_problem
+from twill.problem.operations import Edge
+from twill.problem.problem import Problem
 
 
 def registers_along_programs(schedule: Schedule) -> dict[str, int]:

@@ -30,7 +30,10 @@ from twill.artifacts.schedule import (
     Storage,
     Wait,
 )
-from twill.problem.problem import Edge, Problem, ProblemOperation, RegisterFile, build_problem
+from twill.problem.build import build_problem
+from twill.problem.operations import Edge, ProblemOperation
+from twill.problem.problem import Problem
+from twill.problem.registers import RegisterFile
 from twill.verification.fences import check_fences
 from twill.verification.proof import ProofJudge, Trusted, conditions
 from twill.verification.registers import registers_along_programs

@@ -23,7 +23,8 @@ from twill.problem.lifetimes import (
     register_occupants,
     unit_occupants,
 )
-from twill.problem.problem import Problem, RegisterFile
+from twill.problem.problem import Problem
+from twill.problem.registers import RegisterFile
 from twill.problem.solution import ADDRESSES, Assignment, Hint
 
 STATED_PER_ROUND = 4

@@ -36,7 +36,8 @@ from twill.engines.sums import peaks
 from twill.engines.yices.system import anchor_of
 from twill.errors import InputError
 from twill.problem.groups import WarpGroup, allocated, pools
-from twill.problem.problem import Edge, Problem
+from twill.problem.operations import Edge
+from twill.problem.problem import Problem
 from twill.problem.solution import FAMILIES, NO_LIMITS, Answer, Assignment, Hint, Limits
 from twill.solvers.yices import import_yices
 

@@ -16,7 +16,8 @@ from twill.engines.yices.terms import Literal
 from twill.memory.addresses import Conflict, allocate
 from twill.problem.groups import Share, allocated, least_allocation, shares
 from twill.problem.lifetimes import Moment, Occupant, memory_occupants
-from twill.problem.problem import Problem, RegisterFile
+from twill.problem.problem import Problem
+from twill.problem.registers import RegisterFile
 from twill.problem.solution import ADDRESSES, Assignment, Hint
 
 STATED_PER_ROUND = 4

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
-from twill.problem.problem import Problem, build_problem
+from twill.problem.build import build_problem
+from twill.problem.problem import Problem
 
 
 @dataclass(frozen=True)

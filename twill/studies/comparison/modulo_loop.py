@@ -19,8 +19,9 @@ from twill.console import Report, silent
 from twill.engines.cbc.modulo import ModuloSchedule, modulo_schedule
 from twill.errors import RefusedError
 from twill.lower.baselines import LOADS, components, in_order, is_streaming
+from twill.problem.build import build_problem
 from twill.problem.normalize import BUDGET, normalize
-from twill.problem.problem import Problem, build_problem
+from twill.problem.problem import Problem
 from twill.studies.comparison.iterative import iterative_modulo_schedule
 
 MOST_NODES = 100
