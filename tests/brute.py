@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from tests.judged import as_read
 from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup, available_groups
@@ -104,7 +105,7 @@ def _case(problem: Problem, groups: tuple[WarpGroup, ...]) -> _Case:
         loop=problem.loop,
         machine=problem.machine,
     )
-    return _Case(problem, schedule)
+    return _Case(as_read(problem), schedule)
 
 
 __all__ = ["build_problem", "least_length"]

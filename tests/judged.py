@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from typing import Any
+
 from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
+from twill.verification.reading import Edge, Model, Pinned, RegisterFile, Work
 from twill.verification.verifier import _Case
 
 JUDGED = (
@@ -19,6 +23,26 @@ JUDGED = (
     "register file",
     "memory",
 )
+
+
+def as_read(problem: Problem) -> Model:
+    """Return a problem, made up perhaps, as if the judge had read it."""
+    file = problem.registers
+    return Model(
+        rules=problem.rules,
+        operations=tuple(Work(**_facts(o, Work)) for o in problem.operations),
+        edges=tuple(Edge(**_facts(e, Edge)) for e in problem.edges),
+        capacities=problem.capacities,
+        memories=problem.memories,
+        fixed=problem.fixed,
+        pinned=tuple(Pinned(**_facts(p, Pinned)) for p in problem.pinned),
+        registers=None if file is None else RegisterFile(**_facts(file, RegisterFile)),
+        hop=problem.hop,
+    )
+
+
+def _facts(of: object, like: type) -> dict[str, Any]:
+    return {field.name: getattr(of, field.name) for field in fields(like)}
 
 
 def violations(problem: Problem, interval: int, found: Assignment) -> list[str]:
@@ -46,5 +70,5 @@ def violations(problem: Problem, interval: int, found: Assignment) -> list[str]:
         loop=problem.loop,
         machine=problem.machine,
     )
-    case = _Case(problem, schedule)
+    case = _Case(as_read(problem), schedule)
     return [message for rule in JUDGED for message in case.rules[rule]()]

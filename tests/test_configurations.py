@@ -28,6 +28,7 @@ from twill.problem.groups import available_groups
 from twill.problem.problem import Problem
 from twill.verification import configurations as verified_configurations
 from twill.verification.configurations import check_configurations
+from twill.verification.reading import Model, read_model
 
 Taken = tuple[tuple[str, int, int, int], ...]
 """Reservations of one operation: unit, start, length, count."""
@@ -214,11 +215,11 @@ def test_the_verifier_sees_what_is_counted_twice(norm: twill.Schedule) -> None:
     assert any("counts x.load twice at 0" in message for message in broken(norm, twice))
 
 
-def in_turn() -> Problem:
+def in_turn() -> Model:
     """Two products of which four fit their unit at once; b waits for a, and is issued in turn."""
     operations = [op(name, "TC", 4, asynchronous=True, issue=2) for name in "ab"]
     machine = small_machine({"TC": 4})
-    return build_problem(small_loop(operations, [edge("a", "b")]), machine)
+    return read_model(small_loop(operations, [edge("a", "b")]), machine)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import twill
+from tests.judged import as_read
 from tests.small import edge, op, small_loop, small_machine
 from twill.artifacts.loop import Step
 from twill.artifacts.schedule import Group, Placement
@@ -298,7 +299,7 @@ def best(loop: twill.Loop, machine: twill.Machine, interval: int) -> tuple[int, 
     found = list[tuple[int, int]]()
     for place in placings(loop, machine):
         used = {group.name: group for group in place.values()}
-        case = _Case(problem, candidate(loop, machine, interval, place))
+        case = _Case(as_read(problem), candidate(loop, machine, interval, place))
         for start in starts:
             length = max(s + o.cycles for s, o in zip(start, problem.operations, strict=True))
             value = (-(-length // interval), len(used))

@@ -120,6 +120,13 @@ def test_rooms_import_what_the_table_says() -> None:
     assert {own: others for own, others in found.items() if own not in EVERYWHERE} == rooms()
 
 
+def test_the_judge_states_the_rules_itself() -> None:
+    """Of the problem that solvers see it has what single operations cost, and nothing else."""
+    for file in sources("twill/verification"):
+        shared = {name for name in imports(file) if room(name) == "problem"}
+        assert shared <= {"twill.problem.costs"}, file
+
+
 def test_no_rooms_import_each_other_in_a_circle() -> None:
     TopologicalSorter(rooms()).prepare()
 

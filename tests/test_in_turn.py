@@ -24,6 +24,7 @@ from twill.problem.solution import Assignment
 from twill.search.proofs import bound_reached
 from twill.studies.bench.synthetic import SyntheticMachine, synthetic_loop
 from twill.verification.configurations import check_configurations
+from twill.verification.reading import read_model
 
 MACHINES: tuple[SyntheticMachine, ...] = ("hopper_h100", "blackwell_b200")
 CASES = [(machine, seed) for machine in MACHINES for seed in range(4)]
@@ -103,12 +104,13 @@ def test_the_judge_agrees_and_sees_who_does_not_wait() -> None:
     problem = synthetic(100, 3, "hopper_h100")
     bound = bound_reached(every_bound(problem))
     assert bound.reason == "configurations"
-    assert list(check_configurations(problem, bound)) == []
+    model = read_model(problem.loop, problem.machine)
+    assert list(check_configurations(model, bound)) == []
     heavier = "the proof says at most 4 fits all units at once, 8 does"
-    edges = tuple(replace(edge, blocking=False) for edge in problem.edges)
-    assert list(check_configurations(replace(problem, edges=edges), bound)) == [heavier]
-    loose = tuple(replace(o, in_order_unit=None) for o in problem.operations)
-    assert list(check_configurations(replace(problem, operations=loose), bound)) == [heavier]
+    edges = tuple(replace(edge, blocking=False) for edge in model.edges)
+    assert list(check_configurations(replace(model, edges=edges), bound)) == [heavier]
+    loose = tuple(replace(o, in_order_unit=None) for o in model.operations)
+    assert list(check_configurations(replace(model, operations=loose), bound)) == [heavier]
 
 
 def test_below_the_bound_the_prover_finds_nothing() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import twill
+from tests.judged import as_read
 from tests.small import edge, hand_made, op, random_loop, small_loop, small_machine
 from tests.tampering import Data
 from twill.artifacts.loop import Cost, Operation, Step
@@ -98,7 +99,7 @@ def judge(made: Problem, **proof: Any) -> ProofJudge:
     schedule = hand_made(made.loop, made.machine, 64, dict.fromkeys(names, 0),
                          dict.fromkeys(names, "all"), ONE)  # fmt: skip
     bound = LowerBound(value=1, reason="not proved")
-    return ProofJudge(made, schedule, Proof(bound=bound, levels=(), **proof))
+    return ProofJudge(as_read(made), schedule, Proof(bound=bound, levels=(), **proof))
 
 
 def test_the_judge_has_the_bounds_of_the_search() -> None:

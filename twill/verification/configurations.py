@@ -11,7 +11,7 @@ from operator import sub
 import numpy as np
 
 from twill.artifacts.schedule import LowerBound
-from twill.problem.problem import Problem
+from twill.verification.reading import Model
 
 MOST_ROOMS = 100_000
 """Amounts of room left on all units that are told apart before a claim is too complicated."""
@@ -22,12 +22,12 @@ Room = Mapping[tuple[str, bool], int]
 """How much there is of every unit, and of being issued to it where that is in turn (True)."""
 
 
-def check_configurations(problem: Problem, bound: LowerBound) -> Iterator[str]:
+def check_configurations(problem: Model, bound: LowerBound) -> Iterator[str]:
     """Yield what is wrong with a bound's weights (`twill.artifacts.schedule.Weight`).
 
     Parameters
     ----------
-    problem : Problem
+    problem : Model
         The problem.
     bound : LowerBound
         The recorded bound.
@@ -55,7 +55,7 @@ def check_configurations(problem: Problem, bound: LowerBound) -> Iterator[str]:
         yield f"the proof says at least {bound.value}, its weights say {work} / {most}"
 
 
-def _room(problem: Problem) -> Room:
+def _room(problem: Model) -> Room:
     """Return the capacities, and one turn at every in-order unit whose operations keep turns."""
     units = {(unit, False): capacity for unit, capacity in problem.capacities.items()}
     if problem.rules != "issue":
@@ -63,7 +63,7 @@ def _room(problem: Problem) -> Room:
     return units | {(o.in_order_unit, True): 1 for o in problem.operations if o.in_order_unit}
 
 
-def _taken(problem: Problem, room: Room, name: str, start: int, length: int) -> Taken:
+def _taken(problem: Model, room: Room, name: str, start: int, length: int) -> Taken:
     """Return what an operation takes of every unit at least, all through a part of it.
 
     One that waits in every iteration for what another has produced is not issued while a second

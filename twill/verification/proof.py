@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twill.artifacts.schedule import Level, Limit, LowerBound, Proof, Schedule
-from twill.problem.operations import Edge
-from twill.problem.problem import Problem
 from twill.verification.configurations import check_configurations
+from twill.verification.reading import Edge, Model
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 FIELDS = ("unit", "cycle", "solver", "families", "most_stages", "weights", "most")
@@ -61,7 +60,7 @@ class ProofJudge:
 
     Parameters
     ----------
-    problem : Problem
+    problem : Model
         What the schedule solves.
     schedule : Schedule
         The schedule.
@@ -69,7 +68,7 @@ class ProofJudge:
         Its proof.
     """
 
-    def __init__(self, problem: Problem, schedule: Schedule, proof: Proof) -> None:
+    def __init__(self, problem: Model, schedule: Schedule, proof: Proof) -> None:
         self.problem, self.schedule, self.proof = problem, schedule, proof
         self.bound = proof.bound
         self.interval = schedule.initiation_interval or 1
@@ -217,8 +216,8 @@ class ProofJudge:
         delay = distance = 0
         for producer, consumer in zip(cycle, (*cycle[1:], *cycle[:1]), strict=True):
             links = [
-                (self.problem.least_delay(i), e.distance)
-                for i, e in enumerate(self.problem.edges)
+                (self.problem.least_delay(e), e.distance)
+                for e in self.problem.edges
                 if names[e.producer] == producer and names[e.consumer] == consumer
             ]
             if not links:
@@ -330,7 +329,7 @@ class ProofJudge:
         time = np.zeros(len(self.problem.operations), dtype=np.int64)
         producers = np.array([e.producer for e in edges], dtype=np.int64)
         consumers = np.array([e.consumer for e in edges], dtype=np.int64)
-        after = [self.problem.least_delay(i) - e.distance * interval for i, e in enumerate(edges)]
+        after = [self.problem.least_delay(e) - e.distance * interval for e in edges]
         for _ in range(len(time) + 1):
             before = time.copy()
             np.maximum.at(time, consumers, before[producers] + np.array(after, dtype=np.int64))

@@ -26,9 +26,7 @@ from twill.artifacts.schedule import (
     Schedule,
     Wait,
 )
-from twill.problem.build import build_problem
-from twill.problem.operations import Edge
-from twill.problem.problem import Problem
+from twill.verification.reading import Edge, Model, read_model
 
 
 def registers_along_programs(schedule: Schedule) -> dict[str, int]:
@@ -46,7 +44,7 @@ def registers_along_programs(schedule: Schedule) -> dict[str, int]:
     InputError
         If its loop cannot be costed for its machine.
     """
-    problem = build_problem(schedule.loop, schedule.machine, rules=schedule.rules)
+    problem = read_model(schedule.loop, schedule.machine, rules=schedule.rules)
     return {p.group: _Along(problem, schedule, p).most() for p in schedule.programs if p.body}
 
 
@@ -56,7 +54,7 @@ _Single = Issue | Await | Wait | Arrive | Put | Get | Fence
 class _Along:
     """One group's program; places are instructions, counted on through the rounds of the loop."""
 
-    def __init__(self, problem: Problem, schedule: Schedule, program: Program) -> None:
+    def __init__(self, problem: Model, schedule: Schedule, program: Program) -> None:
         self.problem, self.length = problem, len(program.body)
         self.first: dict[str, int] = {}
         self.last: dict[str, int] = {}

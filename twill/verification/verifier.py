@@ -1,10 +1,9 @@
 """The judge of schedules: every rule of docs/model.md checked from its definition.
 
-Shares no code with the encoders and imports no solver; both read the integers of
-`twill.problem.problem`.
-It walks over slots and instances instead of reasoning about differences, so that a mistake in one
-is unlikely to hide in the other. What the waits of a program guarantee it does not judge: the
-simulator does, by executing them.
+Shares no code with the encoders and imports no solver; `reading` is its own statement of what loop
+and machine ask for. It walks over slots and instances instead of reasoning about differences, so
+that a mistake in one is unlikely to hide in the other. What the waits of a program guarantee it
+does not judge: the simulator does, by executing them.
 """
 
 from __future__ import annotations
@@ -30,12 +29,9 @@ from twill.artifacts.schedule import (
     Storage,
     Wait,
 )
-from twill.problem.build import build_problem
-from twill.problem.operations import Edge, ProblemOperation
-from twill.problem.problem import Problem
-from twill.problem.registers import RegisterFile
 from twill.verification.fences import check_fences
 from twill.verification.proof import ProofJudge, Trusted, conditions
+from twill.verification.reading import Edge, Model, RegisterFile, Work, read_model
 from twill.verification.registers import registers_along_programs
 
 MOST_REPORTED = 20
@@ -92,9 +88,7 @@ def verify(schedule: Schedule) -> Verdict:
     InputError
         If its loop cannot be costed for its machine.
     """
-    problem = build_problem(
-        schedule.loop, schedule.machine, rules=schedule.rules, scale=schedule.time
-    )
+    problem = read_model(schedule.loop, schedule.machine, rules=schedule.rules, scale=schedule.time)
     case = _Case(problem, schedule)
     violations: list[Violation] = list(case.completeness())
     if violations:
@@ -111,7 +105,7 @@ def verify(schedule: Schedule) -> Verdict:
 
 
 class _Case:
-    def __init__(self, problem: Problem, schedule: Schedule) -> None:
+    def __init__(self, problem: Model, schedule: Schedule) -> None:
         self.problem, self.schedule = problem, schedule
         self.groups = {group.name: group for group in schedule.groups}
         self.place = {p.operation: p.group for p in schedule.placements}
@@ -355,7 +349,7 @@ class _Case:
         """Groups that share an in-order unit leave time to pass the turn."""
         for first in self.problem.operations:
             for second in self.problem.operations:
-                needed = self.problem.turn(first.index, second.index)
+                needed = self.problem.turn(first, second)
                 if self.place[first.name] == self.place[second.name] or not needed:
                     continue
                 given = (self.start[second.name] - self.start[first.name]) % self.interval
@@ -461,7 +455,7 @@ class _Case:
                 used += pinned.registers
         return used
 
-    def _register_release(self, operation: ProblemOperation, *, until_read: bool = False) -> int:
+    def _register_release(self, operation: Work, *, until_read: bool = False) -> int:
         """When the registers of a result are free, or it is read, on the group that made it."""
         v, time = operation.index, self.start[operation.name]
         ends = []
@@ -534,7 +528,7 @@ class _Case:
                     f"capacity {capacity / unit:g}"
                 )
 
-    def _memory_release(self, operation: ProblemOperation) -> int:
+    def _memory_release(self, operation: Work) -> int:
         ends = [
             self.at(e.consumer) + e.distance * self.interval + e.hold
             for e in self.problem.edges
@@ -542,7 +536,7 @@ class _Case:
         ]
         return max(ends) if ends else self.start[operation.name] + operation.latency
 
-    def _staged_until(self, operation: ProblemOperation) -> int | None:
+    def _staged_until(self, operation: Work) -> int | None:
         """When the SMEM staging of a register value has been read by other groups, if any."""
         ends = [
             self.at(e.consumer) + e.distance * self.interval
@@ -868,7 +862,7 @@ class _Case:
                 yield f"hiding the latency of {operation.name} takes {needed} slots, not {depth}"
         yield from self._time()
 
-    def _hiding(self, operation: ProblemOperation) -> int:
+    def _hiding(self, operation: Work) -> int:
         """Slots of a ring whose loads, and those that are read with them, take their time."""
         read = [e for e in self.problem.edges if e.producer == operation.index and e.carries]
         readers = {edge.consumer for edge in read}
