@@ -14,8 +14,11 @@ from collections import Counter
 from pathlib import Path
 
 OF = {
-    "judges": ("verifier", "verified_", "bounds", "proofs"),
-    "search": ("search", "levels", "known", "cache", "studies.sweep.journal"),
+    "judges": ("verification.", "bounds.least.", "search.proofs."),
+    "search": (
+        *(f"search.{module}." for module in ("search", "levels", "known", "cache")),
+        "studies.sweep.journal.",
+    ),
 }
 """Modules, by how their names begin."""
 OUTCOMES = {0: "survived", 1: "killed", 3: "killed", 33: "no test", None: "not run"}
