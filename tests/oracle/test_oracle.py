@@ -10,7 +10,7 @@ import twill
 from tests.oracle.campaign import Figures
 from tests.oracle.compare import compare
 from tests.oracle.loops import FEATURES
-from tests.small import edge, op, small_loop, small_machine
+from tests.support.small import edge, op, small_loop, small_machine
 from twill.search.scheduler import schedule as solve
 
 FEW = 20

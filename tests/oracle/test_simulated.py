@@ -12,7 +12,7 @@ import pytest
 import twill
 from tests.oracle.compare import compare
 from tests.oracle.simulate import simulated
-from tests.small import edge, op, small_loop, small_machine
+from tests.support.small import edge, op, small_loop, small_machine
 from twill.frontends.loops import packaged_loops
 from twill.search.scheduler import schedule as solve
 from twill.search.search import Options

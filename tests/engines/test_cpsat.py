@@ -1,0 +1,493 @@
+"""The second engine and the prover: against enumeration, the verifier and the first engine."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+import twill
+from tests.support.judged import violations
+from tests.support.placements import random_problem
+from tests.support.small import edge, op, random_loop, small_loop, small_machine
+from twill.artifacts.loop import Invariant, Tile
+from twill.artifacts.schedule import Rules
+from twill.bounds.least import bounds
+from twill.engines.cpsat.engine import CpSatEngine, CpSatProver, prove
+from twill.engines.cpsat.run import Run, import_ortools
+from twill.engines.cpsat.system import CpSatSystem
+from twill.engines.yices.difference import DifferenceEngine
+from twill.problem.build import build_problem
+from twill.problem.groups import (
+    WarpGroup,
+    available_groups,
+    filled_before,
+    groups_within,
+    opened_before,
+)
+from twill.problem.problem import Problem
+from twill.problem.solution import (
+    FAMILIES,
+    NO_LIMITS,
+    WAYS,
+    Assignment,
+    Conditions,
+    Limits,
+    Objective,
+)
+from twill.problem.wishes import Wishes
+
+SOON = Conditions(effort=1e-6)
+
+
+def enumerated_length(problem: Problem, interval: int, most: int) -> int | None:
+    """Return the least length of all assignments that the verifier accepts, None above `most`."""
+    groups = available_groups(problem)
+    best: int | None = None
+    for start in itertools.product(*(range(most - o.cycles + 1) for o in problem.operations)):
+        length = max(s + o.cycles for s, o in zip(start, problem.operations, strict=True))
+        if min(start) or (best is not None and length >= best):
+            continue
+        if any(
+            start[e.consumer] + e.distance * interval - start[e.producer] < problem.least_delay(i)
+            for i, e in enumerate(problem.edges)
+        ):
+            continue
+        for rest in itertools.product(range(len(groups)), repeat=len(start) - 1):
+            found = Assignment(start, (0, *rest), groups)
+            if not violations(problem, interval, found):
+                best = length
+                break
+    return best
+
+
+def engine_length(problem: Problem, interval: int, most: int) -> int | None:
+    """Return the least length by asking the engine for ever shorter ones."""
+    engine = CpSatEngine(problem, interval, most, available_groups(problem))
+    best: int | None = None
+    while (found := engine.solve(Limits(length=best and best - 1)).assignment) is not None:
+        assert not violations(problem, interval, found)
+        best = found.length(problem)
+    return best
+
+
+@pytest.mark.parametrize("rules", ["issue", "paper"])
+def test_the_least_length_is_that_of_enumeration(rules: Rules) -> None:
+    lengths = []
+    for seed in range(200, 240):
+        problem = build_problem(*random_loop(seed), rules=rules)
+        least = bounds(problem).interval
+        for interval in (least, least + 1):
+            most = min(2 * interval + 2, 7)
+            lengths.append(enumerated_length(problem, interval, most))
+            assert engine_length(problem, interval, most) == lengths[-1], (seed, interval)
+    assert any(lengths)
+    assert not all(lengths)
+
+
+def richer_loop(seed: int) -> tuple[twill.Loop, twill.Machine]:
+    """Return a loop with loads, shared memory, working sets, invariants and long latencies."""
+    generator = random.Random(seed)
+    units = {"TC": 1, "ALU": 1, "BUS": 3}
+    operations = []
+    for index in range(generator.randint(2, 5)):
+        loads = index == 0 and generator.random() < 0.5
+        unit = "BUS" if loads else generator.choice(list(units))
+        cycles = generator.randint(1, 3)
+        asynchronous = loads or unit == "TC" or generator.random() < 0.2
+        in_memory = loads or generator.random() < 0.4
+        operations.append(
+            op(
+                f"o{index}",
+                unit,
+                cycles,
+                latency=cycles + generator.randint(0, 5),
+                asynchronous=asynchronous,
+                issue=generator.randint(0, 2) if asynchronous else 0,
+                registers=0 if in_memory else generator.choice([1, 2]),
+                memory="smem" if in_memory else None,
+                transfer=generator.randint(0, 2),
+                count=generator.randint(1, 3) if unit == "BUS" else 1,
+                elementwise=not asynchronous and generator.random() < 0.5,
+                working_set=generator.choice([0, 0, 1]),
+                variable_latency=loads,
+                warps=1 if loads or generator.random() < 0.2 else 4,
+            )
+        )
+    names = [operation.name for operation in operations]
+    edges = [edge(u, v) for u, v in itertools.combinations(names, 2) if generator.random() < 0.5]
+    edges.append(edge(names[-1], names[-1], generator.randint(1, 2)))
+    if generator.random() < 0.5:
+        edges.append(edge(names[-1], names[-2], generator.randint(1, 3)))
+    machine = small_machine(
+        units,
+        registers=generator.choice([4, 6, 8]),
+        hop=generator.randint(0, 2),
+        smem=1024 * generator.randint(2, 6),
+        groups=((1, 2), (4, 2)),
+    )
+    loop = small_loop(operations, edges)
+    if generator.random() < 0.3:
+        tile = Tile(shape=(128, 1), dtype="f32", memory="registers")
+        pinned = Invariant(name="x", tile=tile, used_by=(names[-1],))
+        loop = loop.model_copy(update={"invariants": (pinned,)})
+    return loop, machine
+
+
+def questions(problem: Problem, generator: random.Random, interval: int) -> Iterator[Limits]:
+    """Yield limits, some of which bind."""
+    yield NO_LIMITS
+    yield Limits(length=generator.randint(2, 3 * interval))
+    yield Limits(groups=generator.randint(1, 2))
+    yield Limits(transfers=0)
+    yield Limits(length=2 * interval + 1, groups=2, transfers=1)
+    if not any(e.blocking and e.producer == e.consumer for e in problem.edges):
+        yield Limits(slack=generator.randint(0, 3))
+        yield Limits(length=2 * interval + 1, groups=2, transfers=1, slack=1)
+
+
+@pytest.mark.parametrize("rules", ["issue", "paper"])
+@pytest.mark.parametrize("make", [random_loop, richer_loop])
+def test_both_engines_agree_under_every_limit(
+    make: Callable[[int], tuple[twill.Loop, twill.Machine]], rules: Rules
+) -> None:
+    answers = []
+    for seed in range(300, 316):
+        problem = build_problem(*make(seed), rules=rules)
+        interval = bounds(problem).interval + seed % 3
+        groups, generator = available_groups(problem), random.Random(seed)
+        first = DifferenceEngine(problem, interval, 3 * interval, groups)
+        second = CpSatEngine(problem, interval, 3 * interval, groups)
+        for limits in questions(problem, generator, interval):
+            expected, answer = first.solve(limits), second.solve(limits)
+            assert answer.status == expected.status, (seed, limits)
+            answers.append(answer.status)
+            found = answer.assignment
+            if found is not None:
+                assert not violations(problem, interval, found), (seed, limits)
+                assert keeps(problem, interval, found, limits), (seed, limits)
+        first.dispose()
+    assert answers.count("sat") >= 15
+    assert answers.count("unsat") >= 15
+
+
+def keeps(problem: Problem, interval: int, found: Assignment, limits: Limits) -> bool:
+    """Return whether an assignment is within limits."""
+    slack = found.slack(problem, interval)
+    return (
+        (limits.length is None or found.length(problem) <= limits.length)
+        and (limits.groups is None or found.used() <= limits.groups)
+        and (limits.transfers is None or found.transfers(problem) <= limits.transfers)
+        and (limits.slack is None or slack is None or slack >= limits.slack)
+    )
+
+
+@pytest.mark.parametrize("rules", ["issue", "paper"])
+@pytest.mark.parametrize("make", [random_loop, richer_loop])
+def test_a_range_is_answered_as_its_intervals_are_one_by_one(
+    make: Callable[[int], tuple[twill.Loop, twill.Machine]], rules: Rules
+) -> None:
+    intervals = []
+    for seed in range(400, 416):
+        problem = build_problem(*make(seed), rules=rules)
+        groups = available_groups(problem)
+        low = max(1, bounds(problem).interval - 1)
+        expected = None
+        for interval in range(low, low + 4):
+            engine = DifferenceEngine(problem, interval, 2 * interval, groups)
+            if engine.solve().status == "sat" and expected is None:
+                expected = interval
+            engine.dispose()
+        proof = prove(problem, low, low + 3, 2, groups)
+        assert proof.interval == expected, seed
+        assert proof.bound == (low + 4 if expected is None else expected), seed
+        if proof.assignment is not None and proof.interval is not None:
+            assert not violations(problem, proof.interval, proof.assignment), seed
+            assert proof.assignment.length(problem) <= 2 * proof.interval
+        intervals.append(expected)
+    assert None in intervals
+    assert len(set(intervals)) > 2
+
+
+def two_groups(limit: int = 1 << 30) -> tuple[WarpGroup, ...]:
+    return (WarpGroup(4, False, 0, limit), WarpGroup(4, False, 0, limit))
+
+
+Case = tuple[Problem, int, tuple[WarpGroup, ...]]
+"""A problem, an interval whose refutation needs one family, and groups; one stage."""
+
+UNITS = {"TC": 1, "ALU": 1, "BUS": 1}
+
+
+def dependence_case() -> Case:
+    loop = small_loop([op("a", "TC", 2), op("b", "ALU", 2)], [edge("a", "b")])
+    return build_problem(loop, small_machine()), 3, two_groups()
+
+
+def capacity_case() -> Case:
+    loop = small_loop([op("a", "TC", 2), op("b", "TC", 2)])
+    return build_problem(loop, small_machine()), 3, two_groups()
+
+
+def turns_case() -> Case:
+    operations = [
+        op("a", "TC", 2, asynchronous=True, issue=1, variable_latency=True),
+        op("b", "TC", 2, asynchronous=True, issue=1),
+    ]
+    groups = (WarpGroup(4, True, 0, 9), WarpGroup(4, False, 0, 9))
+    return build_problem(small_loop(operations), small_machine(hop=2)), 5, groups
+
+
+def memory_case() -> Case:
+    operations = [op("a", "TC", 2, memory="smem"), op("b", "ALU", 2, memory="smem")]
+    loop = small_loop([*operations, op("c", "BUS")], [edge("a", "c"), edge("b", "c")])
+    return build_problem(loop, small_machine(UNITS, smem=1024)), 6, two_groups()
+
+
+def registers_case() -> Case:
+    operations = [op("a", "TC", registers=2), op("b", "ALU", registers=2), op("c", "BUS")]
+    loop = small_loop(operations, [edge("a", "c"), edge("b", "c")])
+    machine = small_machine(UNITS, registers=3)
+    return build_problem(loop, machine), 4, (WarpGroup(4, False, 0, 3),)
+
+
+def transfers_case() -> Case:
+    operations = [
+        op("a", "TC", registers=2, transfer=3),
+        op("b", "ALU", registers=2, elementwise=True),
+        op("d", "BUS"),
+    ]
+    edges = [edge("a", "b"), edge("a", "d"), edge("b", "d", kind="order")]
+    machine = small_machine(UNITS, registers=3)
+    return build_problem(small_loop(operations, edges), machine), 4, two_groups(3)
+
+
+def concurrency_case() -> Case:
+    # b waits for a while c, which fills the interval, is being issued on the only group.
+    operations = [op("a", "TC", asynchronous=True), op("b", "BUS"), op("c", "ALU", 3)]
+    loop = small_loop(operations, [edge("a", "b")])
+    return build_problem(loop, small_machine(UNITS)), 3, two_groups()[:1]
+
+
+def wishes_case() -> Case:
+    # a and b are wanted on two groups, where a transfer makes the iteration too long.
+    loop = small_loop([op("a", "TC", registers=1, transfer=3), op("b", "ALU")], [edge("a", "b")])
+    problem = build_problem(loop, small_machine(registers=3))
+    wishes = Wishes(pins=((0, "one"), (1, "two")))
+    return replace(problem, wishes=wishes), 4, two_groups(3)
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "dependence": dependence_case,
+    "capacity": capacity_case,
+    "turns": turns_case,
+    "memory": memory_case,
+    "registers": registers_case,
+    "transfers": transfers_case,
+    "concurrency": concurrency_case,
+    "wishes": wishes_case,
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_decides_where_it_is_tight(family: str) -> None:
+    problem, interval, groups = CASES[family]()
+    others = [name for name in FAMILIES if name != family]
+    low = max(1, interval - 1)
+    assert prove(problem, low, interval, 1, groups).status == "unsat"
+    assert prove(problem, low, interval, 1, groups, families=others).status == "sat"
+    assert prove(problem, interval, interval, 1, groups).status == "unsat"
+    engine = CpSatEngine(problem, interval, interval, groups, families=others)
+    assert engine.solve().status == "sat"
+
+
+def accumulators(count: int, registers: int) -> tuple[Problem, tuple[WarpGroup, ...]]:
+    """Return values that always live, of which no two fit one group."""
+    names = [f"o{i}" for i in range(count)]
+    loop = small_loop(
+        [op(name, "TC", latency=8, asynchronous=True, registers=registers) for name in names],
+        [edge(name, name, 1, in_place=True) for name in names],
+    )
+    problem = build_problem(loop, small_machine(registers=200, groups=((4, 4),)))
+    return problem, available_groups(problem)
+
+
+@pytest.mark.parametrize(("registers", "status"), [(168, "sat"), (169, "unsat")])
+def test_allocations_of_all_groups_share_the_register_file(registers: int, status: str) -> None:
+    # 512 registers per thread for three groups, in steps of 8: 168 each, and no more.
+    problem, groups = accumulators(3, registers)
+    answer = CpSatEngine(problem, 8, 16, groups).solve()
+    assert answer.status == status
+    assert DifferenceEngine(problem, 8, 16, groups).solve().status == status
+    others = [family for family in FAMILIES if family != "registers"]
+    assert CpSatEngine(problem, 8, 16, groups, families=others).solve().status == "sat"
+    if answer.assignment is not None:
+        assert not violations(problem, 8, answer.assignment)
+
+
+def test_slack_counts_where_an_operation_waits_for_itself() -> None:
+    loop = small_loop([op("a", "TC", 2, asynchronous=True, registers=1)], [edge("a", "a", 1)])
+    problem = build_problem(loop, small_machine())
+    engine = CpSatEngine(problem, 5, 10, two_groups())
+    assert engine.solve(Limits(slack=3)).status == "sat"
+    assert engine.solve(Limits(slack=4)).status == "unsat"
+
+
+def test_a_capacity_above_one_is_shared() -> None:
+    operations = [op(f"o{i}", "BUS", 2, count=2) for i in range(3)]
+    problem = build_problem(small_loop(operations), small_machine({"BUS": 5}))
+    others = [family for family in FAMILIES if family != "capacity"]
+    # Two at a time: the third has to wait, or to share slots with the next iteration's first.
+    assert prove(problem, 2, 6, 1, two_groups()).interval == 4
+    assert prove(problem, 2, 6, 2, two_groups()).interval == 3
+    assert prove(problem, 2, 6, 2, two_groups(), families=others).interval == 2
+
+
+def test_an_empty_range_has_no_schedule() -> None:
+    problem = build_problem(small_loop([op("a", "TC")]), small_machine())
+    assert prove(problem, 5, 4, 2, two_groups()).status == "unsat"
+
+
+def test_an_undecided_range_is_not_called_refuted(
+    attention: twill.Loop, hopper: twill.Machine
+) -> None:
+    problem = build_problem(attention, hopper)
+    proof = prove(problem, 2000, 2100, 6, available_groups(problem), under=SOON)
+    assert proof.status == "unknown"
+    assert proof.bound <= 2048
+    assert proof.assignment is None
+
+
+# -- beyond a schedule that is known ---------------------------------------------------------------
+
+
+def test_the_least_interval_below_a_schedule_is_that_of_the_other_engine() -> None:
+    better = 0
+    for seed in range(40):
+        problem = build_problem(*random_loop(seed))
+        low, groups = bounds(problem).interval, available_groups(problem)
+        found = prove(problem, low + 3, low + 3, 3, groups)
+        if found.assignment is None:
+            continue
+        least = CpSatProver().least(problem, low, 3, groups, found)
+        assert least.assignment is not None
+        assert least.interval is not None
+        assert least.bound == least.interval
+        assert not violations(problem, least.interval, least.assignment)
+        for interval in range(low, least.interval):
+            engine = DifferenceEngine(problem, interval, 3 * interval, groups)
+            assert engine.solve().status == "unsat"
+        better += least.interval < low + 3
+    assert better > 10
+
+
+@pytest.mark.parametrize("objective", ["length", "slack"])
+def test_the_best_length_and_slack_are_those_of_the_other_engine(objective: Objective) -> None:
+    better = 0
+    for seed in range(40):
+        problem = build_problem(*random_loop(seed))
+        interval, groups = bounds(problem).interval + 2, available_groups(problem)
+        found = CpSatEngine(problem, interval, 4 * interval, groups).solve().assignment
+        if found is None or (objective == "slack" and found.slack(problem, interval) is None):
+            continue
+        best = CpSatProver().best(problem, interval, groups, found, objective)
+        assert best.status == "sat"
+        assert not violations(problem, interval, best.assignment)
+        length, slack = best.assignment.length(problem), best.assignment.slack(problem, interval)
+        assert length <= found.length(problem)
+        if slack is None:  # nothing is waited for
+            better += 1
+            continue
+        engine = DifferenceEngine(problem, interval, found.length(problem), groups)
+        limits = Limits(length=length - 1) if objective == "length" else Limits(slack=slack + 1)
+        assert engine.solve(limits).status == "unsat"
+        better += length < found.length(problem) or slack > (found.slack(problem, interval) or 0)
+    assert better > 8
+
+
+def test_a_search_for_the_best_that_is_cut_short_claims_nothing() -> None:
+    problem = build_problem(twill.load_loop("fa_fwd_hopper"), twill.Machine.named("hopper_h100"))
+    groups = available_groups(problem)
+    found = prove(problem, 2200, 2200, 3, groups)
+    assert found.assignment is not None
+    least = CpSatProver().least(problem, 2048, 3, groups, found, SOON)
+    assert (least.interval, least.bound, least.status) == (2200, 2048, "sat")
+    best = CpSatProver().best(problem, 2200, groups, found.assignment, "length", SOON)
+    assert (best.status, best.assignment) == ("unknown", found.assignment)
+
+
+def test_hints_change_no_answer_and_save_rounds() -> None:
+    generator = random.Random(5)
+    saved = 0
+    for _ in range(150):
+        problem = random_problem(generator, 1)
+        low, groups = bounds(problem).interval, available_groups(problem)
+        first = prove(problem, low, low + 4, 3, groups)
+        again = prove(problem, low, low + 4, 3, groups, under=Conditions(hints=first.hints))
+        assert (again.status, again.interval) == (first.status, first.interval)
+        assert again.statistics["rounds"] <= first.statistics["rounds"]
+        saved += again.statistics["rounds"] < first.statistics["rounds"]
+    assert saved > 2
+
+
+@pytest.mark.parametrize("way", range(WAYS))
+def test_every_way_of_searching_gives_the_same_answer(way: int) -> None:
+    seen = set()
+    for seed in range(400, 412):
+        problem = build_problem(*richer_loop(seed))
+        interval, groups = bounds(problem).interval, available_groups(problem)
+        expected = DifferenceEngine(problem, interval, 2 * interval, groups).solve().status
+        proof = prove(problem, interval, interval, 2, groups, under=Conditions(way=way))
+        assert proof.status == expected, seed
+        seen.add(expected)
+    assert seen == {"sat", "unsat"}
+
+
+def test_ways_of_searching_take_different_turns() -> None:
+    problem = build_problem(twill.load_loop("fa_bwd_hopper"), twill.Machine.named("hopper_h100"))
+    groups, turns = available_groups(problem), set()
+    few = ("dependence", "capacity", "concurrency", "transfers")
+    for way in range(WAYS):
+        system = CpSatSystem(import_ortools(), problem, 3000, 3000, (0, 3), groups, few)
+        run = Run(import_ortools(), system, Conditions(way=way, effort=1.0))
+        run.solve()
+        turns.add((run.statistics["branches"], run.statistics["conflicts"]))
+    assert len(turns) == WAYS
+
+
+def test_groups_within_a_limit_are_those_that_some_assignment_uses() -> None:
+    """All sets of groups that are opened in order and have one for every operation."""
+    shut = 0
+    for name, machine in [
+        ("fa_fwd_blackwell", "blackwell_b200"),
+        ("fa_bwd_hopper", "hopper_h100"),
+        ("gemm_pointers_hopper", "hopper_h100"),
+        ("paper_example", "paper_example"),
+    ]:
+        problem = build_problem(twill.load_loop(name), twill.Machine.named(machine))
+        groups = available_groups(problem)
+        before = opened_before(groups, problem)
+        for most in range(1, len(groups) + 1):
+            reached: set[int] = set()
+            for count in range(1, most + 1):
+                for used in itertools.combinations(range(len(groups)), count):
+                    opened = all(first in used for first, second in before if second in used)
+                    full = all(
+                        len({*pool.members} & {*used}) == pool.most
+                        for pool, second in filled_before(groups, problem)
+                        if second in used
+                    )
+                    if (
+                        opened
+                        and full
+                        and all(any(groups[g].takes(o) for g in used) for o in problem.operations)
+                    ):
+                        reached |= set(used)
+            within = groups_within(groups, problem, most)
+            assert reached <= within
+            shut += len(within) < len(groups)
+        assert groups_within(groups, problem, None) == frozenset(range(len(groups)))
+    assert shut > 5

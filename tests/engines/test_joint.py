@@ -1,0 +1,267 @@
+"""The joint system: engines against enumeration and each other, every family with its flip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+import twill
+from tests.support.brute import least_length
+from tests.support.small import edge, op, random_loop, small_loop, small_machine
+from twill.artifacts.schedule import Rules
+from twill.bounds.least import bounds
+from twill.bounds.registers import lacks_registers
+from twill.deadline import Deadline
+from twill.engines.cpsat.engine import CpSatEngine
+from twill.engines.yices.difference import DifferenceEngine
+from twill.problem.build import build_problem
+from twill.problem.groups import WarpGroup, allocated, available_groups
+from twill.problem.problem import Problem
+from twill.problem.solution import FAMILIES, EngineFactory, Limits
+from twill.problem.wishes import Wishes
+
+ENGINES: list[EngineFactory] = [DifferenceEngine, CpSatEngine]
+
+
+def engine_least_length(
+    factory: EngineFactory, problem: Problem, interval: int, most: int
+) -> int | None:
+    """Return the least length over all sets of groups by asking for ever shorter ones."""
+    best: int | None = None
+    engine = factory(problem, interval, most, available_groups(problem))
+    limit = most
+    while (answer := engine.solve(Limits(length=limit))).assignment is not None:
+        best = answer.assignment.length(problem)
+        limit = best - 1
+    engine.dispose()
+    return best
+
+
+@pytest.mark.parametrize("rules", ["issue", "paper"])
+@pytest.mark.parametrize("block", range(4))
+def test_difference_engine_is_right_about_every_small_loop(block: int, rules: Rules) -> None:
+    above_bound = 0
+    for seed in range(10 * block, 10 * block + 10):
+        loop, machine = random_loop(seed)
+        problem = build_problem(loop, machine, rules=rules)
+        least = bounds(problem).interval
+        for interval in (least, least + 1):
+            most = min(2 * interval + 2, 8)
+            expected = least_length(problem, interval, most)
+            assert engine_least_length(DifferenceEngine, problem, interval, most) == expected, seed
+            above_bound += expected is None
+    assert above_bound > 0
+
+
+def test_both_engines_agree() -> None:
+    for seed in range(100, 112):
+        loop, machine = random_loop(seed)
+        problem = build_problem(loop, machine)
+        interval = bounds(problem).interval
+        lengths = [engine_least_length(e, problem, interval, 2 * interval + 3) for e in ENGINES]
+        assert lengths[0] == lengths[1], seed
+
+
+def two_groups(limit: int = 1 << 30) -> tuple[WarpGroup, ...]:
+    return (WarpGroup(4, False, 0, limit), WarpGroup(4, False, 0, limit))
+
+
+Case = tuple[Problem, int, int, tuple[WarpGroup, ...]]
+
+
+def dependence_case() -> Case:
+    loop = small_loop([op("a", "TC", 2), op("b", "ALU", 2)], [edge("a", "b")])
+    return build_problem(loop, small_machine()), 2, 3, two_groups()
+
+
+def capacity_case() -> Case:
+    loop = small_loop([op("a", "TC", 2), op("b", "TC", 2)])
+    return build_problem(loop, small_machine()), 3, 6, two_groups()
+
+
+def shared_capacity_case() -> Case:
+    operations = [op(f"o{i}", "BUS", 2, count=2) for i in range(3)]
+    return build_problem(small_loop(operations), small_machine({"BUS": 5})), 2, 6, two_groups()
+
+
+def turns_case() -> Case:
+    operations = [
+        op("a", "TC", 2, asynchronous=True, issue=1, variable_latency=True),
+        op("b", "TC", 2, asynchronous=True, issue=1),
+    ]
+    problem = build_problem(small_loop(operations), small_machine(hop=2))
+    return problem, 4, 8, (WarpGroup(4, True, 0, 9), WarpGroup(4, False, 0, 9))
+
+
+def memory_case() -> Case:
+    # Two values of 1024 bytes that live together in 1024.
+    operations = [op("a", "TC", 2, memory="smem"), op("b", "ALU", 2, memory="smem")]
+    operations.append(op("c", "BUS", 1))
+    loop = small_loop(operations, [edge("a", "c"), edge("b", "c")])
+    problem = build_problem(loop, small_machine({"TC": 1, "ALU": 1, "BUS": 1}, smem=1024))
+    return problem, 6, 6, two_groups()
+
+
+def registers_case() -> Case:
+    operations = [op("a", "TC", registers=2), op("b", "ALU", registers=2), op("c", "BUS")]
+    loop = small_loop(operations, [edge("a", "c"), edge("b", "c")])
+    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, registers=3)
+    return build_problem(loop, machine), 4, 4, (WarpGroup(4, False, 0, 3),)
+
+
+def transfers_case() -> Case:
+    # a is kept for d until b has started, so that registers force a and b apart; the transfer
+    # between them does not fit into the length.
+    operations = [
+        op("a", "TC", registers=2, transfer=3),
+        op("b", "ALU", registers=2, elementwise=True),
+        op("d", "BUS"),
+    ]
+    edges = [edge("a", "b"), edge("a", "d"), edge("b", "d", kind="order")]
+    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, registers=3)
+    return build_problem(small_loop(operations, edges), machine), 4, 4, two_groups(3)
+
+
+def concurrency_case() -> Case:
+    # b waits for a while c, which fills the interval, is being issued on the only group.
+    operations = [op("a", "TC", asynchronous=True), op("b", "BUS"), op("c", "ALU", 3)]
+    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1})
+    loop = small_loop(operations, [edge("a", "b")])
+    return build_problem(loop, machine), 3, 9, (WarpGroup(4, False, 0, 1 << 30),)
+
+
+def wishes_case() -> Case:
+    # a and b are wanted on two groups, where a transfer makes the iteration too long.
+    loop = small_loop([op("a", "TC", registers=1, transfer=3), op("b", "ALU")], [edge("a", "b")])
+    problem = build_problem(loop, small_machine(registers=3))
+    wishes = Wishes(pins=((0, "one"), (1, "two")))
+    return replace(problem, wishes=wishes), 2, 4, two_groups(3)
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "dependence": dependence_case,
+    "capacity": capacity_case,
+    "turns": turns_case,
+    "memory": memory_case,
+    "registers": registers_case,
+    "transfers": transfers_case,
+    "concurrency": concurrency_case,
+    "wishes": wishes_case,
+}
+
+
+def test_every_family_has_a_flip_case() -> None:
+    assert set(CASES) == set(FAMILIES)
+
+
+@pytest.mark.parametrize("factory", ENGINES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_decides_where_it_is_tight(family: str, factory: EngineFactory) -> None:
+    problem, interval, length, groups = CASES[family]()
+    others = [name for name in FAMILIES if name != family]
+    with_it = factory(problem, interval, length, groups)
+    without = factory(problem, interval, length, groups, families=others)
+    assert with_it.solve().status == "unsat"
+    assert without.solve().status == "sat"
+
+
+@pytest.mark.parametrize("factory", ENGINES)
+def test_a_capacity_above_one_is_shared(factory: EngineFactory) -> None:
+    problem, interval, length, groups = shared_capacity_case()
+    others = [name for name in FAMILIES if name != "capacity"]
+    assert factory(problem, interval, length, groups).solve().status == "unsat"
+    assert factory(problem, interval + 1, length + 1, groups).solve().status == "sat"
+    assert factory(problem, interval, length, groups, families=others).solve().status == "sat"
+
+
+@pytest.mark.parametrize("family", ["turns", "memory", "registers", "transfers", "concurrency"])
+def test_the_core_names_the_family(family: str) -> None:
+    problem, interval, length, groups = CASES[family]()
+    answer = DifferenceEngine(problem, interval, length, groups, explain=True).solve()
+    assert answer.status == "unsat"
+    assert family in answer.families
+
+
+def test_operations_of_variable_latency_have_groups_of_their_own() -> None:
+    loop = small_loop([op("l", "TC", variable_latency=True, asynchronous=True), op("a", "ALU")])
+    problem = build_problem(loop, small_machine())
+    mixed = two_groups()
+    assert DifferenceEngine(problem, 2, 4, mixed).solve().status == "unsat"
+    apart = (WarpGroup(4, True, 0, 9), WarpGroup(4, False, 0, 9))
+    found = DifferenceEngine(problem, 2, 4, apart).solve().assignment
+    assert found is not None
+    assert found.group == (0, 1)
+
+
+def test_an_operation_needs_a_group_as_wide_as_itself() -> None:
+    problem = build_problem(
+        small_loop([op("a", "ALU", warps=8)]), small_machine(groups=((4, 2), (8, 1)))
+    )
+    assert DifferenceEngine(problem, 2, 4, two_groups()).solve().status == "unsat"
+    wide = (WarpGroup(8, False, 0, 9),)
+    assert DifferenceEngine(problem, 2, 4, wide).solve().status == "sat"
+
+
+def test_registers_are_allocated_as_flashattention_3_does(
+    attention: twill.Loop, hopper: twill.Machine
+) -> None:
+    problem = build_problem(attention, hopper)
+    groups = available_groups(problem)
+    assert [g.warps for g in groups] == [1, 4, 4, 4, 4, 8]
+    # 24 to load, 240 each for two consumer groups, 160 each for three.
+    for live, expected in (
+        ((0, 200, 200), [24, 240, 240]),
+        ((0, 100, 100, 100), [24, 160, 160, 160]),
+    ):
+        needed = [*live, *[None] * (len(groups) - len(live))]
+        shared = allocated(problem, groups, needed)
+        assert shared is not None
+        assert sorted(g.allocation for g in shared if g.allocation) == sorted(expected)
+    assert allocated(problem, groups, [0, 220, 220, 40, None, None]) is None
+
+
+@pytest.mark.parametrize("factory", [DifferenceEngine, CpSatEngine])
+def test_a_question_that_takes_too_long_has_no_answer(
+    attention: twill.Loop, hopper: twill.Machine, factory: EngineFactory
+) -> None:
+    problem = build_problem(attention, hopper)
+    engine, answer = factory(problem, 2048, 6 * 2048, available_groups(problem)), None
+    with Deadline(0.01) as deadline:
+        answer = engine.solve()
+    assert answer is None
+    assert deadline.late
+
+
+@pytest.mark.parametrize("rules", ["issue", "paper"])
+def test_groups_that_lack_registers_have_no_schedule(rules: Rules) -> None:
+    refuted = kept = 0
+    for seed in range(250):
+        loop, machine = random_loop(seed)
+        problem = build_problem(loop, machine, rules=rules)
+        interval = bounds(problem).interval
+        groups = available_groups(problem)
+        lacking = lacks_registers(problem, interval, groups)
+        refuted += lacking
+        if not lacking and kept == 30:
+            continue
+        engine = DifferenceEngine(problem, interval, 6 * interval, groups)
+        feasible = engine.solve().assignment is not None
+        engine.dispose()
+        assert not (lacking and feasible), seed
+        kept += feasible
+    assert refuted > 10
+    assert kept == 30
+
+
+def test_accumulators_that_always_live_fill_a_group() -> None:
+    # Four accumulators of 40 registers, one of them always live on each group of 64.
+    names = [f"o{i}" for i in range(4)]
+    loop = small_loop(
+        [op(name, "TC", latency=5, asynchronous=True, registers=40) for name in names],
+        [edge(name, name, 1, in_place=True) for name in names],
+    )
+    for count, expected in ((1, True), (2, True), (3, False), (4, False)):
+        problem = build_problem(loop, small_machine(registers=64, groups=((4, count),)))
+        assert lacks_registers(problem, 8, available_groups(problem)) == expected

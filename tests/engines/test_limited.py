@@ -1,0 +1,102 @@
+"""Solving under a limit of memory: the same answers, and an honest no."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+import twill
+from tests.support.small import op, small_loop, small_machine
+from twill.errors import SolverError
+from twill.search import worker as limited
+from twill.search.cache import Cache
+from twill.search.scheduler import solve
+from twill.search.worker import resident, solve_within
+
+
+def test_with_enough_memory_it_is_the_same_answer(
+    paper_loop: twill.Loop, paper_machine: twill.Machine, tmp_path: Path
+) -> None:
+    told: list[str] = []
+    cache = Cache(tmp_path)
+
+    def report(message: str) -> None:
+        told.append(message)
+
+    solved = solve_within(4000, paper_loop, paper_machine, report=report, cache=cache)
+    assert solved.schedule.to_json() == twill.schedule(paper_loop, paper_machine).to_json()
+    assert "found a schedule at I = 2" in told
+    assert solve_within(4000, paper_loop, paper_machine, cache=cache).cached
+    assert solve(paper_loop, paper_machine, cache=cache).cached
+
+
+def test_with_too_little_nothing_is_claimed(attention: twill.Loop, hopper: twill.Machine) -> None:
+    with pytest.raises(twill.RefusedError) as caught:
+        solve_within(20, attention, hopper)
+    assert str(caught.value) == (
+        "fa_fwd_hopper: more than 20 MB were needed; no schedule was found so far"
+    )
+    assert caught.value.data["limit"] == 20
+    assert caught.value.about.interval is None
+
+
+def test_what_was_found_before_is_told(
+    paper_loop: twill.Loop, paper_machine: twill.Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hungry = (
+        "import json, sys, time; sys.stdin.buffer.read()\n"
+        "for i in (9, 7):\n"
+        "    print(json.dumps({'report': f'found a schedule at I = {i}'}), flush=True)\n"
+        "held = bytearray(300_000_000); held[::4096] = b'x' * len(held[::4096])\n"
+        "time.sleep(60)\n"
+    )
+    monkeypatch.setattr(limited, "CHILD", hungry)
+    with pytest.raises(
+        twill.RefusedError, match="the best so far was a schedule of interval 7, not"
+    ):
+        solve_within(150, paper_loop, paper_machine)
+
+
+def test_a_process_that_ends_for_another_reason_is_no_refusal(
+    paper_loop: twill.Loop, paper_machine: twill.Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limited, "CHILD", "raise SystemExit('what went wrong')")
+    with pytest.raises(SolverError, match="ended with status 1: what went wrong"):
+        solve_within(4000, paper_loop, paper_machine)
+    monkeypatch.setattr(limited, "CHILD", "import os; os.abort()")
+    with pytest.raises(SolverError, match="ended with SIGABRT"):
+        solve_within(4000, paper_loop, paper_machine)
+
+
+def test_refusals_and_bad_input_pass_through() -> None:
+    loop = small_loop([op("a", "TC", registers=300)])
+    with pytest.raises(twill.RefusedError, match="needs 300 registers") as caught:
+        solve_within(4000, loop, small_machine(registers=255))
+    assert caught.value.about.needed == 300
+    with pytest.raises(twill.InputError) as wrong:
+        solve_within(4000, small_loop([op("a", "GPU")]), small_machine())
+    assert wrong.value.path == "operations[0].cost.steps[0].unit"
+
+
+def test_resident_memory_is_what_the_system_says() -> None:
+    mine = psutil.Process().memory_info().rss
+    assert resident(os.getpid()) == pytest.approx(mine, rel=0.05)
+    assert resident(1 << 22) == 0
+
+
+def test_the_command() -> None:
+    words = [sys.executable, "-m", "twill", "schedule", "paper_example", "-m", "paper_example"]
+    done = subprocess.run(
+        [*words, "--memory", "20", "--json"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["refused"]["unit"] == "MB"
+    done = subprocess.run([*words, "--memory", "4000"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "optimal: unit TC needs all 2" in done.stdout

@@ -1,0 +1,190 @@
+"""Tight random loops: two engines, every schedule of the small ones, and the verifier agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import pytest
+
+import twill
+from tests.support.exhaustive import Exhausted, optimum
+from tests.support.small import edge, op, small_loop, small_machine, tight_loop
+from twill.bounds.least import bounds
+from twill.engines.cpsat.engine import CpSatEngine
+from twill.engines.yices.difference import DifferenceEngine
+from twill.errors import RefusedError
+from twill.lower.pipeline import pipeline
+from twill.problem.build import build_problem
+from twill.problem.problem import Problem
+from twill.problem.solution import EngineFactory
+from twill.search.scheduler import realize
+from twill.search.search import Found, Options, search
+
+ALL = 500
+FEW, FEW_OPERATIONS = 32, 7
+ENUMERATED_OPERATIONS, STAGES, BUDGET = 5, 3, 20_000
+CHUNKS = 2
+SECONDS = 60.0
+"""For each engine and loop; eleven operations that fill one unit completely take longer."""
+
+
+@cache
+def problem_of(seed: int) -> Problem:
+    return build_problem(*tight_loop(seed))
+
+
+class UndecidedError(Exception):
+    """There was not enough time."""
+
+
+def solved(
+    problem: Problem, factory: EngineFactory, options: Options | None = None
+) -> Found | None:
+    """Return what a search finds, None if it refuses."""
+    try:
+        found = search(problem, factory, options)
+    except RefusedError as error:
+        if "does not mean that there is none" in str(error):
+            raise UndecidedError from None
+        return None
+    if not all(level.proved for level in found.proof.levels):
+        raise UndecidedError
+    return found
+
+
+@dataclass
+class Counts:
+    """What happened to some loops."""
+
+    above: int = 0
+    refused: int = 0
+    undecided: int = 0
+    enumerated: int = 0
+    refuted: int = 0
+
+
+def check(seed: int, counts: Counts) -> None:
+    """Compare the engines on one loop, and have the verifier judge."""
+    problem, options = problem_of(seed), Options(timeout=SECONDS)
+    try:
+        first, second = (solved(problem, e, options) for e in (DifferenceEngine, CpSatEngine))
+    except UndecidedError:
+        counts.undecided += 1
+        return
+    if first is None or second is None:
+        assert first is second, f"loop {seed}: only one engine refuses it"
+        counts.refused += 1
+        return
+    assert first.interval == second.interval, seed
+    levels = [[(x.level, x.value, x.proved) for x in f.proof.levels] for f in (first, second)]
+    assert levels[0] == levels[1], seed
+    for found in (first, second):
+        named = pipeline(problem, found.interval, found.assignment)
+        assert twill.verify(realize(named, found.proof)).violations == (), seed
+    if first.interval > bounds(problem).interval:
+        counts.above += 1
+        bound = first.proof.bound
+        assert (bound.value, bound.reason) == (first.interval, "no joint schedule"), seed
+        assert bound.families, seed
+
+
+def check_by_enumeration(seed: int, counts: Counts, budget: int) -> None:
+    """Compare the search with every schedule of at most `STAGES` stages, at I and below."""
+    problem = problem_of(seed)
+    found = solved(problem, DifferenceEngine, Options(most_stages=STAGES))
+    interval = bounds(problem).interval if found is None else found.interval
+    try:
+        if found is not None and interval > 1:
+            assert optimum(problem, interval - 1, STAGES, budget) is None, seed
+            counts.refuted += interval > bounds(problem).interval
+        best = optimum(problem, interval, STAGES, budget)
+    except Exhausted:
+        return
+    counts.enumerated += 1
+    if found is None:
+        assert best is None, seed
+        return
+    levels = {entry.level: entry.value for entry in found.proof.levels}
+    assert best is not None, seed
+    assert {"interval": interval, **best.levels} == levels, seed
+
+
+def few() -> list[int]:
+    """Return the first loops that are not large."""
+    small = (s for s in range(ALL) if len(problem_of(s).operations) <= FEW_OPERATIONS)
+    return [seed for seed, _ in zip(small, range(FEW), strict=False)]
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_engines_and_verifier_agree_about_tight_loops(chunk: int) -> None:
+    counts = Counts()
+    for seed in few()[chunk::CHUNKS]:
+        check(seed, counts)
+    assert counts.above > 1
+    assert counts.undecided == 0
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_the_search_finds_the_best_of_every_schedule(chunk: int) -> None:
+    counts = Counts()
+    for seed in few()[chunk::CHUNKS]:
+        if len(problem_of(seed).operations) <= ENUMERATED_OPERATIONS:
+            check_by_enumeration(seed, counts, BUDGET)
+    assert counts.enumerated > 3
+
+
+@pytest.mark.slow
+def test_five_hundred_tight_loops(capsys: pytest.CaptureFixture[str]) -> None:
+    counts = Counts()
+    for seed in range(ALL):
+        check(seed, counts)
+    with capsys.disabled():
+        print(counts)
+    assert 0.25 * ALL <= counts.above <= 0.45 * ALL
+    assert counts.refused <= 0.12 * ALL
+    assert counts.undecided <= 0.01 * ALL
+
+
+@pytest.mark.slow
+def test_five_hundred_tight_loops_by_enumeration(capsys: pytest.CaptureFixture[str]) -> None:
+    counts = Counts()
+    small = [s for s in range(ALL) if len(problem_of(s).operations) <= ENUMERATED_OPERATIONS]
+    for seed in small:
+        check_by_enumeration(seed, counts, 10 * BUDGET)
+    with capsys.disabled():
+        print(len(small), counts)
+    assert counts.enumerated > 0.9 * len(small)
+    assert counts.refuted > 40
+
+
+def test_a_slot_is_not_taken_twice_because_others_see_its_release_late() -> None:
+    # `a` lives for the whole interval and is updated in place by its own group; the loads, on
+    # another one, learn of each release a hop later. One slot for `a` and one for `load` do.
+    operations = [
+        op("a", "ALU", 4, memory="smem"),
+        op("b", "BUS"),
+        op("load", "TC", memory="smem", asynchronous=True, variable_latency=True),
+        op("next", "TC", asynchronous=True, variable_latency=True),
+    ]
+    loop = small_loop(operations, [edge("a", "b", in_place=True), edge("load", "next")])
+    machine = small_machine({"ALU": 1, "BUS": 1, "TC": 1}, hop=4, groups=((4, 2),), smem=2048)
+    schedule = twill.schedule(loop, machine)
+    assert schedule.initiation_interval == 4
+    assert twill.verify(schedule).violations == ()
+
+
+def test_slack_counts_where_an_operation_waits_for_itself() -> None:
+    operations = [op("a", "TC", 2, latency=5, asynchronous=True), op("b", "ALU", 9)]
+    schedule = twill.schedule(small_loop(operations, [edge("a", "a", 1)]), small_machine())
+    assert schedule.initiation_interval == 9
+    assert schedule.proof is not None
+    assert {level.level: level.value for level in schedule.proof.levels}["slack"] == 9 - 5
+
+
+def test_a_limit_on_registers_below_the_least_allocation_is_kept() -> None:
+    loop = small_loop([op("a", "TC", 2, registers=4), op("b", "ALU")], [edge("a", "b")])
+    schedule = twill.schedule(loop, small_machine(registers=64), limits={"registers": 4})
+    assert {group.registers for group in schedule.groups if group.registers_live} == {24}
+    assert max(group.registers_live or 0 for group in schedule.groups) == 4
+    assert twill.verify(schedule).violations == ()

@@ -1,0 +1,266 @@
+"""The door to Triton: packaged dumps anew, a user's own kernel, an ordinary program's kernels."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import twill
+from twill.frontends.triton_dump import dump_kernel
+from twill.frontends.ttgir.reader import Dump, name_of, string
+
+# Earlier versions place some operations elsewhere in a line, and their interpreter fails with the
+# scalars of NumPy 2.4; dumping works from 3.6 on.
+triton = pytest.importorskip("triton", minversion="3.9", reason="needs Triton 3.9")
+pytestmark = pytest.mark.triton
+ROOT = Path(__file__).parents[2]
+KERNELS = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale(x_ptr, y_ptr, n, factor, B: tl.constexpr = 128, T: tl.constexpr = tl.float16):
+    for start in range(0, n, B):
+        i = start + tl.arange(0, B)
+        tl.store(y_ptr + i, (tl.load(x_ptr + i) * factor).to(T))
+
+
+@triton.autotune(configs=[triton.Config({"B": 64})], key=["n"])
+@triton.jit
+def tuned(x_ptr, n, B: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, B), 0.0)
+
+
+@triton.jit
+def ranged(x, B: tl.constexpr):
+    return x + tl.arange(0, B)
+
+
+@triton.jit
+def caller(x_ptr, B: tl.constexpr):
+    x = x_ptr
+    tl.store(ranged(x, B), 0.0)
+
+
+@triton.jit
+def undefined(x_ptr):
+    tl.store(x_ptr, nothing)
+
+
+def plain(x):
+    return x
+"""
+SCALE = {"x_ptr": "*fp16", "y_ptr": "*fp16", "n": "i32:16", "factor": "fp32"}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(KERNELS)
+    return path
+
+
+def message(where: str, settings: dict[str, str], architecture: int = 90, **more: Any) -> str:
+    with pytest.raises(twill.InputError) as caught:
+        dump_kernel(where, settings, architecture, **more)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_the_packaged_dumps_are_what_triton_makes() -> None:
+    made_with = (ROOT / "traces" / "ttgir" / "gemm.sm90.mlir").read_text().split(",")[0]
+    if made_with != f"// triton {triton.__version__}":
+        pytest.skip(f"the dumps were made with {made_with.removeprefix('// ')}")
+    command = [sys.executable, "-m", "twill.traces.make_ttgir", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["same"] * 31
+
+
+def test_own_kernel(file: Path) -> None:
+    text = dump_kernel(f"{file}:scale", SCALE, 90)
+    dump = Dump(text)
+    (loop,) = dump.loops()
+    assert (dump.kernel, dump.architecture, dump.warps) == ("scale", "sm_90", 4)
+    assert string(loop, "sched.name") == "start"
+    assert str(string(loop, "sched.location")).startswith("mine.py:8:")
+    (store,) = [o for o in loop.walk() if name_of(o) == "tt.store"]
+    assert string(store, "sched.location") == "mine.py:10:9"
+    assert dump.type_of(store.operands[1]).shape == (128,)
+    # Pointers are taken to be aligned, an integer only if the setting says so.
+    assert text.count("tt.divisibility = 16") == 3
+
+
+def test_settings_reach_the_kernel(file: Path) -> None:
+    settings = {**SCALE, "y_ptr": "*fp32", "n": "i32", "B": "256", "T": "tl.float32"}
+    text = dump_kernel(f"{file}:scale", settings, 100, num_warps=8)
+    dump = Dump(text)
+    (store,) = [o for o in dump.loops()[0].walk() if name_of(o) == "tt.store"]
+    stored = dump.type_of(store.operands[1])
+    assert (stored.shape, stored.dtype) == ((256,), "f32")
+    assert "arith.truncf" not in text
+    assert (dump.architecture, dump.warps) == ("sm_100", 8)
+    assert text.count("tt.divisibility = 16") == 2
+
+
+def test_a_packaged_kernel_as_a_users_own() -> None:
+    tile = "tensordesc<fp16[128, 64]>"
+    settings = {
+        "a_desc": tile,
+        "b_desc": "tensordesc<fp16[64,256]>",
+        "c_desc": "tensordesc<fp16[128,256]>",
+        "depth": "i32",
+        "M": "128",
+        "N": "256",
+        "K": "64",
+    }
+    text = dump_kernel(f"{ROOT}/traces/kernels/gemm.py:gemm", settings, 90)
+    assert text == (ROOT / "traces" / "ttgir" / "gemm.sm90.mlir").read_text()
+
+
+def test_below_autotuning(file: Path) -> None:
+    text = dump_kernel(f"{file}:tuned", {"x_ptr": "*fp32", "n": "i32", "B": "64"}, 90)
+    assert "tensor<64xf32" in text
+
+
+def test_everything_that_is_not_set_is_named_at_once(file: Path) -> None:
+    assert message(f"{file}:scale", {"x_ptr": "*fp16", "Q": "2"}) == (
+        f"{file}:scale: not set: y_ptr (a type), n (a type), factor (a type); not a parameter: "
+        f"Q; for example: twill loop dump {file}:scale --sm 90 --set 'x_ptr=*fp16' "
+        "--set 'y_ptr=*fp16' --set n=i32 --set factor=i32"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("B", "abc", "B: 'abc' is not a Python literal"),
+        ("B", "tl.nothing", "B: 'tl.nothing' is not a Python literal"),
+        ("n", "int", "n: 'int' is not a Triton type such as tensordesc<fp16[128,64]>"),
+        ("x_ptr", "fp16*", "x_ptr: 'fp16*' is not a Triton type"),
+        ("factor", "fp32:16", "factor: 'fp32:16' is not a Triton type"),
+    ],
+)
+def test_wrong_settings(file: Path, name: str, value: str, problem: str) -> None:
+    assert problem in message(f"{file}:scale", {**SCALE, name: value})
+
+
+def test_what_is_no_kernel(file: Path, tmp_path: Path) -> None:
+    kernels = "kernels are scale, tuned, ranged, caller, undefined"
+    assert message(f"{file}:plain", {}) == (
+        f"{file}: plain: not decorated with triton.jit; {kernels}"
+    )
+    assert message(f"{file}:nope", {}) == f"{file}: nope: there is no such kernel; {kernels}"
+    assert message(f"{tmp_path}/none.py:k", {}) == f"{tmp_path}/none.py: no such file"
+    assert message(f"{file}", {}) == f"{file}: not a kernel; name one as FILE.py:KERNEL"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("def f(:", "SyntaxError: invalid syntax (broken.py, line 1)"),
+        ("raise SystemExit", "SystemExit"),
+        ("raise ValueError('a\\nb')", "ValueError: a b"),
+    ],
+)
+def test_files_that_cannot_be_imported(tmp_path: Path, text: str, reason: str) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text(text)
+    before = list(sys.path)
+    assert message(f"{broken}:k", {}) == f"{broken}: cannot be imported: {reason}"
+    assert sys.path == before
+    assert "broken_to_dump" not in sys.modules
+
+
+def test_what_triton_refuses_is_one_line_with_its_place(file: Path) -> None:
+    settings = {"x_ptr": "*fp32", "B": "60"}
+    assert message(f"{file}:caller", settings) == (
+        f"{file}:27: Triton refuses it: ValueError: arange's range must be a power of 2"
+    )
+    assert message(f"{file}:undefined", {"x_ptr": "*fp32"}) == (
+        f"{file}:32: Triton refuses it: NameError('nothing is not defined')"
+    )
+
+
+def test_the_interpreter_is_noticed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    assert message(f"{file}:scale", SCALE).startswith("TRITON_INTERPRET is set")
+
+
+def test_an_ordinary_program(file: Path, tmp_path: Path) -> None:
+    plain = compiled(file, tmp_path / "cache")
+    out = tmp_path / "out"
+    hooked = compiled(file, tmp_path / "cache", out)
+    assert hooked == plain
+    assert sorted(path.name for path in out.iterdir()) == [
+        "scale.2.sm90.mlir",
+        "scale.sm100.mlir",
+        "scale.sm90.mlir",
+    ]
+    settings = {**SCALE, "n": "i32"}
+    for name, size in (("scale.sm90", 128), ("scale.2.sm90", 64)):
+        got = operations((out / f"{name}.mlir").read_text())
+        assert got == operations(dump_kernel(f"{file}:scale", {**settings, "B": str(size)}, 90))
+        assert got[0][0] == "scf.for"
+        assert got[0][2] == "start"
+
+
+def operations(text: str) -> list[tuple[str, str | None, str | None]]:
+    """What a dump says of every operation, values' names aside."""
+    loop = Dump(text).loops()[0]
+    return [(name_of(o), string(o, "sched.location"), string(o, "sched.name")) for o in loop.walk()]
+
+
+PROGRAM = """
+import importlib.util, sys
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+specification = importlib.util.spec_from_file_location("mine", sys.argv[1])
+mine = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(mine)
+stop = None
+if sys.argv[2:]:
+    from twill.frontends.triton_dump import dump_compiled
+    stop = dump_compiled(sys.argv[2])
+
+def compiled(architecture, size):
+    types = {"x_ptr": "*fp16", "y_ptr": "*fp16", "n": "i32", "factor": "fp32"}
+    constants = {"B": size, "T": triton.language.float16}
+    aligned = {(i,): [["tt.divisibility", 16]] for i in (0, 1)}
+    types |= {"B": "constexpr", "T": "constexpr"}
+    source = ASTSource(mine.scale, types, constants, aligned)
+    target = GPUTarget("cuda", architecture, 32)
+    return triton.compile(source, target, {"enable_fp_fusion": True}).asm
+
+for architecture, size in ((90, 128), (90, 64), (90, 128), (100, 128), (80, 128)):
+    asm = compiled(architecture, size)
+    print(architecture, size, asm["ttgir"], asm["ptx"])
+if stop:
+    stop()
+    assert triton.knobs.runtime.add_stages_inspection_hook is None
+    compiled(90, 32)
+"""
+
+
+def compiled(file: Path, cache: Path, *out: Path) -> str:
+    """Compile with and without the hook, in a process of its own with a cache of its own."""
+    program = file.with_name("program.py")
+    program.write_text(PROGRAM)
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(program), str(file), *map(str, out)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    warned = [
+        "no dump of a kernel: scale is for sm_80" in line for line in done.stderr.splitlines()
+    ]
+    assert sum(warned) == len(out)
+    return done.stdout

@@ -1,0 +1,110 @@
+"""The rules of the model are stated twice, for solvers and for the judge, and both agree.
+
+A solver that goes by a wrong rule gives schedules that the judge refuses: each rule is broken once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+import twill
+from tests.oracle.loops import random_loop
+from tests.support.small import random_loop as small_random_loop
+from twill.artifacts.loop import Dependence
+from twill.artifacts.machine import Machine
+from twill.artifacts.schedule import Rules
+from twill.errors import DefectError, RefusedError
+from twill.frontends.loops import load_loop, packaged_loops
+from twill.problem import rules as model
+from twill.problem.build import build_problem
+from twill.problem.problem import Problem
+from twill.search.scheduler import schedule as solve
+from twill.verification.reading import Edge, Model, Work, read_model
+
+RANDOM = 150
+
+
+def loops() -> list[tuple[str, twill.Loop, Machine]]:
+    packaged = [
+        (name, load_loop(name), Machine.named(entry.machine))
+        for name, entry in packaged_loops().items()
+    ]
+    drawn = [(f"random {seed}", *random_loop(seed)) for seed in range(RANDOM)]
+    return packaged + drawn
+
+
+def facts(of: Problem | Model) -> list[Any]:
+    """Return all that the judge reads, of either statement."""
+    operations = [[getattr(o, field.name) for field in fields(Work)] for o in of.operations]
+    edges = [[getattr(e, field.name) for field in fields(Edge)] for e in of.edges]
+    pinned = [(p.registers, p.used_by) for p in of.pinned]
+    file = of.registers and [getattr(of.registers, f.name) for f in fields(of.registers)]
+    return [operations, edges, pinned, file, of.capacities, of.memories, of.fixed, of.hop]
+
+
+@pytest.mark.parametrize("rules", ["issue", "paper"])
+def test_both_statements_agree(rules: Rules) -> None:
+    for name, loop, machine in loops():
+        problem = build_problem(loop, machine, rules=rules)
+        read = read_model(loop, machine, rules=rules)
+        assert facts(problem) == facts(read), name
+        for u in problem.operations:
+            for v in problem.operations:
+                mine = read.turn(read.operations[u.index], read.operations[v.index])
+                assert problem.turn(u.index, v.index) == mine, name
+        delays = [problem.least_delay(number) for number in range(len(problem.edges))]
+        assert delays == [read.least_delay(edge) for edge in read.edges], name
+
+
+def never(*_: object) -> bool:
+    return False
+
+
+def at_once(*_: object) -> int:
+    return 0
+
+
+def first_operand(loop: twill.Loop, _: object, name: str) -> Dependence | None:
+    return next((d for d in loop.dependences if d.consumer == name and d.kind == "data"), None)
+
+
+BROKEN: dict[str, Callable[..., Any]] = {
+    "chained": lambda dependence, *_: dependence.in_place,
+    "delay": at_once,
+    "blocking": never,
+    "transferable": never,
+    "cross_delay": at_once,
+    "reads": at_once,
+    "copy_reads": at_once,
+    "taken_over": first_operand,
+    "turn": at_once,
+    "one_unit": lambda *_: True,
+}
+"""Every rule, and a wrong one that allows more."""
+
+
+def test_every_rule_is_broken_once() -> None:
+    stated = {
+        name
+        for name, rule in vars(model).items()
+        if getattr(rule, "__module__", "") == model.__name__
+    }
+    assert stated == set(BROKEN)
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+def test_the_judge_notices_a_broken_rule(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model, rule, BROKEN[rule])
+    for seed in range(400):
+        loop, machine = (random_loop if seed % 2 else small_random_loop)(seed)
+        try:
+            solve(loop, machine)
+        except DefectError:
+            return
+        except RefusedError:
+            continue
+    pytest.fail("the judge accepts every schedule")

@@ -1,0 +1,113 @@
+"""Every level that a search reports is the schedule's own, wherever the search was cut short."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import twill
+from tests.support.small import tight_loop
+from twill.artifacts.schedule import LevelProof
+from twill.engines.yices.difference import DifferenceEngine
+from twill.errors import RefusedError
+from twill.lower.pipeline import pipeline
+from twill.problem.build import build_problem
+from twill.problem.groups import WarpGroup
+from twill.problem.problem import Problem
+from twill.problem.solution import Answer, Engine
+from twill.search.scheduler import realize
+from twill.search.search import Found, Options, search
+
+SEEDS, LOOSE = (5, 8, 9, 10, 26), Options(most_stages=3)
+"""Of small loops that have a schedule."""
+
+
+@dataclass
+class Exhaustible:
+    """Makes engines that answer so many questions together, and no more."""
+
+    left: int
+
+    def __call__(
+        self, problem: Problem, interval: int, length: int, groups: Sequence[WarpGroup], **more: Any
+    ) -> _Asked:
+        return _Asked(self, DifferenceEngine(problem, interval, length, groups, **more))
+
+
+@dataclass
+class _Asked:
+    maker: Exhaustible
+    engine: Engine
+
+    @property
+    def name(self) -> str:
+        return self.engine.name
+
+    def solve(self, *question: Any, **more: Any) -> Answer:
+        if not self.maker.left:
+            return Answer("unknown")
+        self.maker.left -= 1
+        return self.engine.solve(*question, **more)
+
+    def dispose(self) -> None:
+        self.engine.dispose()
+
+
+def own_levels(schedule: twill.Schedule) -> dict[str, int]:
+    """Return the levels of a schedule from its placements, for slack see the verifier."""
+    start, place = schedule.start, {p.operation: p.group for p in schedule.placements}
+    interval = schedule.initiation_interval or 0
+    problem = build_problem(schedule.loop, schedule.machine)
+    names = [o.name for o in problem.operations]
+    length = max(start[o.name] + o.cycles for o in problem.operations) - min(start.values())
+    return {
+        "interval": interval,
+        "stages": -(-length // interval),
+        "groups": len(set(place.values())),
+        "transfers": sum(
+            e.transferable and place[names[e.producer]] != place[names[e.consumer]]
+            for e in problem.edges
+        ),
+        "length": length,
+    }
+
+
+def cut_short(problem: Problem, engines: Exhaustible) -> Found | None:
+    """Return what is found with so many answers, None if that is said to be nothing."""
+    try:
+        return search(problem, engines, LOOSE)
+    except RefusedError as error:
+        if "does not mean that there is none" not in str(error):
+            raise
+        return None
+
+
+def check(problem: Problem, found: Found, best: dict[str, int]) -> set[str]:
+    """Compare reported levels with the schedule's; return those that are not proved."""
+    schedule = realize(pipeline(problem, found.interval, found.assignment), found.proof)
+    assert twill.verify(schedule).violations == ()
+    levels: dict[str, LevelProof] = {level.level: level for level in found.proof.levels}
+    own = own_levels(schedule)
+    assert {name: levels[name].value for name in own} == own
+    for name, level in levels.items():
+        assert not level.proved or level.value == best[name]
+    assert found.proof.bound.value <= best["interval"]
+    return {name for name, level in levels.items() if not level.proved}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_levels_belong_to_the_schedule_after_any_number_of_answers(seed: int) -> None:
+    problem = build_problem(*tight_loop(seed))
+    whole = search(problem, DifferenceEngine, LOOSE)
+    best: dict[str, int] = {level.level: level.value for level in whole.proof.levels}
+    for answers in itertools.count():
+        engines = Exhaustible(answers)
+        found = cut_short(problem, engines)
+        open_levels = {"interval"} if found is None else check(problem, found, best)
+        if engines.left:
+            assert not open_levels
+            break

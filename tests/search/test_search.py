@@ -1,0 +1,334 @@
+"""The search as a whole: known optima, honest refusals, determinism."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+import twill
+from tests.support.small import edge, op, random_loop, small_loop, small_machine
+from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
+from twill.bounds.infeasible import as_written
+from twill.bounds.least import Bounds
+from twill.engines.yices.difference import DifferenceEngine
+from twill.frontends.loops import load_loop
+from twill.problem.build import build_problem
+from twill.problem.groups import available_groups
+from twill.problem.problem import Problem
+from twill.problem.solution import Assignment, Limits, Refutation
+from twill.search import scheduler, search
+from twill.search.known import Known
+from twill.search.questions import Questions
+from twill.search.ranges import Ranges
+from twill.search.scheduler import EngineName, TimeMode
+
+
+@pytest.mark.parametrize("engine", ["difference", "cpsat"])
+@pytest.mark.parametrize("time", ["exact", "normalized"])
+def test_the_running_example(
+    paper_loop: twill.Loop, paper_machine: twill.Machine, time: TimeMode, engine: EngineName
+) -> None:
+    schedule = twill.schedule(paper_loop, paper_machine, time=time, engine=engine)
+    assert (schedule.initiation_interval, schedule.length, schedule.stages) == (2, 4, 2)
+    assert schedule.start == {"S": 0, "P": 2, "O": 3}
+    assert len(schedule.groups) == 1
+    assert twill.verify(schedule).violations == ()
+    assert schedule.proof is not None
+    assert all(level.proved for level in schedule.proof.levels)
+    assert (schedule.proof.bound.reason, schedule.proof.bound.unit) == ("ResMII", "TC")
+
+
+def test_the_papers_concurrency_takes_a_second_group(
+    paper_loop: twill.Loop, paper_machine: twill.Machine
+) -> None:
+    schedule = twill.schedule(paper_loop, paper_machine, rules="paper")
+    assert (schedule.initiation_interval, schedule.length, len(schedule.groups)) == (2, 4, 2)
+    assert twill.verify(schedule).violations == ()
+
+
+def test_attention_on_hopper_reaches_the_tensor_core_bound(
+    attention_schedule: twill.Schedule,
+) -> None:
+    schedule = attention_schedule
+    assert schedule.initiation_interval == 2048
+    assert schedule.proof is not None
+    assert (schedule.proof.bound.reason, schedule.proof.bound.unit) == ("ResMII", "tc")
+    assert all(level.proved for level in schedule.proof.levels)
+    assert twill.verify(schedule).violations == ()
+    # FlashAttention-3 has 24, 240 and 240; 248 is as much as the file has left for one of the two.
+    registers = {g.name: g.registers for g in schedule.groups}
+    assert registers.keys() == {"load", "compute0", "compute1"}
+    assert registers["load"] == 24
+    assert {registers["compute0"], registers["compute1"]} <= {240, 248}
+
+
+def overlap(schedule: twill.Schedule, first: str, second: str, cycles: int = 512) -> int:
+    """Cycles modulo I in which two operations of `cycles` each run side by side."""
+    interval = schedule.initiation_interval or 0
+    slots = [
+        {(schedule.start[name] + c) % interval for c in range(cycles)} for name in (first, second)
+    ]
+    return len(slots[0] & slots[1])
+
+
+def test_each_exponential_runs_beside_the_other_tiles_products(
+    attention_schedule: twill.Schedule,
+) -> None:
+    place = attention_schedule.assignment
+    assert place["p0"] != place["p1"]
+    for mine, others in (("p0", ("s1", "o1")), ("p1", ("s0", "o0"))):
+        assert sum(overlap(attention_schedule, mine, other) for other in others) >= 400
+
+
+def test_attention_in_normalized_time(attention: twill.Loop, hopper: twill.Machine) -> None:
+    schedule = twill.schedule(attention, hopper, time="normalized")
+    assert (schedule.initiation_interval, schedule.time.mode) == (124, "normalized")
+    assert twill.verify(schedule).violations == ()
+
+
+@pytest.mark.slow
+@pytest.mark.sample
+def test_same_input_same_seed_same_bytes(
+    attention: twill.Loop, hopper: twill.Machine, attention_schedule: twill.Schedule
+) -> None:
+    again = twill.schedule(attention, hopper, orders=[("s0", "s1")])
+    assert again.to_json() == attention_schedule.to_json()
+
+
+# Two loops on which a search that keeps the first modulo schedule's stages skips a feasible
+# interval (the paper's Algorithm 1, line 9).
+def test_stages_beyond_the_modulo_schedule_are_tried_under_the_papers_rules() -> None:
+    loop = small_loop(
+        [op("a", "TC", 2, asynchronous=True, registers=1, transfer=2), op("b", "ALU", 1)],
+        [edge("a", "b")],
+    )
+    schedule = twill.schedule(loop, small_machine(), rules="paper")
+    assert (schedule.initiation_interval, schedule.length, schedule.stages) == (2, 5, 3)
+
+
+def test_stages_beyond_the_modulo_schedule_are_tried_under_the_issue_rules() -> None:
+    operations = [
+        op("a", "TC", 1, asynchronous=True),
+        op("b", "TC", 2, asynchronous=True),
+        op("c", "MUFU", 2),
+    ]
+    machine = small_machine({"TC": 1, "MUFU": 1}, groups=((4, 1),))
+    schedule = twill.schedule(small_loop(operations, [edge("a", "b", blocking=True)]), machine)
+    assert (schedule.initiation_interval, schedule.length, schedule.stages) == (3, 4, 2)
+
+
+def test_an_interval_above_the_bounds_is_refuted_below_with_its_families() -> None:
+    # On the only group b cannot wait for a beside c: one more cycle is needed.
+    operations = [op("a", "TC", asynchronous=True), op("b", "BUS"), op("c", "ALU", 3)]
+    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, groups=((4, 1),))
+    schedule = twill.schedule(small_loop(operations, [edge("a", "b")]), machine)
+    assert schedule.initiation_interval == 4
+    assert schedule.proof is not None
+    bound = schedule.proof.bound
+    assert (bound.value, bound.reason) == (4, "no joint schedule")
+    assert "concurrency" in bound.families
+    assert (bound.most_stages or 0) >= 6
+    assert twill.verify(schedule).violations == ()
+
+
+def test_a_second_group_brings_the_interval_down() -> None:
+    operations = [op("a", "TC", asynchronous=True), op("b", "BUS"), op("c", "ALU", 3)]
+    loop = small_loop(operations, [edge("a", "b")])
+    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, groups=((4, 2),))
+    assert twill.schedule(loop, machine).initiation_interval == 3
+    limited = twill.schedule(loop, machine, limits={"groups": 1})
+    assert limited.initiation_interval == 4
+
+
+def test_a_limit_of_transfers_is_kept() -> None:
+    result = op("a", "TC", asynchronous=True, registers=1)
+    loop = small_loop([result, op("b", "BUS"), op("c", "ALU", 3)], [edge("a", "b"), edge("a", "c")])
+    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, smem=4096)
+    assert twill.schedule(loop, machine).initiation_interval == 3
+    assert twill.schedule(loop, machine, limits={"transfers": 0}).initiation_interval == 4
+
+
+def test_a_value_wider_than_a_threads_registers_is_refused_before_solving() -> None:
+    loop = small_loop([op("a", "TC", registers=300)])
+    with pytest.raises(twill.RefusedError) as caught:
+        twill.schedule(loop, small_machine(registers=255))
+    assert str(caught.value) == (
+        "small: the result of a needs 300 registers per thread; small has 255 of which 0 are "
+        "reserved"
+    )
+
+
+def test_a_value_larger_than_shared_memory_is_refused_before_solving() -> None:
+    loop = small_loop([op("a", "TC", memory="smem")])
+    with pytest.raises(twill.RefusedError, match=r"a needs 1024 bytes of smem; .* 512 bytes left"):
+        twill.schedule(loop, small_machine(smem=512))
+
+
+def test_invariants_that_fill_shared_memory_are_refused_before_solving() -> None:
+    tile = Tile(shape=(256,), dtype="f32", memory="smem")
+    loop = small_loop([op("a", "TC")]).model_copy(
+        update={"invariants": (Invariant(name="q", tile=tile),)}
+    )
+    with pytest.raises(twill.RefusedError, match="need 1024 bytes of smem; small has 512"):
+        twill.schedule(loop, small_machine(smem=512))
+
+
+def test_what_never_fits_is_refused_with_the_families_in_the_way() -> None:
+    # Both values are read by c, live together, and no group holds both; transfers do not help
+    # because c itself needs both operands.
+    operations = [op("a", "TC", registers=2), op("b", "ALU", registers=2)]
+    operations.append(op("c", "BUS", working_set=2))
+    loop = small_loop(operations, [edge("a", "c"), edge("b", "c")])
+    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, registers=4)
+    with pytest.raises(twill.RefusedError, match=r"in the way are .*registers"):
+        twill.schedule(loop, machine)
+
+
+def test_an_operation_wider_than_the_machine_is_bad_input() -> None:
+    with pytest.raises(twill.InputError, match=r"operations\[0\]\.warps: operation 'a' needs 16"):
+        twill.schedule(small_loop([op("a", "TC", warps=16)]), small_machine())
+
+
+def test_an_unknown_unit_is_bad_input() -> None:
+    with pytest.raises(twill.InputError) as caught:
+        twill.schedule(small_loop([op("a", "GPU")]), small_machine())
+    assert str(caught.value) == (
+        "small: operations[0].cost.steps[0].unit: small has no unit named 'GPU' (it has TC, ALU)"
+    )
+
+
+def test_the_loop_as_it_is_written_has_a_schedule_in_that_order() -> None:
+    for name in ("gemm_pointers_hopper", "online_softmax_hopper"):
+        problem = build_problem(load_loop(name), twill.Machine.named("hopper_h100"))
+        written, interval = as_written(problem)
+        engine = DifferenceEngine(written, interval, interval, available_groups(problem))
+        found = engine.solve(Limits()).assignment
+        assert found is not None
+        starts = [found.start[o.index] for o in problem.operations if not o.streaming]
+        assert starts == sorted(starts)
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+def test_the_way_of_large_loops_ends_at_the_same_interval(
+    monkeypatch: pytest.MonkeyPatch, bounded: bool
+) -> None:
+    found, first = 0, 0
+    for seed in range(12):
+        loop, machine = random_loop(seed)
+        try:
+            expected = twill.schedule(loop, machine).initiation_interval
+        except twill.RefusedError:
+            continue
+        said: list[str] = []
+
+        def report(message: str, said: list[str] = said) -> None:
+            said.append(message)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(search, "FEW_OPERATIONS", 1)
+            if not bounded:
+                patch.setattr(search, "every_bound", without_bounds)
+                # The proof then leaves out what the bounds say, which the verifier misses.
+                patch.setattr(scheduler, "refuse_invalid", lambda *_, **__: None)
+            schedule = twill.schedule(loop, machine, report=report)
+        assert schedule.initiation_interval == expected, seed
+        assert schedule.proof is not None
+        assert schedule.proof.bound.reason != "not proved"
+        intervals = [int(line.split("=")[1]) for line in said if line.startswith("found a")]
+        found += 1
+        first += bool(intervals and expected and intervals[0] > expected)
+    assert found > 5
+    assert bounded or first > 1
+
+
+def test_large_loops_bound_by_all_units_are_decided_row_by_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Beside an exponential, which takes an eighth of the issue slots, four eighths fit not twice.
+    operations = []
+    for unit, cycles, slots in (("mufu", 12, 1), ("fma", 8, 4), ("alu", 6, 4)):
+        steps = (
+            Step(unit=unit, cycles=cycles, instructions=cycles),
+            Step(unit="issue", cycles=cycles, instructions=cycles, count=slots),
+        )
+        cost = Cost(steps=steps, latency=cycles)
+        operations.append(Operation(name=unit, kind="test", cost=cost))
+    machine = small_machine({"mufu": 1, "fma": 1, "alu": 1, "issue": 8}, in_order=())
+    loop, asked = small_loop(operations), list[int]()
+    climb = Ranges._climb
+
+    def climbing(ranges: Ranges, first: int) -> Any:
+        asked.append(first)
+        return climb(ranges, first)
+
+    monkeypatch.setattr(Ranges, "_climb", climbing)
+    few = twill.schedule(loop, machine)
+    assert asked == []
+    monkeypatch.setattr(search, "FEW_OPERATIONS", 1)
+    many = twill.schedule(loop, machine)
+    assert asked == [13]
+    assert many.initiation_interval == few.initiation_interval
+    assert many.proof is not None
+    assert many.proof.levels[0].proved
+
+
+def without_bounds(problem: Problem) -> Bounds:
+    """Return bounds that say nothing, so that intervals above them have to be looked at."""
+    return Bounds(dict.fromkeys(problem.capacities, 1), next(iter(problem.capacities)), 1, ())
+
+
+class Scripted:
+    """Answers like a prover for which single intervals from `least` on have a schedule."""
+
+    def __init__(self, least: int) -> None:
+        self.least, self.asked, self.prover_name = least, list[int](), "scripted"
+
+    def ask_one(
+        self, interval: int, _stages: int, _limits: Limits, *, row_by_row: bool
+    ) -> Refutation:
+        self.row_by_row = row_by_row
+        self.asked.append(interval)
+        if interval < self.least:
+            return Refutation("unsat", interval + 1)
+        return Refutation("sat", interval, interval, SOME)
+
+
+SOME = Assignment((0,), (0,), ())
+
+
+@pytest.mark.parametrize("least", [60, 61, 72, 79, 80])
+def test_what_a_range_leaves_open_is_bisected(least: int) -> None:
+    problem = build_problem(*random_loop(0))
+    prover, known = Scripted(least), Known(problem)
+    known.refuted(60)
+    ranges = Ranges(problem, cast("Questions", prover), Limits(), 2, lambda _: 3, known)
+    found = ranges.narrow(60, 3, Refutation("sat", 60, 80, SOME))
+    assert (found.bound, found.interval, known.low) == (least, least, least)
+    assert len(prover.asked) <= 5
+    assert len(prover.asked) == len(set(prover.asked))
+
+
+@pytest.mark.parametrize(
+    ("least", "expected", "first"),
+    [
+        (60, (60, 60), [60]),
+        (61, (61, 61), [60, 61]),
+        (72, (72, 72), [60, 61, 63, 67, 75, 71, 73, 72]),
+        (300, (188, None), [60, 61, 63, 67, 75, 91, 123, 187]),
+    ],
+)
+def test_row_by_row_single_intervals_are_asked_about_from_the_bound_upwards(
+    least: int,
+    expected: tuple[int, int | None],
+    first: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("twill.search.ranges.infeasible_interval", lambda _: 200)
+    prover, problem = Scripted(least), build_problem(*random_loop(0))
+    questions, known = cast("Questions", prover), Known(problem)
+    ranges = Ranges(problem, questions, Limits(), 2, lambda _: 3, known, row_by_row=True)
+    low, found = ranges.least(60)
+    assert (low, found and found[0]) == expected
+    assert prover.asked[: len(first)] == first
+    assert prover.row_by_row

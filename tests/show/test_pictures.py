@@ -1,0 +1,349 @@
+"""Pictures: the same bytes, nothing overlaps, no label is cut, and they show what is scheduled."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.image import imread
+from matplotlib.patches import FancyBboxPatch
+from matplotlib.text import Text
+
+import twill
+from tests.support.small import random_loop
+from tests.support.svg import shapes
+from twill.frontends.schedules import load_schedule
+from twill.show.pictures import files, graph, reservations, roles, timeline
+from twill.show.pictures.graph import HIGH, _bent, draw_graph, graph_layout
+from twill.show.pictures.layers import levels
+from twill.show.pictures.look import COLOURS, HATCHES, looks
+from twill.show.pictures.placed import Cell, lanes, placed, table
+from twill.show.pictures.reservations import draw_reservations
+from twill.show.pictures.roles import draw_roles, roles_text
+from twill.show.pictures.timeline import draw_timeline
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "data" / "pictures"
+DRAW: dict[str, Callable[[twill.Schedule, str], None]] = {
+    "graph": draw_graph,
+    "timeline": draw_timeline,
+    "rrt": draw_reservations,
+    "roles": draw_roles,
+}
+MODULES = {"graph": graph, "timeline": timeline, "rrt": reservations, "roles": roles}
+POINTS = 1.5
+"""By how much text and shapes may move from one version of matplotlib to another."""
+
+
+@pytest.fixture(scope="module")
+def hopper_schedule() -> twill.Schedule:
+    return load_schedule(str(ROOT / "docs" / "reading" / "fa_fwd_hopper.mlir"))
+
+
+@pytest.fixture(scope="module")
+def blackwell_schedule() -> twill.Schedule:
+    return load_schedule(str(ROOT / "docs" / "reading" / "fa_fwd_blackwell.mlir"))
+
+
+# -- golden pictures ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", DRAW)
+def test_golden_pictures(paper_schedule: twill.Schedule, tmp_path: Path, form: str) -> None:
+    file = tmp_path / f"{form}.svg"
+    DRAW[form](paper_schedule, str(file))
+    drawn, golden = shapes(file.read_text()), shapes((GOLDEN / file.name).read_text())
+    assert [said for said, _ in drawn] == [said for said, _ in golden]
+    for (said, ours), (_, theirs) in zip(drawn, golden, strict=True):
+        assert len(ours) == len(theirs), said
+        assert np.allclose(ours, theirs, atol=POINTS), said
+
+
+def test_a_golden_picture_as_pixels(paper_schedule: twill.Schedule, tmp_path: Path) -> None:
+    file = tmp_path / "timeline.png"
+    draw_timeline(paper_schedule, str(file))
+    drawn, golden = imread(file), imread(GOLDEN / "timeline.png")
+    assert drawn.shape == golden.shape
+    assert float(np.sqrt(np.mean((drawn - golden) ** 2))) < 0.03
+    assert float(np.sqrt(np.mean((np.roll(drawn, 12, axis=1) - golden) ** 2))) > 0.06
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "html"])
+def test_equal_schedules_give_equal_bytes(
+    paper_schedule: twill.Schedule, tmp_path: Path, ending: str
+) -> None:
+    drawn = []
+    for name in ("one", "two"):
+        file = tmp_path / f"{name}.{ending}"
+        draw_timeline(paper_schedule, str(file))
+        drawn.append(file.read_bytes())
+    assert drawn[0] == drawn[1]
+
+
+def test_bytes_do_not_depend_on_hashing(tmp_path: Path) -> None:
+    source = str(ROOT / "docs" / "reading" / "fa_fwd_hopper.mlir")
+    code = (
+        "from twill.frontends.schedules import load_schedule as load\n"
+        "from twill.show.pictures.graph import draw_graph\n"
+        f"draw_graph(load({source!r}), 'one.svg')\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True,
+                   env={"PYTHONHASHSEED": "1"})  # fmt: skip
+    draw_graph(load_schedule(source), str(tmp_path / "two.svg"))
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+# -- what they show -----------------------------------------------------------------------------
+
+
+def texts(file: Path) -> list[str]:
+    root = ET.parse(file).getroot()  # noqa: S314 - written here
+    return [e.text or "" for e in root.iter() if e.tag.endswith("}text")]
+
+
+def test_the_graph_names_all_operations(hopper_schedule: twill.Schedule, tmp_path: Path) -> None:
+    draw_graph(hopper_schedule, str(tmp_path / "g.svg"))
+    said = Counter(texts(tmp_path / "g.svg"))
+    letters = {name: look.letter for name, look in looks(hopper_schedule).items()}
+    for name, group in hopper_schedule.assignment.items():
+        assert said[f"{letters[group]}: {name}"] == 1
+    carried = {d for d in hopper_schedule.loop.dependences if d.distance}
+    assert said["[1]"] == len(carried)
+
+
+def test_the_timeline_shows_iterations_and_parts(
+    paper_schedule: twill.Schedule, tmp_path: Path
+) -> None:
+    draw_timeline(paper_schedule, str(tmp_path / "t.svg"))
+    said = texts(tmp_path / "t.svg")
+    for label in ("S [0]", "P [0]", "O [0]", "S [2]", "P [2]", "O [2]"):
+        assert label in said
+    assert {"prologue", "steady state", "epilogue"} <= set(said)
+
+
+def test_dot_has_every_edge(hopper_schedule: twill.Schedule, tmp_path: Path) -> None:
+    draw_graph(hopper_schedule, str(tmp_path / "g.dot"))
+    text = (tmp_path / "g.dot").read_text()
+    for d in hopper_schedule.loop.dependences:
+        pattern = f'"{re.escape(d.producer)}" -> "{re.escape(d.consumer)}"'
+        assert re.search(pattern + (r" \[style=dashed" if d.distance else ";"), text)
+    assert text.count("{") == text.count("}")
+
+
+def test_pages_are_well_formed(blackwell_schedule: twill.Schedule, tmp_path: Path) -> None:
+    for form in ("graph", "roles"):
+        file = tmp_path / f"{form}.html"
+        DRAW[form](blackwell_schedule, str(file))
+        text = file.read_text()
+        assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"|http-equiv', "", text)
+        body = re.sub(r"<!DOCTYPE[^>]*>|<(meta|!--)[^>]*>", "", text)
+        ET.fromstring(body)  # noqa: S314 - written here
+        assert len(text) < 300_000
+
+
+def test_roles_say_who_tells_whom(blackwell_schedule: twill.Schedule) -> None:
+    text = roles_text(blackwell_schedule)
+    assert max(len(line) for line in text.splitlines()) <= 80
+    flat = " ".join(text.split())
+    assert "waits: k.empty k has been read: its slot is free; from compute0, compute1" in flat
+    assert "B compute0: 1 mma, 2 tmem_update" in flat
+    assert "takes from others a0, a1" in flat
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_reservation_table_slot_by_slot(seed: int) -> None:
+    """Every slot holds what begins so that it reaches it, in this or an earlier interval."""
+    loop, machine = random_loop(seed)
+    generator = np.random.default_rng(seed)
+    interval = int(generator.integers(1, 6))
+    start = {o.name: int(generator.integers(0, 9)) for o in loop.operations}
+    schedule = hand_placed(loop, machine, interval, start)
+    for row in placed(schedule).units:
+        cells = table(row, interval)
+        for slot in range(interval):
+            taken: Counter[str] = Counter()
+            for operation in loop.operations:
+                cost = machine.cost(operation)
+                for step in cost.steps:
+                    if step.unit == row.name:
+                        reached = range(start[operation.name], start[operation.name] + step.cycles)
+                        taken[operation.name] += step.count * sum(
+                            time % interval == slot for time in reached
+                        )
+            here = [c for c in cells if c.begin <= slot < c.end]
+            assert Counter({c.operation: 0 for c in here}) + sum_counts(here) == +taken
+            assert [c.low for c in here] == list(
+                np.cumsum([0, *(c.count for c in here)])[: len(here)]
+            )
+
+
+def sum_counts(cells: list[Cell]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for cell in cells:
+        found[cell.operation] += cell.count
+    return found
+
+
+def hand_placed(
+    loop: twill.Loop, machine: twill.Machine, interval: int, start: dict[str, int]
+) -> twill.Schedule:
+    return twill.Schedule.model_validate(
+        {
+            "name": "placed",
+            "initiation_interval": interval,
+            "groups": ({"name": "all", "warps": 4},),
+            "placements": tuple(
+                {"operation": name, "group": "all", "start": begin} for name, begin in start.items()
+            ),
+            "loop": loop,
+            "machine": machine,
+        }
+    )
+
+
+def test_lanes_never_overlap() -> None:
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        begins = sorted(generator.integers(0, 40, 12).tolist())
+        spans = [
+            (b, b + int(n)) for b, n in zip(begins, generator.integers(1, 12, 12), strict=True)
+        ]
+        found = list(zip(spans, lanes(spans), strict=True))
+        for n, ((b, e), lane) in enumerate(found):
+            for (c, f), other in found[n + 1 :]:
+                assert lane != other or e <= c or f <= b
+        most = max(sum(b <= t < e for b, e in spans) for t in range(60))
+        assert max(lane for _, lane in found) + 1 == most
+
+
+# -- nothing overlaps, nothing is cut -------------------------------------------------------------
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """The figures that are drawn, kept open."""
+    kept: list[Figure] = []
+    save = files.save
+
+    def keep(figure: Figure, file: str, title: str) -> None:
+        kept.append(figure)
+        save(figure, file, title)
+
+    for module in MODULES.values():
+        monkeypatch.setattr(module, "save", keep)
+    return kept
+
+
+def labels(figure: Figure) -> Iterator[tuple[str, tuple[float, float, float, float]]]:
+    """Yield every visible text with its box in pixels; numbers at ticks may lie out of sight."""
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        if text.get_visible() and not re.fullmatch(r"[\N{MINUS SIGN}\d.]*", text.get_text()):
+            yield text.get_text(), text.get_window_extent().extents
+
+
+@pytest.mark.parametrize("form", DRAW)
+def test_no_text_leaves_the_picture(
+    paper_schedule: twill.Schedule,
+    blackwell_schedule: twill.Schedule,
+    figures: list[Figure],
+    tmp_path: Path,
+    form: str,
+) -> None:
+    for schedule in (paper_schedule, blackwell_schedule):
+        DRAW[form](schedule, str(tmp_path / "picture.svg"))
+        figure = figures[-1]
+        width, height = figure.canvas.get_width_height()
+        for said, (left, low, right, high) in labels(figure):
+            inside = left >= -1 and low >= -1 and right <= width + 1 and high <= height + 1
+            assert inside, (schedule.name, said)
+
+
+def test_nodes_hold_their_text_and_edges_go_round_them(
+    blackwell_schedule: twill.Schedule, figures: list[Figure], tmp_path: Path
+) -> None:
+    draw_graph(blackwell_schedule, str(tmp_path / "graph.png"))
+    figure = figures[-1]
+    boxes = [p.get_window_extent() for p in figure.axes[0].patches
+             if isinstance(p, FancyBboxPatch)]  # fmt: skip
+    assert len(boxes) == len(blackwell_schedule.loop.operations)
+    assert not any(a.overlaps(b) for n, a in enumerate(boxes) for b in boxes[:n])
+    for said, (left, low, right, high) in labels(figure):
+        if "\n" in said and "dashed" not in said:
+            assert any(
+                b.x0 <= left and b.y0 <= low and right <= b.x1 and high <= b.y1 for b in boxes
+            ), said
+
+
+@pytest.mark.parametrize("name", ["fa_bwd_blackwell", "layer_norm_hopper"])
+def test_edges_pass_between_nodes(name: str) -> None:
+    loop = twill.load_loop(name)
+    schedule = hand_placed(loop, twill.Machine.named("paper_example"), 1,
+                           {o.name: 0 for o in loop.operations})  # fmt: skip
+    place = graph_layout(schedule)
+    rows: dict[float, list[float]] = {}
+    for x, y in place.nodes.values():
+        assert all(abs(x - other) >= 1 for other in rows.setdefault(y, []))
+        rows[y].append(x)
+    for route in place.routes:
+        if route[0] == route[-1]:
+            continue
+        flat = _bent(route)[0].cleaned(curves=False)  # ends in a stop
+        for x, y in np.asarray(flat.vertices)[:-1]:
+            row = round(y)
+            beside = abs(y - row) > HIGH / 2 - 0.01
+            assert beside or all(abs(x - other) > 0.46 for other in rows.get(row, []))
+
+
+def test_levels_follow_dependences() -> None:
+    loop = twill.load_loop("fa_bwd_hopper")
+    edges = [(d.producer, d.consumer, d.distance) for d in loop.dependences]
+    level = levels([o.name for o in loop.operations], edges)
+    assert all(level[a] < level[b] for a, b, distance in edges if distance == 0)
+
+
+def test_groups_differ_without_colour() -> None:
+    assert len(set(COLOURS)) == len(COLOURS)
+    assert len(set(HATCHES)) == len(HATCHES)
+
+
+def contrast(colour: str) -> float:
+    """Return the contrast of black text by WCAG 2's formula."""
+    channels = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return (light + 0.05) / 0.05
+
+
+def test_black_text_is_legible_on_every_colour() -> None:
+    assert min(map(contrast, COLOURS)) > 7  # WCAG 2, level AAA
+
+
+# -- refusals ---------------------------------------------------------------------------------
+
+
+def test_what_was_not_solved_has_no_times() -> None:
+    schedule = twill.Schedule.named("fa4_forward")
+    for draw in (draw_timeline, draw_reservations):
+        with pytest.raises(twill.InputError, match="K has no start; simulate it instead"):
+            draw(schedule, "x.svg")
+
+
+@pytest.mark.parametrize("form", DRAW)
+def test_endings_are_checked(paper_schedule: twill.Schedule, form: str) -> None:
+    with pytest.raises(twill.InputError, match=r"--output: must end in \.svg"):
+        DRAW[form](paper_schedule, "picture.jpeg")
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "html"])
+def test_a_missing_folder_is_named(paper_schedule: twill.Schedule, ending: str) -> None:
+    with pytest.raises(twill.InputError, match="cannot write"):
+        draw_graph(paper_schedule, f"/nonexistent/picture.{ending}")

@@ -1,0 +1,139 @@
+"""Output at 80 columns: nothing is wider, nothing is cut."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from twill.cli import main as cli
+from twill.console import paragraph, table
+from twill.explain.levers import Lever
+from twill.frontends.loops import packaged_loops
+from twill.show.tables.explain import print_levers
+from twill.sim.__main__ import app as simulator
+from twill.studies.bench.simulator import crowd
+from twill.studies.mutate import app as mutate
+from twill.studies.published import Comparison
+from twill.studies.published_view import print_comparisons
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def widest(text: str) -> int:
+    return max(len(line.rstrip()) for line in text.splitlines())
+
+
+def joined(text: str) -> str:
+    """Return what wrapped cells say, without blanks."""
+    return "".join(text.split())
+
+
+@pytest.mark.usefixtures("narrow")
+def test_loops_are_listed_with_their_names_whole() -> None:
+    told = CliRunner().invoke(cli.app, ["loop", "list"])
+    assert told.exit_code == 0
+    assert widest(told.stdout) <= 80
+    names = [entry.name for entry in packaged_loops().values()]
+    assert {line.split()[0] for line in told.stdout.splitlines() if line.strip()} >= {*names}
+
+
+@pytest.mark.usefixtures("narrow")
+def test_what_is_broken_is_summed_up() -> None:
+    told = CliRunner().invoke(cli.app, ["verify", "fa4_forward"])
+    assert told.exit_code == 1
+    assert widest(told.stdout) <= 80
+    lines = told.stdout.splitlines()
+    assert len(lines) < 10
+    assert lines[-1] == "not valid: 67 violations"
+    assert "completeness: and 63 more (--json prints all)" in lines
+
+
+def compared(what: str, unit: str, low: float, high: float, simulated: float) -> Comparison:
+    return Comparison(
+        what=what, unit=unit, low=low, high=high, simulated=simulated, error=-0.1, matched=True,
+        source="word " * 40,
+    )  # fmt: skip
+
+
+@pytest.mark.usefixtures("narrow")
+def test_published_figures_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    print_comparisons(
+        [
+            compared("FA3 with neither, over full, round-robin", "ratio", 1.13, 1.16, 1.0),
+            compared("one-SM GEMM, round trip of a slot, cycles", "cycles", 2234, 2234, 1373),
+        ]
+    )
+    shown = capsys.readouterr().out
+    assert widest(shown) <= 80
+    assert "1.000" in shown
+    assert "2234" in shown
+
+
+@pytest.mark.usefixtures("narrow")
+def test_mutants_of_long_names_fit() -> None:
+    name = "fa3_forward_128x128_parts_no_overlap_no_ping_pong"
+    told = CliRunner().invoke(mutate, [name, "--runs", "1", "--iterations", "4", "--most", "2"])
+    assert told.exit_code == 0
+    assert widest(told.stdout) <= 80
+    assert "false alarms: 0" in told.stdout
+    first = "".join(line[:28].strip() for line in told.stdout.splitlines()[3:5])
+    assert first == name
+
+
+@pytest.mark.usefixtures("narrow")
+def test_levers_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    print_levers(
+        [
+            Lever(
+                "signals and transfers that take no time", 2048, proved=True, gain=0.0, seconds=1
+            ),
+            Lever("tc twice as fast", 1792, proved=False, gain=0.143, seconds=20),
+        ]
+    )
+    shown = capsys.readouterr().out
+    assert widest(shown) <= 80
+    assert "at least 14.3%" in " ".join(shown.split()) or "atleast14.3%" in joined(shown)
+
+
+@pytest.mark.usefixtures("narrow")
+def test_names_fold_before_numbers_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    table(["name", "a", "b"], [["n" * 70, "1" * 9, "2" * 9]], right={"a", "b"})
+    shown = capsys.readouterr().out
+    assert widest(shown) <= 80
+    assert shown.count("n") == 70 + 1
+    assert "1" * 9 in shown
+    assert "2" * 9 in shown
+
+
+def test_a_paragraph_keeps_its_indent(capsys: pytest.CaptureFixture[str]) -> None:
+    paragraph("  " + "word " * 40)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("  word") and len(line) <= 80 for line in lines)
+
+
+def test_the_docs_name_rows_as_the_bench_does() -> None:
+    text = (ROOT / "docs" / "engine.md").read_text()
+    rows = re.findall(r"^\| `([^`]+)` \| \d+ \|", text, re.MULTILINE)
+    crowds = [name for name in rows if name.startswith("crowd")]
+    assert crowds
+    assert crowds == [crowd(int(name.split()[-1])).name for name in crowds]
+    loops = [name for name in rows if name not in crowds]
+    assert loops
+    assert {*loops} <= {*packaged_loops()}
+
+
+@pytest.mark.usefixtures("narrow")
+def test_the_simulators_own_tables_fit() -> None:
+    command = ["run", "fa3_forward_128x128_parts_no_overlap_no_ping_pong", "--iterations", "12"]
+    told = CliRunner().invoke(simulator, command)
+    assert told.exit_code == 0
+    assert widest(told.stdout) <= 80

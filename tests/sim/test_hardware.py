@@ -1,0 +1,547 @@
+"""Mechanisms of the machine, each by itself, against closed forms."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import twill
+from tests.support.small import edge, op, small_loop, small_machine
+from twill.artifacts.loop import Step
+from twill.artifacts.schedule import (
+    Arrive,
+    Barrier,
+    Group,
+    Instruction,
+    Issue,
+    Placement,
+    Program,
+    Schedule,
+    Storage,
+    Wait,
+)
+from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.hardware import Port
+from twill.sim.engine.observer import Observer
+from twill.sim.engine.registers import set_registers
+from twill.sim.engine.sm import StreamingMultiprocessor
+from twill.sim.engine.switches import MECHANISMS
+
+Data = dict[str, Any]
+
+
+class Seen(Observer):
+    """Commands, operations and waits, with their cycles."""
+
+    def __init__(self) -> None:
+        self.commands: list[tuple[str, float, float]] = []
+        self.done: dict[tuple[str, int], float] = {}
+        self.passed: list[float] = []
+        self.stalls: dict[str, float] = {}
+
+    def busy(self, unit: str, operation: str, iteration: int, begin: float, end: float) -> None:  # noqa: ARG002
+        self.commands.append((operation, begin, end))
+
+    def completed(self, operation: str, iteration: int, cycle: float) -> None:
+        self.done[operation, iteration] = cycle
+
+    def waited(self, group: str, lane: int, barrier: str, iteration: int, cycle: float) -> None:  # noqa: ARG002
+        self.passed.append(cycle)
+
+    def stalled(
+        self,
+        group: str,  # noqa: ARG002
+        lane: int,  # noqa: ARG002
+        kind: str,
+        subject: str,  # noqa: ARG002
+        iteration: int,  # noqa: ARG002
+        begin: float,
+        end: float,
+    ) -> None:
+        self.stalls[kind] = self.stalls.get(kind, 0) + end - begin
+
+
+def machine_with(change: Data, **options: Any) -> twill.Machine:
+    """Return a small machine with parts of its description replaced."""
+    data = small_machine(**options).model_dump(by_alias=True, exclude_none=True)
+    for path, value in change.items():
+        place = data
+        *parents, last = path.split(".")
+        for key in parents:
+            place = place[key]
+        place[last] = value
+    return twill.Machine.model_validate(data)
+
+
+def by_hand(
+    loop: twill.Loop,
+    machine: twill.Machine,
+    programs: dict[str, list[Instruction]],
+    barriers: tuple[Barrier, ...] = (),
+    warps: int = 1,
+) -> Schedule:
+    bodies = tuple(Program(group=g, body=tuple(body)) for g, body in programs.items())
+    return Schedule(
+        name="by hand",
+        groups=tuple(Group(name=name, warps=warps) for name in programs),
+        placements=tuple(
+            Placement(operation=part.operation, group=program.group)
+            for program in bodies
+            for part in program.issues
+        ),
+        programs=bodies,
+        loop=loop,
+        machine=machine,
+        barriers=barriers,
+    )
+
+
+def watch(schedule: Schedule, iterations: int = 1, **options: Any) -> Seen:
+    seen = Seen()
+    StreamingMultiprocessor(schedule, iterations, observers=[seen], **options).run()
+    return seen
+
+
+def product(name: str, commands: int, cycles: int, issue: int, unit: str = "TC") -> twill.Operation:
+    """Return an operation of commands, each with its cycles on the unit and on the warp."""
+    made = op(name, unit, commands * cycles, asynchronous=True, issue=commands * issue, warps=1)
+    assert made.cost is not None
+    step = made.cost.steps[0].model_copy(update={"instructions": commands})
+    return made.model_copy(update={"cost": made.cost.model_copy(update={"steps": (step,)})})
+
+
+# -- queues of asynchronous units ---------------------------------------------------------------
+
+
+def queue(depth: int, **fields: str) -> Data:
+    count = {"value": depth, "unit": "commands", "source": "TEST"}
+    return {"depth": count, "source": "TEST", **fields}
+
+
+def alone(machine: twill.Machine, commands: int = 8) -> Seen:
+    """Issue commands a cycle apart to a unit that takes 10 for each, then an addition."""
+    loop = small_loop([product("mma", commands, 10, 1), op("add", "ALU", 1, warps=1)])
+    body: list[Instruction] = [Issue(operation="mma"), Issue(operation="add")]
+    return watch(by_hand(loop, machine, {"g": body}))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4, 8])
+def test_a_full_queue_blocks_who_issues(depth: int) -> None:
+    seen = alone(machine_with({"units.TC.queue": queue(depth)}))
+    # Command n is issued when command n - depth leaves the queue, and that is when it starts.
+    assert [begin for _, begin, _ in seen.commands] == [10 * n for n in range(8)]
+    last = max(7, 10 * (7 - depth))
+    assert seen.done["add", 0] == last + 1 + 1
+    assert seen.stalls.get("queue", 0) == last - 7
+
+
+def test_a_queue_that_does_not_block_takes_all_commands() -> None:
+    full = machine_with({"units.TC.queue": queue(1, full="goes on")})
+    assert alone(full).done["add", 0] == alone(small_machine()).done["add", 0] == 9
+    blocking = machine_with({"units.TC.queue": queue(1)})
+    loop = small_loop([product("mma", 8, 10, 1), op("add", "ALU", 1, warps=1)])
+    body: list[Instruction] = [Issue(operation="mma"), Issue(operation="add")]
+    free = watch(by_hand(loop, blocking, {"g": body}), without=["queues"])
+    assert free.done["add", 0] == 9
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [("issued", "abababab"), ("operation", "aaaabbbb"), ("turns", "abababab")],
+)
+def test_the_order_between_two_groups(order: str, expected: str) -> None:
+    machine = machine_with({"units.TC.queue": queue(100, order=order)})
+    loop = small_loop([product("a", 4, 10, 1), product("b", 4, 10, 1)])
+    programs: dict[str, list[Instruction]] = {
+        "one": [Issue(operation="a")],
+        "two": [Issue(operation="b")],
+    }
+    seen = watch(by_hand(loop, machine, programs))
+    assert "".join(operation for operation, _, _ in seen.commands) == expected
+
+
+def test_turns_alternate_where_one_group_came_first() -> None:
+    machine = machine_with({"units.TC.queue": queue(100, order="turns")})
+    loop = small_loop([product("a", 4, 10, 1), product("b", 2, 10, 1), op("first", "ALU", 5)])
+    programs: dict[str, list[Instruction]] = {
+        "one": [Issue(operation="a")],
+        "two": [Issue(operation="first"), Issue(operation="b")],
+    }
+    seen = watch(by_hand(loop, machine, programs, warps=4))
+    assert "".join(operation for operation, _, _ in seen.commands) == "ababaa"
+
+
+def test_bytes_in_flight_bound_the_rate_by_the_latency() -> None:
+    # Little's law: loads of 1 KiB that take 100 cycles, with 2 KiB in flight at most.
+    window = {"value": 2048, "unit": "bytes", "source": "TEST"}
+    machine = machine_with({"units.TMA.in_flight": window}, units={"TMA": 1, "ALU": 1})
+    loads = [
+        op(f"l{n}", "TMA", 1, latency=100, asynchronous=True, memory="smem", variable_latency=True)
+        for n in range(6)
+    ]
+    body: list[Instruction] = [Issue(operation=load.name) for load in loads]
+    seen = watch(by_hand(small_loop(loads), machine, {"g": body}, warps=4))
+    begins = [begin for _, begin, _ in seen.commands]
+    assert begins == [0, 1, 100, 101, 200, 201]
+
+
+# -- interference and ports ----------------------------------------------------------------------
+
+
+def test_a_unit_is_slower_beside_another_one() -> None:
+    factor = {"value": 1.25, "unit": "cycles a cycle", "source": "TEST"}
+    pair = ({"unit": "TC", "beside": "TMA", "factor": factor},)
+    machine = machine_with({"interference": pair}, units={"TC": 1, "TMA": 1})
+    loop = small_loop([product("load", 1, 40, 0, "TMA"), product("mma", 10, 8, 0)])
+    programs: dict[str, list[Instruction]] = {
+        "one": [Issue(operation="load")],
+        "two": [Issue(operation="mma")],
+    }
+    schedule = by_hand(loop, machine, programs)
+    # Four products beside the load take 10 each, and six alone take 8.
+    assert watch(schedule, interference=True).done["mma", 0] == 4 * 10 + 6 * 8
+    assert watch(schedule).done["mma", 0] == 80
+
+
+def test_a_unit_is_slower_beside_a_pipe_of_any_context() -> None:
+    factor = {"value": 1.25, "unit": "cycles a cycle", "source": "TEST"}
+    pair = ({"unit": "TC", "beside": "ALU", "factor": factor},)
+    change = {"units.ALU.scope": "context", "interference": pair}
+    machine = machine_with(change, units={"TC": 1, "ALU": 1})
+    loop = small_loop([op("add", "ALU", 38), product("mma", 10, 8, 0)])
+    programs: dict[str, list[Instruction]] = {
+        "one": [Issue(operation="add")],
+        "two": [Issue(operation="mma")],
+    }
+    schedule = by_hand(loop, machine, programs)
+    # Four products beside the additions take 10 each, and six alone take 8.
+    assert watch(schedule, interference=True).done["mma", 0] == 4 * 10 + 6 * 8
+    assert watch(schedule).done["mma", 0] == 80
+
+
+@pytest.mark.parametrize(
+    ("unit", "beside", "message"),
+    [
+        ("alu", "tc", "interference[0].unit: 'alu' takes no commands that could be slowed down"),
+        ("tc", "issue", "interference[0].beside: 'issue' is issue slots, which do no work"),
+    ],
+)
+def test_interference_without_effect_is_refused(
+    hopper: twill.Machine, unit: str, beside: str, message: str, tmp_path: Path
+) -> None:
+    assert (hopper.units["alu"].scope, hopper.issue_unit) == ("context", "issue")
+    factor = '{ value = 1.5, unit = "cycles a cycle", source = "FV: a test" }'
+    file = tmp_path / "machine.toml"
+    file.write_text(
+        'schema = "twill.machine"\nschema_version = 1\nname = "other"\n'
+        'extends = "hopper_h100"\n'
+        f'[[interference]]\nunit = "{unit}"\nbeside = "{beside}"\nfactor = {factor}\n'
+    )
+    with pytest.raises(twill.InputError, match=re.escape(message)):
+        twill.Machine.load(file)
+
+
+def test_stores_use_the_shared_memory_port_between_the_commands_of_a_product() -> None:
+    # Products are queued far ahead; each fills half of the port. A store does not wait for all.
+    machine = small_machine({"TC": 1, "PORT": 2})
+    mma = product("mma", 100, 10, 1)
+    assert mma.cost is not None
+    port = mma.cost.steps[0].model_copy(update={"unit": "PORT", "count": 1})
+    mma = mma.model_copy(
+        update={"cost": mma.cost.model_copy(update={"steps": (*mma.cost.steps, port)})}
+    )
+    loop = small_loop([mma, op("store", "PORT", 10, warps=1)])
+    programs: dict[str, list[Instruction]] = {
+        "one": [Issue(operation="mma")],
+        "two": [Issue(operation="store")],
+    }
+    assert watch(by_hand(loop, machine, programs)).done["store", 0] <= 30
+
+
+def beside(operation: twill.Operation, cycles: int, count: int) -> twill.Operation:
+    """Return an operation that also takes `count` of the port for so many cycles."""
+    assert operation.cost is not None
+    step = Step(unit="PORT", cycles=cycles, count=count)
+    steps = (*operation.cost.steps, step)
+    return operation.model_copy(update={"cost": operation.cost.model_copy(update={"steps": steps})})
+
+
+def at_once(*operations: twill.Operation) -> Seen:
+    """Let every operation be issued by a group of its own; the port gives four a cycle."""
+    machine = small_machine({"TC": 1, "TMA": 1, "PORT": 4})
+    programs: dict[str, list[Instruction]] = {
+        f"g{n}": [Issue(operation=o.name)] for n, o in enumerate(operations)
+    }
+    return watch(by_hand(small_loop(operations), machine, programs))
+
+
+@pytest.mark.parametrize(("count", "end"), [(1, 80), (2, 80), (3, 92.5), (4, 100)])
+def test_a_long_store_leaves_products_the_rest_of_the_port(count: int, end: float) -> None:
+    # Eight products of 10 cycles, each with `count` of the port; the store takes 2 of 4 for 40
+    # cycles. Where both fit nobody waits. Where not, operands take twice as long beside the store:
+    # with 3 of 4 two products take 15, one takes 12.5, five take 10; with all two take 20.
+    store = beside(product("store", 1, 40, 0, "TMA"), 40, 2)
+    mma = beside(product("mma", 8, 10, 0), 80, count)
+    seen = at_once(store, mma)
+    assert seen.done["store", 0] == 40
+    assert seen.done["mma", 0] == end
+
+
+def test_a_product_is_not_held_up_by_stores_that_fit_beside_it() -> None:
+    # Its operands take half of each 10 cycles, and are fetched one command ahead.
+    mma = beside(product("mma", 100, 10, 0), 1000, 2)
+    store = op("store", "PORT", 200, warps=1, count=4)
+    alone, together = at_once(mma), at_once(mma, store)
+    assert alone.done["mma", 0] == together.done["mma", 0] == 1000
+    # The store gets every cycle that the fetches leave: half of them.
+    assert together.done["store", 0] == pytest.approx(400, abs=10)
+
+
+def test_a_store_that_is_booked_at_half_the_port_takes_all_that_is_free() -> None:
+    # Half of the port for twice the time is how the static model books it beside a product.
+    seen = at_once(op("store", "PORT", 40, warps=1, count=2))
+    assert seen.done["store", 0] == pytest.approx(20, abs=0.5)
+
+
+def test_streams_that_do_not_fit_into_a_port_together_follow_each_other() -> None:
+    port = Port("PORT")
+    assert port.stream(0, 40, 0.5) == (0, 40)
+    assert port.stream(10, 40, 0.75) == (40, 80)
+    assert port.stream(10, 8, 0.25) == (10, 18)
+
+
+def test_work_fills_what_streams_leave() -> None:
+    port = Port("PORT")
+    port.stream(0, 40, 0.75)
+    # A quarter of 40 cycles, then all.
+    assert port.accept(0, 0, 10) == (0, 40)
+    assert port.accept(0, 0, 5) == (40, 45)
+
+
+# -- barriers ------------------------------------------------------------------------------------
+
+
+def costs(wait: int, arrive: int, hop: int, **more: Any) -> Data:
+    values = {"wait": wait, "arrive": arrive, "hop": hop}
+    return {key: {"value": value, "source": "TEST"} for key, value in values.items()} | more
+
+
+def handed_over(
+    barrier: Barrier, wait: Wait, arrive: Arrive, machine: twill.Machine, late: int = 40
+) -> float:
+    """Return when a warp passes a barrier at which another one arrives `late` cycles later."""
+    loop = small_loop([op("work", "ALU", late, warps=1), op("use", "TC", warps=1)])
+    programs: dict[str, list[Instruction]] = {
+        "one": [Issue(operation="work"), arrive],
+        "two": [wait, Issue(operation="use")],
+    }
+    return watch(by_hand(loop, machine, programs, (barrier,))).passed[0]
+
+
+def test_an_mbarrier_is_seen_a_hop_after_the_arrive() -> None:
+    machine = machine_with({"synchronisation": costs(8, 6, 50)})
+    barrier, wait, arrive = Barrier(name="b", slots=1), Wait(barrier="b"), Arrive(barrier="b")
+    # The hop includes the wait, which follows.
+    assert handed_over(barrier, wait, arrive, machine) == 40 + 50 - 8
+
+
+def test_a_named_barrier_has_costs_of_its_own_and_a_wait_arrives() -> None:
+    named = costs(12, 6, 30)
+    machine = machine_with({"synchronisation": costs(8, 6, 50, named=named)})
+    barrier = Barrier(name="b", slots=1, arrivals=2, kind="named")
+    wait, arrive = Wait(barrier="b"), Arrive(barrier="b")
+    assert handed_over(barrier, wait, arrive, machine) == 40 + 30 - 12
+
+
+def test_a_named_barrier_of_the_whole_block_lets_nobody_pass_before_all_came() -> None:
+    machine = machine_with({"synchronisation": costs(0, 0, 0)})
+    loop = small_loop([op(f"w{n}", "ALU", 10 * n, warps=1) for n in (1, 2, 3)])
+    programs: dict[str, list[Instruction]] = {
+        f"g{n}": [Issue(operation=f"w{n}"), Wait(barrier="all")] for n in (1, 2, 3)
+    }
+    barrier = Barrier(name="all", slots=1, arrivals=3, kind="named")
+    assert len(set(watch(by_hand(loop, machine, programs, (barrier,))).passed)) == 1
+
+
+def test_a_polling_wait_goes_on_at_its_next_test() -> None:
+    poll = {"value": 7, "source": "TEST"}
+    machine = machine_with({"synchronisation": costs(0, 0, 0, poll=poll)})
+    barrier, arrive = Barrier(name="b", slots=1), Arrive(barrier="b")
+    sleeping = handed_over(barrier, Wait(barrier="b"), arrive, machine)
+    testing = handed_over(barrier, Wait(barrier="b", polling=True), arrive, machine)
+    assert (sleeping, testing) == (40, 42)
+
+
+@pytest.mark.parametrize("expected", [1024, 2048])
+def test_a_phase_waits_for_the_bytes_that_were_announced(expected: int) -> None:
+    machine = machine_with({"synchronisation": costs(0, 0, 0)}, units={"TMA": 1, "ALU": 1})
+    loads = [
+        op(f"l{n}", "TMA", 1, latency=at, asynchronous=True, memory="smem", warps=1)
+        for n, at in enumerate((50, 90))
+    ]
+    loop = small_loop([*loads, op("use", "ALU", warps=1)], [edge("l0", "use")])
+    body: list[Instruction] = [Arrive(barrier="full", expect=expected)]
+    body += [Issue(operation=load.name, signals=("full",)) for load in loads]
+    programs: dict[str, list[Instruction]] = {
+        "load": body,
+        "use": [Wait(barrier="full"), Issue(operation="use")],
+    }
+    barrier = Barrier(name="full", slots=1, transactions=True)
+    schedule = by_hand(loop, machine, programs, (barrier,))
+    if expected == 1024:
+        # One load is enough for the phase; the other one's bytes nobody waits for.
+        assert watch(schedule, checks=False).passed == [50]
+    else:
+        assert watch(schedule).passed == [1 + 90]
+
+
+# -- registers -----------------------------------------------------------------------------------
+
+
+def allocated(hopper: twill.Machine, registers: dict[str, tuple[int, int]]) -> Schedule:
+    loop = small_loop([op("a", "fma")])
+    schedule = by_hand(loop, hopper, {"g": [Issue(operation="a")]}, warps=4)
+    groups = tuple(
+        Group(name=name, warps=warps, registers=asked) for name, (warps, asked) in registers.items()
+    )
+    return schedule.model_copy(update={"groups": groups})
+
+
+def test_flash_attention_3_takes_all_registers(hopper: twill.Machine) -> None:
+    consumers = {"left": (4, 240), "right": (4, 240)}
+    set_registers(allocated(hopper, {"load": (4, 24), **consumers}))
+    set_registers(allocated(hopper, {"load": (1, 24), "store": (1, 24), **consumers}))
+    set_registers(allocated(hopper, {"load": (4, 32), "a": (4, 160), "b": (4, 160), "c": (4, 160)}))
+
+
+def test_who_gets_no_registers_waits_for_ever(hopper: twill.Machine) -> None:
+    greedy = allocated(hopper, {"load": (4, 40), "left": (4, 240), "right": (4, 240)})
+    with pytest.raises(SimulationError) as caught:
+        set_registers(greedy)
+    assert str(caught.value) == (
+        "deadlock: at cycle 0 right wait at setmaxnreg for 240 registers per thread, 30720 in all; "
+        "28672 of 64512 are left"
+    )
+
+
+# -- switches ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_nothing_takes_longer_without_a_mechanism(
+    attention_schedule: Schedule, mechanism: str
+) -> None:
+    def total(*without: str) -> float:
+        sm = StreamingMultiprocessor(attention_schedule, 12, without=without)
+        sm.run()
+        return max(sm.finished_at)
+
+    assert total(mechanism) <= total()
+
+
+def test_switches_add_up_to_what_they_name(attention_schedule: Schedule) -> None:
+    result = twill.sim.run(attention_schedule, iterations=12, without=["completion", "queues"])
+    assert result.without == ("completion", "queues")
+    with pytest.raises(twill.InputError, match="without: one of issue-slots"):
+        twill.sim.run(attention_schedule, without=["gravity"])
+
+
+def test_interference_names_units_of_the_machine() -> None:
+    factor = {"value": 1.05, "unit": "cycles a cycle", "source": "TEST"}
+    with pytest.raises(ValueError, match="no unit named 'XYZ'"):
+        machine_with({"interference": ({"unit": "TC", "beside": "XYZ", "factor": factor},)})
+
+
+def test_a_slowed_command_is_seen_for_as_long_as_it_takes() -> None:
+    factor = {"value": 1.25, "unit": "cycles a cycle", "source": "TEST"}
+    pair = ({"unit": "TC", "beside": "TMA", "factor": factor},)
+    machine = machine_with({"interference": pair}, units={"TC": 1, "TMA": 1})
+    loop = small_loop([product("load", 1, 40, 0, "TMA"), product("mma", 10, 8, 0)])
+    programs: dict[str, list[Instruction]] = {
+        "one": [Issue(operation="load")],
+        "two": [Issue(operation="mma")],
+    }
+    seen = watch(by_hand(loop, machine, programs), interference=True)
+    taken = [end - begin for name, begin, end in seen.commands if name == "mma"]
+    assert taken == [10] * 4 + [8] * 6
+
+
+# -- programs that are none ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ([Issue(operation="a")], "b is not issued exactly once"),
+        ([Issue(operation="a"), Issue(operation="b"), Issue(operation="b")], "b is not issued"),
+        ([Issue(operation="a"), Issue(operation="b", begin=0, end=2, of=3)], "b is not issued"),
+        ([Issue(operation="a", signals=("x",)), Issue(operation="b")], "put an arrive behind it"),
+    ],
+)
+def test_a_program_that_leaves_out_work_is_refused(body: list[Instruction], message: str) -> None:
+    loop = small_loop([op("a", "ALU", 3, warps=1), op("b", "ALU", 3, warps=1)])
+    whole: list[Instruction] = [Issue(operation="a"), Issue(operation="b")]
+    schedule = by_hand(loop, machine_with({}), {"g": whole}, (Barrier(name="x", slots=1),))
+    programs = (Program(group="g", body=tuple(body)),)
+    with pytest.raises(twill.InputError, match=message):
+        StreamingMultiprocessor(schedule.model_copy(update={"programs": programs}), 4)
+
+
+def test_a_program_issues_only_what_is_placed_on_its_group() -> None:
+    loop = small_loop([op("a", "ALU", 3, warps=1), op("b", "ALU", 3, warps=1)])
+    schedule = by_hand(
+        loop, machine_with({}), {"g": [Issue(operation="a")], "h": [Issue(operation="b")]}
+    )
+    swapped = tuple(
+        p.model_copy(update={"group": {"g": "h", "h": "g"}[p.group]}) for p in schedule.programs
+    )
+    with pytest.raises(twill.InputError, match="h issues a, which is placed on g"):
+        StreamingMultiprocessor(schedule.model_copy(update={"programs": swapped}), 4)
+
+
+def test_warps_wait_for_all_that_read_a_slot_before_they_overwrite_it(
+    paper_machine: twill.Machine,
+) -> None:
+    # Each warp's one instruction takes 4 cycles and a quarter of the pipe: the first warp is done
+    # 3 cycles before the last.
+    step = Step(unit="EXP", cycles=4, instructions=1)
+    operations = [op("a", "EXP", 4, memory="smem"), op("b", "EXP", 4, registers=8)]
+    operations = [
+        o.model_copy(update={"cost": o.cost.model_copy(update={"steps": (step,)})})
+        for o in operations
+        if o.cost is not None
+    ]
+    body: list[Instruction] = [Issue(operation="a"), Issue(operation="b")]
+    made = by_hand(small_loop(operations, [edge("a", "b")]), paper_machine, {"g": body}, warps=4)
+    storage = (
+        Storage(value="a", memory="smem", slots=1, size=1024),
+        Storage(value="b", memory="registers", group="g", slots=1, size=8),
+    )
+    sm = StreamingMultiprocessor(made.model_copy(update={"storage": storage}), 8)
+    sm.run()
+    # Every warp waits for the last one after each operation.
+    assert sm.finished_at == [14 * (i + 1) for i in range(8)]
+
+
+def test_a_wait_does_not_find_its_barrier_two_phases_ahead() -> None:
+    """Parity tells neighbouring phases apart and no others: the third looks like the first."""
+    machine = machine_with({"synchronisation": costs(0, 0, 0)})
+    loop = small_loop([op("quick", "ALU", 1, warps=1), op("slow", "ALU", 3, warps=1)])
+
+    def ahead(arrive: Arrive, barrier: Barrier) -> Schedule:
+        programs: dict[str, list[Instruction]] = {
+            "ahead": [Issue(operation="quick"), arrive],
+            "behind": [Issue(operation="slow"), Wait(barrier="b")],
+        }
+        return by_hand(loop, machine, programs, (barrier,))
+
+    arrive = Arrive(barrier="b")
+    assert watch(ahead(arrive, Barrier(name="b", slots=1)), iterations=1)
+    with pytest.raises(
+        SimulationError, match=r"behind waits at b slot 0 for iteration 0 \(phase 0"
+    ):
+        watch(ahead(arrive, Barrier(name="b", slots=1)), iterations=3)
+    assert watch(ahead(arrive, Barrier(name="b", slots=3)), iterations=3)

@@ -1,0 +1,310 @@
+"""Races against a search for paths in the graph of everything that happened."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import networkx as nx
+import pytest
+
+import twill
+from tests.sim.test_run import unsolved
+from tests.support.small import edge, hand_made, op, random_loop, small_loop, small_machine
+from twill.artifacts.schedule import (
+    Arrive,
+    Await,
+    Barrier,
+    Instruction,
+    Issue,
+    Schedule,
+    Storage,
+    Wait,
+)
+from twill.problem.groups import WarpGroup
+from twill.sim.checks.dataflow import Dataflow
+from twill.sim.checks.every import check
+from twill.sim.checks.races import Races
+from twill.sim.checks.values import Values
+from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.observer import Observer
+from twill.sim.engine.sm import StreamingMultiprocessor
+from twill.studies.mutants import mutants
+
+ITERATIONS = 6
+
+
+def ring(loads: int = 2, waits: tuple[int, int] = (2, 0)) -> Schedule:
+    """A load into a ring of slots in shared memory, a product and a sum in place of it."""
+    operations = [
+        op("load", "TMA", 7, latency=30, asynchronous=True, memory="smem", warps=1),
+        op("mma", "TC", 8, latency=12, asynchronous=True, issue=2, registers=8),
+        op("sum", "ALU", 4, registers=8),
+    ]
+    loop = small_loop(operations, [edge("load", "mma"), edge("mma", "sum"), edge("sum", "sum", 1)])
+    machine = small_machine({"TMA": 1, "TC": 1, "ALU": 1}, groups=((4, 2), (1, 1)), smem=4096)
+    programs: dict[str, list[Instruction]] = {
+        "loader": [
+            Wait(barrier="load.empty", distance=waits[0]),
+            Issue(operation="load", signals=("load.full",)),
+        ],
+        "compute": [
+            Wait(barrier="load.full", distance=waits[1]),
+            Issue(operation="mma"),
+            Await(operation="mma"),
+            Arrive(barrier="load.empty"),
+            Issue(operation="sum"),
+        ],
+    }
+    made = unsolved(
+        loop,
+        machine,
+        programs,
+        (Barrier(name="load.full", slots=2), Barrier(name="load.empty", slots=2)),
+    )
+    registers = {"memory": "registers", "group": "compute", "slots": 1, "size": 8}
+    storage = (
+        Storage(value="load", memory="smem", slots=loads, size=64, addresses=(0, 64)[:loads]),
+        Storage(value="mma", **registers),  # type: ignore[arg-type] # by name
+        Storage(value="sum", **registers),  # type: ignore[arg-type] # by name
+    )
+    return made.model_copy(update={"storage": storage})
+
+
+def races(schedule: Schedule, iterations: int = ITERATIONS) -> str | None:
+    """Return the race that is reported in a run in which everything else is let pass."""
+    try:
+        StreamingMultiprocessor(
+            schedule, iterations, observers=[Races(schedule)], checks=False
+        ).run()
+    except SimulationError as error:
+        return error.message if error.kind == "race" else None
+    return None
+
+
+class Happened(Observer):
+    """The graph of what happened: warps in program order, completions and barriers between."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.graph: nx.DiGraph[int] = nx.DiGraph()
+        self.slots = {barrier.name: barrier.slots for barrier in schedule.barriers}
+        self.addresses = {s.value: s.addresses for s in schedule.storage}
+        self.asynchronous = {"load", "mma"}
+        self.last: dict[Any, int] = {}
+        self.arrivals: dict[Any, list[Any]] = defaultdict(list)
+        self.issues: dict[Any, list[int]] = defaultdict(list)
+        self.ends: dict[Any, int] = {}
+        self.accesses: list[tuple[Any, Any, bool, int, int]] = []
+        self.open: dict[Any, int] = {}
+
+    def node(self, agent: Any, *after: int) -> int:
+        number = len(self.graph)
+        self.graph.add_node(number)
+        for before in (*after, *([self.last[agent]] if agent in self.last else [])):
+            self.graph.add_edge(before, number)
+        self.last[agent] = number
+        return number
+
+    def issued(self, *event: Any) -> None:
+        group, lane, operation, iteration = event[:4]
+        self.issues[operation, iteration].append(self.node((group, lane)))
+
+    def started(self, *event: Any) -> None:
+        if event[0] in self.asynchronous:
+            self.node(event[:2], *self.issues[event[:2]])
+
+    def arrived(self, *event: Any) -> None:
+        barrier, iteration, group, lane, operation = event[:5]
+        phase = (barrier, iteration % self.slots[barrier], iteration // self.slots[barrier])
+        # A unit may tell ahead that it will arrive: its end counts.
+        who = self.node((group, lane)) if group else (operation, iteration)
+        self.arrivals[phase].append(who)
+
+    def waited(self, *event: Any) -> None:
+        group, lane, barrier, iteration = event[:4]
+        number, slot = iteration // self.slots[barrier], iteration % self.slots[barrier]
+        before = [n for k in range(number + 1) for n in self.arrivals[barrier, slot, k]]
+        ended = [self.ends.get(n) if isinstance(n, tuple) else n for n in before]
+        self.node((group, lane), *(n for n in ended if n is not None))
+
+    def awaited(self, *event: Any) -> None:
+        group, lane, operation, iteration = event[:4]
+        if (operation, iteration) in self.ends:
+            self.node((group, lane), self.ends[operation, iteration])
+
+    def reading(self, *event: Any) -> None:
+        value, place, slot, _, operation, of, group, lane, _ = event
+        self.begin(
+            self.where(value, place, slot, lane),
+            (operation, of),
+            group,
+            lane,
+            write=False,
+        )
+
+    def read(self, *event: Any) -> None:
+        value, place, slot, _, operation, of, group, lane, _, _ = event
+        self.end(
+            self.where(value, place, slot, lane),
+            (operation, of),
+            group,
+            lane,
+            write=False,
+        )
+
+    def writing(self, *event: Any) -> None:
+        value, place, slot, iteration, operation, group, lane, _ = event
+        self.begin(
+            self.where(value, place, slot, lane),
+            (operation, iteration),
+            group,
+            lane,
+            write=True,
+        )
+
+    def wrote(self, *event: Any) -> None:
+        value, place, slot, iteration, operation, group, lane, _, _ = event
+        self.end(
+            self.where(value, place, slot, lane),
+            (operation, iteration),
+            group,
+            lane,
+            write=True,
+        )
+
+    def where(self, value: str, place: str, slot: int, lane: int) -> Any:
+        return self.addresses[value][slot] if place == "smem" else (value, place, slot, lane)
+
+    def agent(self, who: Any, group: str, lane: int) -> Any:
+        return who if who[0] in self.asynchronous else (group, lane)
+
+    def begin(self, where: Any, who: Any, group: str, lane: int, *, write: bool) -> None:
+        self.open[where, who, write] = self.node(self.agent(who, group, lane))
+
+    def end(self, where: Any, who: Any, group: str, lane: int, *, write: bool) -> None:
+        begun = self.open.pop((where, who, write), None)
+        if begun is None:
+            return  # told once for each warp of what all of them read
+        last = self.node(self.agent(who, group, lane))
+        if who[0] in self.asynchronous:
+            self.ends[who] = last
+        self.accesses.append((where, who, write, begun, last))
+
+    def races(self) -> bool:
+        """Whether two accesses to a slot, one a write, are not tied by a path."""
+        reached = {n: nx.descendants(self.graph, n) for n in self.graph}
+        for k, (where, who, write, begin, end) in enumerate(self.accesses):
+            for other, by, writes, begun, ended in self.accesses[:k]:
+                if (where, True) != (other, write or writes) or who == by:
+                    continue
+                if begin not in reached[ended] and begun not in reached[end]:
+                    return True
+        return False
+
+
+def test_a_ring_with_its_waits_has_no_race() -> None:
+    assert races(ring()) is None
+
+
+@pytest.mark.parametrize(
+    ("schedule", "said"),
+    [
+        (
+            ring(waits=(3, 0)),
+            "load of iteration 2 writes load in smem slot 0, which load of iteration 0 writes",
+        ),
+        (
+            ring(waits=(2, 1)),
+            (
+                "mma of iteration 0 reads load in smem slot 0, which load of iteration 0 writes; "
+                "no chain of arrives and waits puts the two in order"
+            ),
+        ),
+    ],
+)
+def test_a_race_names_both_parties(schedule: Schedule, said: str) -> None:
+    found = races(schedule)
+    assert found is not None
+    assert found.startswith(said)
+
+
+def test_a_race_is_found_even_where_it_is_lucky_in_time() -> None:
+    # Without the wait the load would come too early on a slower tensor core; here it does not.
+    body = [i for i in ring().program("loader").body if not isinstance(i, Wait)]
+    programs = tuple(
+        p if p.group != "loader" else p.model_copy(update={"body": tuple(body)})
+        for p in ring().programs
+    )
+    slow = ring().model_copy(update={"programs": programs})
+    assert races(slow) is not None
+
+
+def test_vector_clocks_agree_with_paths_in_the_graph_of_what_happened() -> None:
+    agreed = {True: 0, False: 0}
+    for mutant in mutants(ring()):
+        if "barrier" in mutant.change:
+            continue  # counts for another phase than it means, which the graph does not know
+        happened = Happened(mutant.schedule)
+        try:
+            StreamingMultiprocessor(
+                mutant.schedule, ITERATIONS, observers=[happened], checks=False
+            ).run()
+        except SimulationError:
+            continue
+        expected = happened.races()
+        assert (races(mutant.schedule) is not None) == expected, mutant.change
+        agreed[expected] += 1
+    assert min(agreed.values()) >= 3
+
+
+@pytest.mark.parametrize("seed", [0, 4, 6, 8, 12, 14, 16, 18, 20, 22, 26, 27, 28, 30, 32])
+def test_solved_loops_have_no_races_and_the_right_numbers(seed: int) -> None:
+    loop, machine = random_loop(seed)
+    schedule = twill.schedule(loop, machine)
+    check(schedule)
+    values = Values(schedule, ITERATIONS, dataflow=Dataflow.of(loop))
+    watched = values.watch()
+    StreamingMultiprocessor(schedule, ITERATIONS, observers=[watched]).run()
+    assert values.differences(watched) == []
+
+
+def test_an_update_that_nobody_waits_for_runs_ahead_on_its_unit() -> None:
+    """Nobody reads the sum within the loop, so that its group issues faster than the unit adds."""
+    loop = small_loop(
+        [op("sum", "TC", 3, latency=6, asynchronous=True, issue=1, registers=4)],
+        [edge("sum", "sum", 1, in_place=True)],
+    )
+    groups = {"all": WarpGroup(4, False, 0, 64)}
+    schedule = hand_made(loop, small_machine(), 6, {"sum": 0}, {"sum": "all"}, groups)
+    assert races(schedule, 24) is None
+
+
+def test_warps_wait_for_each_other_where_one_writes_what_another_wrote() -> None:
+    """The last two results have no reader that would keep the group's warps together."""
+    operations = [
+        op("made", "ALU", latency=3, memory="smem"),
+        op("used", "TC", asynchronous=True),
+    ]
+    edges = [edge("made", "used", 2), edge("used", "made", 2, kind="order")]
+    groups = {"all": WarpGroup(4, False, 0, 64)}
+    loop, machine = small_loop(operations, edges), small_machine(smem=1024)
+    start, place = {"made": 7, "used": 0}, dict.fromkeys(("made", "used"), "all")
+    schedule = hand_made(loop, machine, 5, start, place, groups)
+    assert races(schedule, 2) is None
+
+
+def test_warps_wait_for_each_other_where_a_staging_takes_over_what_nobody_reads() -> None:
+    operations = [
+        op("kept", "ALU", latency=2, memory="smem", elements=1024),
+        op("sent", "ALU", latency=4, registers=8),
+        op("used", "ALU", registers=8),
+    ]
+    machine = small_machine({"ALU": 1}, smem=4096)
+    groups = {name: WarpGroup(4, False, 0, 64) for name in ("first", "second")}
+    place = {"kept": "first", "sent": "first", "used": "second"}
+    start = {"kept": 0, "sent": 2, "used": 7}
+    loop = small_loop(operations, [edge("sent", "used")])
+    schedule = hand_made(loop, machine, 12, start, place, groups)
+    taken = {(s.value, s.transfer): s.addresses for s in schedule.storage if s.addresses}
+    assert taken["kept", False] == taken["sent", True]
+    assert [races(schedule, n) for n in (1, 2, 13)] == [None] * 3

@@ -1,0 +1,211 @@
+"""Naive loops, whole kernels and published figures: closed forms, exact cases, ranges in print."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import twill
+from tests.support.commands import SIM, in_process
+from tests.support.small import random_loop
+from twill.artifacts.schedule import Schedule
+from twill.bounds.least import bounds
+from twill.engines.cbc.modulo import modulo_schedule
+from twill.problem.build import build_problem
+from twill.sim.analysis.whole_kernel import kernel, parse_sequences
+from twill.sim.execute import run
+from twill.studies.comparison.compare import compare
+from twill.studies.comparison.iterative import iterative_modulo_schedule
+from twill.studies.comparison.modulo_loop import excess, software_pipelined
+from twill.studies.published import FA3, NEITHER, Experiment, gemm
+from twill.studies.published_view import print_experiments
+
+MEASURE = Path(__file__).parents[2] / "traces" / "measure"
+QUICK = {"pipe_rates", "tma_latency"}
+
+
+# -- modulo schedules and the loop made of one ------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_iterative_modulo_schedules_keep_dependences_and_capacities(seed: int) -> None:
+    loop, machine = random_loop(seed)
+    problem = build_problem(loop, machine)
+    for interval in range(bounds(problem).interval, 40):
+        found = iterative_modulo_schedule(problem, interval)
+        if found is None:
+            continue
+        for position, edge in enumerate(problem.edges):
+            apart = found.start[edge.consumer] - found.start[edge.producer]
+            assert apart + edge.distance * interval >= problem.least_delay(position)
+        for unit, capacity in problem.capacities.items():
+            for row in range(interval):
+                taken = sum(
+                    r.count
+                    for o in problem.operations
+                    for r in o.reservations
+                    if r.unit == unit
+                    for cycle in range(r.length)
+                    if (found.start[o.index] + r.start + cycle) % interval == row
+                )
+                assert taken <= capacity
+        assert modulo_schedule(problem, interval)[0] == "sat"
+        return
+    pytest.fail("no interval below 40")
+
+
+def test_swp_pipelines_the_running_example() -> None:
+    loop, machine = twill.load_loop("paper_example"), twill.Machine.named("paper_example")
+    assert run(software_pipelined(loop, machine)).measured_interval_cycles == 2
+
+
+def test_swp_puts_loads_on_one_warp_and_each_sub_tile_on_a_group() -> None:
+    loop, machine = twill.load_loop("fa_fwd_hopper"), twill.Machine.named("hopper_h100")
+    schedule = software_pipelined(loop, machine)
+    assert [(group.name, group.warps) for group in schedule.groups] == [
+        ("load", 1),
+        ("tile0", 4),
+        ("tile1", 4),
+    ]
+    assert {schedule.assignment[name] for name in ("k", "v")} == {"load"}
+    assert schedule.to_json() == software_pipelined(loop, machine).to_json()
+    assert excess(schedule) == ""
+
+
+def test_the_naive_loops_are_compared_in_order() -> None:
+    variants = {
+        v.variant: v.interval_cycles for v in compare(Schedule.named("fa3_forward_128x128"))
+    }
+    assert list(variants) == ["sequential", "multi-warp", "swp", "joint"]
+    # The tensor core's work: eight products of 64 cycles, four times.
+    assert variants["joint"] == 2048
+    assert None not in variants.values()
+    assert min(v for v in variants.values() if v is not None) == 2048
+
+
+# -- the kernel around the loop ---------------------------------------------------------------
+
+
+def test_long_loops_continue_at_the_pace_of_the_steady_state() -> None:
+    schedule = Schedule.named("fa3_forward_128x128")
+    (estimate,) = kernel(schedule, [100 * 128]).estimates
+    assert estimate.iterations == 100
+    assert estimate.loop_cycles == run(schedule, iterations=100).total_cycles
+
+
+def test_a_kernel_is_estimated_under_the_conditions_of_the_run() -> None:
+    schedule = Schedule.named("fa3_forward_128x128")
+    (slow,) = kernel(schedule, [8 * 128], latency="fixed:8000").estimates
+    assert slow.loop_cycles == run(schedule, iterations=8, latency="fixed:8000").total_cycles
+    (nominal,) = kernel(schedule, [8 * 128]).estimates
+    assert slow.tflops < 0.7 * nominal.tflops
+
+
+def test_tiles_and_time_of_a_kernel() -> None:
+    """4 x 16 heads of 8448 rows: 66 tiles of 128 x 64 heads, 32 on each of 132 SMs, 48 rounds."""
+    schedule = Schedule.named("fa3_forward_128x176")
+    found = kernel(schedule, [8448], tokens=4 * 8448, persistent=False, clock=1000.0)
+    (estimate,) = found.estimates
+    assert (found.rows, found.step, estimate.batch) == (128, 176, 4)
+    assert (estimate.tiles, estimate.tiles_per_multiprocessor, estimate.iterations) == (
+        4224,
+        32,
+        48,
+    )
+    one = estimate.prologue_cycles + estimate.loop_cycles + estimate.epilogue_cycles
+    assert estimate.microseconds == pytest.approx(32 * one / 1000)
+    flop = 4 * 8448**2 * 128 * 64
+    assert estimate.tflops == pytest.approx(flop / estimate.microseconds / 1e6)
+    (persistent,) = kernel(schedule, [8448], tokens=4 * 8448, clock=1000.0).estimates
+    saved = 31 * persistent.overlapped_cycles / 1000
+    assert persistent.microseconds == pytest.approx(estimate.microseconds - saved)
+    assert 0 < saved < 0.1 * estimate.microseconds
+
+
+def test_longer_sequences_are_faster_and_stay_below_the_peak() -> None:
+    schedule = Schedule.named("fa4_forward")
+    rates = [e.tflops for e in kernel(schedule, [512, 2048, 8192]).estimates]
+    assert rates == sorted(rates)
+    peak = 8192 * 148 * 1850 / 1e6
+    steady = run(schedule).tflops
+    assert steady is not None
+    assert rates[-1] < steady < peak
+
+
+@pytest.mark.parametrize("text", ["", "512,", "a", "1.5"])
+def test_bad_lengths(text: str) -> None:
+    with pytest.raises(twill.InputError, match="sequence: whole numbers with commas"):
+        parse_sequences(text)
+    with pytest.raises(twill.InputError, match="sequence: a whole number from 1"):
+        kernel(Schedule.named("fa4_forward"), [0])
+
+
+# -- published figures ------------------------------------------------------------------------
+
+
+def interval(schedule: Schedule, **options: str) -> float:
+    found = run(schedule, warp_scheduler=options.get("scheduler", "round-robin"))  # type: ignore[arg-type]
+    assert found.measured_interval_cycles is not None
+    return found.measured_interval_cycles
+
+
+def test_flash_attention_3_ratios() -> None:
+    """The paper: 570 TFLOP/s with neither, 620 to 640 with ping-pong, 640 to 661 with both."""
+    full = interval(Schedule.named(FA3))
+    assert full == 2816  # 2 x (8 x 88 + 11 x 64) cycles of the tensor core
+    ping_pong = interval(Schedule.named(f"{FA3}_no_overlap")) / full
+    neither = [
+        interval(Schedule.named(NEITHER), scheduler=scheduler) / full
+        for scheduler in ("round-robin", "oldest")
+    ]
+    assert 0.9 * 640 / 640 <= ping_pong <= 1.1 * 661 / 620
+    assert all(0.9 * 640 / 570 <= ratio <= 1.1 * 661 / 570 for ratio in neither)
+
+
+def test_the_one_sm_product_by_stages() -> None:
+    """One over the stages while loads are waited for, then the rate of the loads."""
+    times = {stages: interval(gemm(stages)) for stages in (1, 2, 3, 6, 8)}
+    assert times[1] / times[2] == pytest.approx(2, rel=0.02)
+    assert times[2] / times[3] == pytest.approx(0.5685 / 0.384, rel=0.02)
+    assert times[6] == times[8] == 2 * -(-128 * 64 * 2 // 81)
+
+
+# -- micro-benchmarks -------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(file.stem, marks=[] if file.stem in QUICK else [pytest.mark.slow])
+        for file in sorted(MEASURE.glob("*.cu"))
+    ],
+)
+def test_micro_benchmarks_compile(name: str, tmp_path: Path) -> None:
+    """For sm_90a, and without products that ptxas serialises: they would measure something else."""
+    command = ["nvcc", "-arch=sm_90a", "-std=c++17", "-O3", "-cubin", "-o"]
+    done = subprocess.run(
+        [*command, str(tmp_path / "out.cubin"), str(MEASURE / f"{name}.cu")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "serialized" not in done.stdout + done.stderr
+
+
+def test_the_command_prints_what_it_compares() -> None:
+    done = in_process(*SIM, "published", "--json")
+    done.check_returncode()
+    found = json.loads(done.stdout)
+    assert {one["what"] for one in found} >= {"FA3 without overlap, over full"}
+    assert all(one["source"] for one in found)
+
+
+def test_tables_of_figures_name_their_units(capsys: pytest.CaptureFixture[str]) -> None:
+    print_experiments([Experiment("as it is", "full", 2816.0, 1.0)])
+    assert "cycles an iteration, and use of the tensor core\nA: full\n" in capsys.readouterr().out

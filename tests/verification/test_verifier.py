@@ -1,0 +1,316 @@
+"""The judge: reference schedules made by hand, and one deliberate violation of every rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import twill
+from tests.support.small import edge, hand_made, op, small_loop, small_machine
+from twill.problem.groups import WarpGroup
+
+Data = dict[str, Any]
+
+
+def broken(schedule: twill.Schedule, change: Callable[[Data], object]) -> list[str]:
+    """Return the violations of a schedule after a change of its JSON."""
+    data = json.loads(schedule.to_json())
+    data.pop("machine_hash")
+    change(data)
+    changed = twill.Schedule.from_json(json.dumps(data))
+    return [str(violation) for violation in twill.verify(changed).violations]
+
+
+def place(data: Data, operation: str, **values: object) -> None:
+    next(p for p in data["placements"] if p["operation"] == operation).update(values)
+
+
+def place_of(data: Data, operation: str) -> str:
+    (found,) = [p["group"] for p in data["placements"] if p["operation"] == operation]
+    return str(found)
+
+
+# -- references -----------------------------------------------------------------------------------
+
+
+def test_figure_1d_of_the_paper(paper_loop: twill.Loop, paper_machine: twill.Machine) -> None:
+    schedule = hand_made(
+        paper_loop, paper_machine, 2, {"S": 0, "P": 2, "O": 3}, dict.fromkeys("SPO", "all"),
+        {"all": WarpGroup(4, False, 0, 1 << 30)},
+    )  # fmt: skip
+    assert twill.verify(schedule).violations == ()
+    assert (schedule.length, schedule.stages) == (4, 2)
+
+
+def ping_pong(attention: twill.Loop, hopper: twill.Machine) -> twill.Schedule:
+    """FlashAttention-3's order by hand: S_j, then O of j - 1, in each group; groups alternate.
+
+    Softmax of one group runs while the other's two products occupy the tensor core; the rescaling
+    of the accumulator comes after the exponentials, when the group's own product is done.
+    """
+    tile = {
+        "s": 0, "n.reduce": 608, "p.mul": 760, "n.mul": 834, "n": 841, "a.sub": 849,
+        "p.sub": 852, "p": 930, "a": 1442, "o.cast": 1460, "o.mul": 1527, "l.reduce": 1954,
+        "l.mul": 2200, "l": 2210, "o": 2560,
+    }  # fmt: skip
+    start, home = {"k": 0, "v": 512}, {"k": "load", "v": "load"}
+    for number, shift in ((0, 0), (1, 1024)):
+        for name, time in tile.items():
+            full = f"{name[0]}{number}{name[1:]}"
+            start[full], home[full] = time + shift, f"consumer{number}"
+    groups = {
+        "load": WarpGroup(1, True, 24, 8),
+        "consumer0": WarpGroup(4, False, 240, 224),
+        "consumer1": WarpGroup(4, False, 240, 224),
+    }
+    return hand_made(attention, hopper, 2048, start, home, groups)
+
+
+def test_flash_attention_3_forward(attention: twill.Loop, hopper: twill.Machine) -> None:
+    schedule = ping_pong(attention, hopper)
+    assert twill.verify(schedule).violations == ()
+    assert schedule.stages == 2
+    assert twill.sim.run(schedule).measured_interval_cycles == 2048
+
+
+def test_the_papers_concurrency_refuses_flash_attention_3(
+    attention: twill.Loop, hopper: twill.Machine
+) -> None:
+    schedule = ping_pong(attention, hopper)
+    assert any(
+        message.startswith(
+            "concurrency: n0.reduce waits for s0 while group consumer0 is issuing o0"
+        )
+        for message in broken(schedule, lambda data: data.update(rules="paper"))
+    )
+
+
+# -- one violation of every rule --------------------------------------------------------------
+
+
+CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
+    "completeness": (
+        lambda d: d.pop("initiation_interval"),
+        "completeness: the schedule has no initiation_interval",
+    ),
+    "groups": (
+        lambda d: d["groups"][1].update(warps=1),
+        "groups: s0 needs 4 warps, its group compute0 has 1",
+    ),
+    "variable latency": (
+        lambda d: d["groups"][0].update(variable_latency=False),
+        "variable latency: k has variable latency, its group load is not for it",
+    ),
+    "dependence": (
+        lambda d: place(d, "n0.reduce", start=500),
+        "dependence: s0 -> n0.reduce (distance 0): issues 500 after it, needs 559",
+    ),
+    "capacity": (
+        lambda d: place(d, "p1", start=1950 - 1024),
+        "capacity: unit mufu in slot 938: 2 in use by p0, p1, capacity 1",
+    ),
+    "completion": (
+        lambda d: d.update(length=3000),
+        "completion: l1 ends at 3072, the length is 3000",
+    ),
+    "concurrency": (
+        lambda d: place(d, "l0.reduce", start=1530),
+        "concurrency: o0 waits for v while group compute0 is issuing l0.reduce (cycle 6 of 94)",
+    ),
+    "registers": (
+        lambda d: d["groups"][1].update(registers=208),
+        (
+            "registers: group compute0 in slot 1468: 198 registers per thread live, 192 of 208 "
+            "allocated are for values"
+        ),
+    ),
+    "register file": (
+        lambda d: [group.update(registers=256) for group in d["groups"]],
+        "register file: the groups take 98304 registers, a launch of 384 threads gets 64512",
+    ),
+    "memory": (
+        lambda d: d["machine"]["memories"]["smem"].update(capacity=90_000),
+        "memory: smem in slot 0: 98304 live, capacity 90000",
+    ),
+    "addresses": (
+        lambda d: next(s for s in d["storage"] if s["value"] == "v").update(
+            addresses=[65536, 98304]
+        ),
+        "addresses: k of iteration 1 and v of iteration 0 are both live at smem address 65536",
+    ),
+    "slots": (
+        lambda d: next(s for s in d["storage"] if s["value"] == "n0").update(slots=1),
+        "slots: n0 in registers lives 2059 and has 1 slots, needs 2",
+    ),
+    "storage": (
+        lambda d: next(s for s in d["storage"] if s["value"] == "n0").update(size=3),
+        "storage: n0 in registers of compute0 takes 2 a slot, not 3",
+    ),
+    "statistics": (
+        lambda d: d["groups"][1].update(registers_live=248),
+        "statistics: group compute0 says 248 registers live, 198 are",
+    ),
+    "programs": (
+        lambda d: d["programs"][0]["body"].pop(1),
+        "programs: k is issued in parts [] of 48",
+    ),
+    "proof": (
+        lambda d: d["proof"]["bound"].update(unit="mufu"),
+        "proof: the proof says unit mufu needs 2048, it needs 1056",
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", CHANGES)
+def test_a_broken_rule_is_named_with_both_numbers(
+    attention_schedule: twill.Schedule, rule: str
+) -> None:
+    change, message = CHANGES[rule]
+    assert message in broken(attention_schedule, change)
+
+
+def test_turns_are_checked() -> None:
+    loop = small_loop(
+        [op("a", "TC", 2, asynchronous=True, issue=1), op("b", "TC", 2, asynchronous=True, issue=1)]
+    )
+    machine = small_machine(hop=2)
+    groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
+    start = {"a": 0, "b": 2}
+    schedule = hand_made(loop, machine, 6, start, {"a": "left", "b": "right"}, groups)
+    assert [str(v) for v in twill.verify(schedule).violations] == [
+        "turns: b of group right follows a of group left on TC after 2, passing the turn takes 3"
+    ]
+
+
+def test_every_rule_has_a_violation(attention_schedule: twill.Schedule) -> None:
+    assert set(twill.verify(attention_schedule).rules) == {*CHANGES, "turns", "fences"}
+
+
+def test_a_transfer_costs_time_and_needs_a_place() -> None:
+    loop = small_loop([op("a", "TC", registers=1, transfer=3), op("b", "ALU", 2)], [edge("a", "b")])
+    machine = small_machine(hop=1, smem=4096)
+    groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
+    home = {"a": "left", "b": "right"}
+    assert twill.verify(hand_made(loop, machine, 6, {"a": 0, "b": 5}, home, groups)).valid
+    early = hand_made(loop, machine, 6, {"a": 0, "b": 4}, home, groups)
+    assert [str(v) for v in twill.verify(early).violations] == [
+        "dependence: a -> b (distance 0) across groups left and right: issues 4 after it, needs 5"
+    ]
+    homeless = broken(
+        hand_made(loop, machine, 6, {"a": 0, "b": 5}, home, groups),
+        lambda d: d.update(storage=[s for s in d["storage"] if not s.get("transfer")]),
+    )
+    assert homeless == ["storage: a staged in smem has no slots"]
+
+
+def test_a_recurrence_claimed_too_long_is_noticed() -> None:
+    loop = small_loop([op("a", "ALU", 3), op("b", "TC", 1)], [edge("a", "b"), edge("b", "a", 1)])
+    schedule = twill.schedule(loop, small_machine())
+    assert schedule.proof is not None
+    assert (schedule.proof.bound.reason, schedule.initiation_interval) == ("RecMII", 4)
+    assert twill.verify(schedule).valid
+    messages = broken(schedule, lambda d: d["proof"]["bound"].update(value=3))
+    assert messages == [
+        "proof: the proof says 3 is the least interval, it is 4 here",
+        "proof: the proof says at least 3, units and recurrences need 4",
+        "proof: the proof says the recurrence takes 3, it takes 4",
+    ]
+
+
+def test_programs_arrive_as_often_as_barriers_take(attention_schedule: twill.Schedule) -> None:
+    def more(data: Data) -> None:
+        next(b for b in data["barriers"] if b["name"] == "k.full")["arrivals"] = 7
+
+    assert broken(attention_schedule, more) == [
+        "programs: barrier k.full takes 7 arrivals and gets 1"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("announced", "said"),
+    [
+        (32768, []),
+        (16384, ["programs: barrier k.full is told of 16384 bytes and 32768 come"]),
+        (None, ["programs: barrier k.full is told of 0 bytes and 32768 come"]),
+        (0, ["programs: barrier k.full takes 1 arrivals and gets 0",
+             "programs: barrier k.full is told of 0 bytes and 32768 come"]),
+    ],
+)  # fmt: skip
+def test_a_barrier_is_told_of_the_bytes_that_come(
+    attention_schedule: twill.Schedule, announced: int | None, said: list[str]
+) -> None:
+    def count_bytes(data: Data) -> None:
+        next(b for b in data["barriers"] if b["name"] == "k.full")["transactions"] = True
+        body = next(p for p in data["programs"] if p["group"] == place_of(data, "k"))["body"]
+        at = next(n for n, i in enumerate(body) if i.get("operation") == "k")
+        arrive = {"do": "arrive", "barrier": "k.full", "stage": body[at]["stage"]}
+        if announced != 0:
+            body.insert(at, arrive | ({"expect": announced} if announced else {}))
+
+    assert broken(attention_schedule, count_bytes) == said
+
+
+def test_what_has_no_result_brings_no_bytes() -> None:
+    operations = [op("a", "TC", 2, asynchronous=True, latency=2), op("b", "ALU")]
+    loop = small_loop(operations, [edge("a", "b", kind="order")])
+    groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
+    home = {"a": "left", "b": "right"}
+    schedule = hand_made(loop, small_machine(), 8, {"a": 0, "b": 3}, home, groups)
+
+    def signals(data: Data) -> None:
+        data["barriers"][0]["transactions"] = True
+        waits, issue, *_ = data["programs"][0]["body"]
+        data["programs"][0]["body"] = [waits, {**issue, "signals": ["a.done"]}]
+
+    assert broken(schedule, signals) == ["programs: barrier a.done takes 1 arrivals and gets 0"]
+
+
+def test_a_wait_at_a_named_barrier_arrives_too(attention_schedule: twill.Schedule) -> None:
+    def meet(data: Data, groups: int) -> None:
+        data["barriers"].append({"name": "met", "slots": 1, "arrivals": 2, "kind": "named"})
+        for program in data["programs"][:groups]:
+            program["body"].append({"do": "wait", "barrier": "met"})
+
+    assert broken(attention_schedule, lambda data: meet(data, 2)) == []
+    assert broken(attention_schedule, lambda data: meet(data, 1)) == [
+        "programs: barrier met takes 2 arrivals and gets 1"
+    ]
+
+
+def test_programs_issue_what_is_placed_when_it_is(attention_schedule: twill.Schedule) -> None:
+    def later(data: Data) -> None:
+        issues = [i for p in data["programs"] for i in p["body"] if i.get("operation") == "s0"]
+        issues[0]["stage"] += 4
+
+    assert "programs: group compute0 issues some operations 4 iterations from where" in str(
+        broken(attention_schedule, later)
+    )
+
+
+@pytest.mark.parametrize(("file", "refused"), [(256 * 8, False), (256 * 8 - 1, True)])
+def test_a_group_that_names_no_registers_has_the_least_that_hold_its_values(
+    file: int, refused: bool
+) -> None:
+    loop = small_loop([op("a", "ALU", memory="smem"), op("b", "TC", memory="smem")])
+    machine = small_machine(registers=64, smem=4096, file=file, least=8, most=64)
+    groups = {name: WarpGroup(4, False, 0, 64) for name in ("left", "right")}
+    schedule = hand_made(loop, machine, 2, {"a": 0, "b": 0}, {"a": "left", "b": "right"}, groups)
+    assert [group.registers for group in schedule.groups] == [None, None]
+    messages = [f"register file: the groups take 2048 registers, the file has {file}"]
+    assert [str(v) for v in twill.verify(schedule).violations] == messages * refused
+
+
+@pytest.mark.parametrize(("file", "told"), [
+    (1408, []), (1407, ["register file: the groups take 1408 registers, the file has 1407"]),
+])  # fmt: skip
+def test_a_group_that_names_no_registers_is_charged_for_its_values_and_the_reserve(
+    file: int, told: list[str]
+) -> None:
+    loop = small_loop([op("a", "ALU", registers=9)])
+    machine = small_machine(registers=64, file=file, step=1, least=1, most=64, reserve=2)
+    groups = {"all": WarpGroup(4, False, 0, 64)}
+    schedule = hand_made(loop, machine, 1, {"a": 0}, {"a": "all"}, groups)
+    assert [str(v) for v in twill.verify(schedule).violations] == told
