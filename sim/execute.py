@@ -306,15 +306,7 @@ def _profile(
 
 
 def with_bundle_error(schedule: Schedule, result: Run) -> Run:
-    """Return a run in bundles with its error against instructions one by one.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        What ran.
-    result : Run
-        The run; one without bundles has no error.
-    """
+    """Return a run in bundles with its error against instructions one by one."""
     if result.bundle == 1:
         return result
     exact = run(
@@ -334,10 +326,7 @@ def with_bundle_error(schedule: Schedule, result: Run) -> Run:
 def static_interval(schedule: Schedule) -> float | None:
     """Return the promised interval in clock cycles, None if there is none.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        In exact or normalized time; the latter is scaled by its cycles per unit.
+    `schedule`: in exact or normalized time; the latter is scaled by its cycles per unit.
     """
     if schedule.initiation_interval is None:
         return None

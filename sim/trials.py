@@ -16,12 +16,7 @@ MOST_UNITS = 2
 def with_advice(schedule: Schedule, result: Run) -> Run:
     """Return a run with what to change in its schedule.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        What ran.
-    result : Run
-        The run. Changes are tried with its trip count, seed and latency.
+    `result`: the run. Changes are tried with its trip count, seed and latency.
 
     Raises
     ------

@@ -29,15 +29,7 @@ Document = dict[str, Any]
 
 
 def flash_attention_3(keys: int, fragments: int = 1) -> Loop:
-    """Return the loop of FlashAttention-3's forward kernel: two tiles of 64 queries.
-
-    Parameters
-    ----------
-    keys : int
-        Keys of an iteration.
-    fragments : int
-        Parts in which exponentials are scaled, computed and summed.
-    """
+    """Return the loop of FlashAttention-3's forward kernel: two tiles of 64 queries."""
     how = "as its source computes it" if fragments == 1 else f"in {fragments} parts"
     loop = LoopBuilder(
         f"fa3_forward_128x{keys}" + ("_parts" if fragments > 1 else ""),
@@ -74,11 +66,8 @@ def flash_attention_4(*, rescaling: bool = False) -> Loop:
     two shifts and two additions on the ALU (ex2_emulation_2 in flash_attn/cute/utils.py). The first
     three parts are stored together, then the last, and the second product is issued likewise.
 
-    Parameters
-    ----------
-    rescaling : bool
-        Whether accumulators are rescaled in every iteration; FlashAttention-4 does so only where a
-        maximum grew by more than log2(256), and otherwise finds that out: a vote and a branch.
+    `rescaling`: whether accumulators are rescaled in every iteration; FlashAttention-4 does so only
+    where a maximum grew by more than log2(256), and otherwise finds that out: a vote and a branch.
     """
     loop = LoopBuilder(
         "fa4_forward" + ("_rescaling" if rescaling else ""),
@@ -249,20 +238,11 @@ def flash_attention_3_order(
 ) -> Document:
     """Return FlashAttention-3's order, or one of its ablations.
 
-    Parameters
-    ----------
-    keys : int
-        Keys of an iteration.
-    fragments : int
-        Parts of the exponentials; with more than one, instructions of different parts alternate,
-        as ptxas interleaves them (nvcc 13.0: one FADD after each MUFU.EX2).
-    overlap : bool
-        Whether the second product of an iteration runs beside the softmax of the next.
-    ping_pong : bool
-        Whether the two groups take turns on the tensor core.
-    hoisted : bool
-        Whether the wait for the second product stands before the softmax, as ptxas was seen to
-        hoist it in such loops.
+    `fragments`: parts of the exponentials; with more than one, instructions of different parts
+    alternate, as ptxas interleaves them (nvcc 13.0: one FADD after each MUFU.EX2).
+    `overlap`: whether the second product of an iteration runs beside the softmax of the next.
+    `hoisted`: whether the wait for the second product stands before the softmax, as ptxas was seen
+    to hoist it in such loops.
     """
     loop = f"fa3_forward_128x{keys}" + ("_parts" if fragments > 1 else "")
     parts = ["no overlap"] * (not overlap) + ["no ping-pong"] * (not ping_pong)
@@ -365,11 +345,6 @@ def flash_attention_4_order(*, rescaling: bool = False) -> Document:
 
     Keys and values share a ring of three slots, as with one block of the kernel; a product waits
     for three quarters of its factor, and for the last quarter when it comes to it.
-
-    Parameters
-    ----------
-    rescaling : bool
-        Whether accumulators are rescaled in every iteration.
     """
     kib = 1024
     ring, queries = 32 * kib, 64 * kib

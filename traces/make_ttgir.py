@@ -52,15 +52,7 @@ class Packaged:
 
 
 def tile(rows: int, columns: int, dtype: str = "fp16") -> str:
-    """Return the type of a TMA descriptor.
-
-    Parameters
-    ----------
-    rows, columns : int
-        Shape of the tile that it moves.
-    dtype : str
-        Triton's name of the element type.
-    """
+    """Return the type of a TMA descriptor."""
     return f"tensordesc<{dtype}[{rows},{columns}]>"
 
 
@@ -69,14 +61,7 @@ def attention_forward(
 ) -> Packaged:
     """Return a dump of attention forward.
 
-    Parameters
-    ----------
-    architecture : int
-        Compute capability times ten.
-    variant : str
-        End of the kernel's name.
-    rows, keys, depth : int
-        Query rows of a (sub-)tile, keys of a streamed tile, head dimension.
+    `rows`, `keys`, `depth`: query rows of a (sub-)tile, keys of a streamed tile, head dimension.
     """
     query, stream = tile(rows, depth), tile(keys, depth)
     descriptors = {"q_desc": query, "k_desc": stream, "v_desc": stream, "o_desc": query}
@@ -96,14 +81,7 @@ def attention_backward(
 ) -> Packaged:
     """Return a dump of attention backward.
 
-    Parameters
-    ----------
-    architecture : int
-        Compute capability times ten.
-    variant : str
-        End of the kernel's name.
-    rows, keys, depth : int
-        Query rows of a streamed tile, keys of a (sub-)tile, head dimension.
+    `rows`, `keys`, `depth`: query rows of a streamed tile, keys of a (sub-)tile, head dimension.
     """
     stream, key = tile(rows, depth), tile(keys, depth)
     kernel = f"attention_backward{variant}"
@@ -132,14 +110,7 @@ def attention_backward(
 def gemm(architecture: int, variant: str, rows: int, columns: int, depth: int) -> Packaged:
     """Return a dump of a matrix product.
 
-    Parameters
-    ----------
-    architecture : int
-        Compute capability times ten.
-    variant : str
-        End of the kernel's name.
-    rows, columns, depth : int
-        Shape of the tile of C and the step along the depth.
+    `rows`, `columns`, `depth`: shape of the tile of C and the step along the depth.
     """
     a, b, c = tile(rows, depth), tile(depth, columns), tile(rows, columns)
     descriptors = {"a_desc": a, "b_desc": b, "c_desc": c}
@@ -158,15 +129,7 @@ def gemm(architecture: int, variant: str, rows: int, columns: int, depth: int) -
 
 
 def linear_attention(architecture: int, chunk: int, depth: int) -> Packaged:
-    """Return a dump of chunked linear attention.
-
-    Parameters
-    ----------
-    architecture : int
-        Compute capability times ten.
-    chunk, depth : int
-        Rows of a chunk, head dimension.
-    """
+    """Return a dump of chunked linear attention."""
     descriptors = dict.fromkeys(("q_desc", "k_desc", "v_desc", "o_desc"), tile(chunk, depth))
     return Packaged(
         name="linear_attention",
@@ -179,17 +142,7 @@ def linear_attention(architecture: int, chunk: int, depth: int) -> Packaged:
 
 
 def row_wise(architecture: int, kernel: str, rows: int, columns: int) -> Packaged:
-    """Return a dump of a kernel that goes over rows without products.
-
-    Parameters
-    ----------
-    architecture : int
-        Compute capability times ten.
-    kernel : str
-        ``layer_norm`` or ``online_softmax``.
-    rows, columns : int
-        Shape of a block.
-    """
+    """Return a dump of a kernel that goes over rows without products."""
     block = tile(rows, columns)
     pointers = dict.fromkeys(("x_ptr", "y_ptr", "weight_ptr", "bias_ptr"), "*fp16")
     signature = {
@@ -203,10 +156,7 @@ def row_wise(architecture: int, kernel: str, rows: int, columns: int) -> Package
 def block_scaled_gemm(rows: int, columns: int, depth: int) -> Packaged:
     """Return a dump of the block-scaled matrix product, for Blackwell.
 
-    Parameters
-    ----------
-    rows, columns, depth : int
-        Shape of the tile of C and the step along the depth.
+    `rows`, `columns`, `depth`: shape of the tile of C and the step along the depth.
     """
 
     def scales(extent: int) -> str:
@@ -259,13 +209,7 @@ def packaged() -> Iterator[Packaged]:
 
 
 def text_of(one: Packaged) -> str:
-    """Return the dump of a packaged kernel.
-
-    Parameters
-    ----------
-    one : Packaged
-        Which one.
-    """
+    """Return the dump of a packaged kernel."""
     file = HERE / "kernels" / one.file
     specification = importlib.util.spec_from_file_location(file.stem, file)
     assert specification is not None

@@ -42,23 +42,12 @@ class Report(Protocol):
 
 
 def silent(message: str) -> None:
-    """Say nothing.
-
-    Parameters
-    ----------
-    message : str
-        What would be said.
-    """
+    """Say nothing."""
 
 
 @contextlib.contextmanager
 def progress(title: str) -> Iterator[Report]:
     """Show a line on stderr for work that lasts over two seconds; nothing if it is not a terminal.
-
-    Parameters
-    ----------
-    title : str
-        What the work as a whole is.
     """
     if not sys.stderr.isatty():
         yield silent
@@ -78,43 +67,21 @@ def progress(title: str) -> Iterator[Report]:
 
 
 class Counter:
-    """Tells a person how many of many things are done, at which rate, and how much time is left.
-
-    Parameters
-    ----------
-    bar : rich.progress.Progress, optional
-        Shows it; nothing is shown without it.
-    task : int
-        The bar's task.
-    title : str
-        What the work as a whole is.
-    """
+    """Tells a person how many of many things are done, at which rate, and how much time is left."""
 
     def __init__(self, bar: Progress | None = None, task: int = 0, title: str = "") -> None:
         self._bar, self._task, self._title = bar, task, title
         self._begun = self._done = 0.0
 
     def report(self, message: str) -> None:
-        """Say what is being done.
-
-        Parameters
-        ----------
-        message : str
-            What.
-        """
+        """Say what is being done."""
         if self._bar is not None:
             self._bar.update(
                 cast("TaskID", self._task), description=_escaped(f"{self._title}: {message}")
             )
 
     def begin(self, count: int, before: int = 0) -> None:
-        """Tell how many things there are, and how many were done before.
-
-        Parameters
-        ----------
-        count, before : int
-            Things.
-        """
+        """Tell how many things there are, and how many were done before."""
         self._begun = now()
         if self._bar is not None:
             self._bar.update(
@@ -142,15 +109,7 @@ def _escaped(message: str) -> str:
 
 @contextlib.contextmanager
 def counted(title: str, noun: str) -> Iterator[Counter]:
-    """Show a bar on stderr for many things that are done one by one; nothing on no terminal.
-
-    Parameters
-    ----------
-    title : str
-        What the work as a whole is.
-    noun : str
-        What is counted, in the plural.
-    """
+    """Show a bar on stderr for many things that are done one by one; nothing on no terminal."""
     if not sys.stderr.isatty():
         yield Counter()
         return
@@ -173,17 +132,8 @@ def counted(title: str, noun: str) -> Iterator[Counter]:
 def interruptible(work: Callable[[], T], cancel: Callable[[], object]) -> T:
     """Run `work` in another thread so that Ctrl-C and deadlines reach a solver in C.
 
-    Parameters
-    ----------
-    work : callable
-        Runs to its end unless cancelled; must release the interpreter lock.
-    cancel : callable
-        Asks it to stop; called on Ctrl-C and when the time is over.
-
-    Returns
-    -------
-    object
-        What `work` returned.
+    `work`: runs to its end unless cancelled; must release the interpreter lock.
+    `cancel`: asks it to stop; called on Ctrl-C and when the time is over.
 
     Raises
     ------
@@ -222,11 +172,6 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
     """Make a command end errors in one line on stderr and the exit status that they stand for.
 
     No command writes over a file that it read.
-
-    Parameters
-    ----------
-    function : callable
-        The command.
     """
 
     @functools.wraps(function)
@@ -248,13 +193,7 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
 
 
 def run_app(app: Callable[..., object]) -> None:
-    """Run a command line; wrong usage ends in one line on stderr and exit status 2.
-
-    Parameters
-    ----------
-    app : callable
-        A typer application.
-    """
+    """Run a command line; wrong usage ends in one line on stderr and exit status 2."""
     sys.unraisablehook = _deliver_again
     _check_streams()
     try:
@@ -322,62 +261,30 @@ def _leave(status: int) -> None:
 
 
 def fail(message: str, status: int) -> None:
-    """Say why on stderr and exit.
-
-    Parameters
-    ----------
-    message : str
-        One line.
-    status : int
-        Exit status.
-    """
+    """Say why on stderr and exit."""
     sys.stderr.write(f"twill: {one_line(message)}\n")
     raise SystemExit(status)
 
 
 def warn(message: str) -> None:
-    """Tell on stderr what the user should know and what stops nothing.
-
-    Parameters
-    ----------
-    message : str
-        One line.
-    """
+    """Tell on stderr what the user should know and what stops nothing."""
     sys.stderr.write(f"{WARNING}{one_line(message)}\n")
 
 
 def say(text: str = "") -> None:
-    """Write a line to stdout.
-
-    Parameters
-    ----------
-    text : str
-        The line.
-    """
+    """Write a line to stdout."""
     sys.stdout.write(f"{visible(text)}\n")
 
 
 def say_written(*files: str | os.PathLike[str] | None) -> None:
-    """Say which files were written; nothing of standard output.
-
-    Parameters
-    ----------
-    *files : path, optional
-        The files, None where there is none.
-    """
+    """Say which files were written; nothing of standard output."""
     for file in files:
         if file is not None and file != STANDARD_OUTPUT:
             say(f"wrote {file}")
 
 
 def paragraph(text: str) -> None:
-    """Write a text to stdout in lines of at most 80 columns; no word is broken.
-
-    Parameters
-    ----------
-    text : str
-        The text; all lines are indented as it is.
-    """
+    """Write a text to stdout in lines of at most 80 columns; no word is broken."""
     words = text.lstrip()
     indent = text[: len(text) - len(words)]
     lines = textwrap.wrap(
@@ -396,15 +303,6 @@ def table(columns: list[str], rows: list[list[str]], right: set[str] | None = No
 
     Where it has to be narrower, columns of several words wrap before names are broken, and names
     before numbers. A pipe is as wide as ``COLUMNS`` says, otherwise wide enough for scripts.
-
-    Parameters
-    ----------
-    columns : list of str
-        Headings.
-    rows : list of list of str
-        Cells.
-    right : set of str, optional
-        Headings of the columns to align at the right.
     """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console

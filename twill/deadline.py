@@ -18,13 +18,7 @@ def now() -> float:
 
 
 class OutOfTime(Exception):  # noqa: N818 - it ends work, and is no error
-    """Ends the ``with`` statement of a deadline.
-
-    Parameters
-    ----------
-    deadline : Deadline
-        Whose time is over.
-    """
+    """Ends the ``with`` statement of a deadline."""
 
     def __init__(self, deadline: Deadline) -> None:
         super().__init__("the time is over")
@@ -33,11 +27,6 @@ class OutOfTime(Exception):  # noqa: N818 - it ends work, and is no error
 
 class Deadline:
     """Ends the work of its ``with`` statement when the time is over; the program goes on after it.
-
-    Parameters
-    ----------
-    seconds : float, optional
-        From now on; without it there is no limit.
     """
 
     def __init__(self, seconds: float | None = None) -> None:

@@ -21,11 +21,6 @@ def drawing(**settings: Any) -> Iterator[None]:
     Text stays text in SVG, and a ``$`` is one: there is no mathematics in names. Scripts that the
     font lacks are boxes in PNG. Figures have a canvas of their own, so that ``MPLBACKEND`` does
     not concern them.
-
-    Parameters
-    ----------
-    **settings
-        More of Matplotlib's, with ``_`` for ``.``.
     """
     os.environ.pop("MPLBACKEND", None)
     import matplotlib as mpl
@@ -43,13 +38,7 @@ def drawing(**settings: Any) -> Iterator[None]:
 
 
 def shorten_words(figure: Figure) -> None:
-    """Leave out the middle of long names in a figure that is drawn.
-
-    Parameters
-    ----------
-    figure : Figure
-        Within `drawing`.
-    """
+    """Leave out the middle of long names in a figure that is drawn."""
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):

@@ -31,13 +31,7 @@ def inputs_kept() -> Iterator[None]:
 
 
 def keep_input(found: os.stat_result) -> None:
-    """Remember a file that was read by other means than `read_bytes`.
-
-    Parameters
-    ----------
-    found : os.stat_result
-        What the system says of it.
-    """
+    """Remember a file that was read by other means than `read_bytes`."""
     known = _inputs.get()
     if known is not None and stat.S_ISREG(found.st_mode):
         known.add((found.st_dev, found.st_ino))
@@ -48,14 +42,7 @@ def read_bytes(
 ) -> bytes:
     """Read a whole file.
 
-    Parameters
-    ----------
-    file : path
-        The file to read.
-    ordinary : bool
-        Whether pipes and devices are refused, which may never end.
-    most : int
-        Bytes; 64 MiB without it.
+    `most`: bytes; 64 MiB without it.
 
     Raises
     ------
@@ -80,10 +67,7 @@ def read_bytes(
 def check_target(file: str | os.PathLike[str] | None) -> None:
     """Refuse a file that `write_whole` could not write, before the work that makes its content.
 
-    Parameters
-    ----------
-    file : path, optional
-        Where the content is to go; nothing is checked without it.
+    `file`: where the content is to go; nothing is checked without it.
 
     Raises
     ------
@@ -114,13 +98,6 @@ def write_whole(file: str | os.PathLike[str], content: str | bytes) -> None:
     An existing file keeps its mode. Links are followed, and what is no ordinary file (a pipe, a
     device) is written to as it is.
 
-    Parameters
-    ----------
-    file : path
-        The file to replace; ``-`` is standard output.
-    content : str or bytes
-        Its new content; text is written as UTF-8.
-
     Raises
     ------
     InputError
@@ -146,11 +123,6 @@ def write_whole(file: str | os.PathLike[str], content: str | bytes) -> None:
 
 def make_folder(folder: str | os.PathLike[str] | None) -> None:
     """Make a folder, and those that it is in; one that is there already is left as it is.
-
-    Parameters
-    ----------
-    folder : path, optional
-        The folder; nothing is made without it.
 
     Raises
     ------

@@ -25,11 +25,6 @@ def wrong(name: str) -> str:
 
     A name has 1 to 200 characters that can be seen: letters of all scripts, digits, signs and
     spaces; no control characters, no line breaks, nothing that changes the direction of writing.
-
-    Parameters
-    ----------
-    name : str
-        The text.
     """
     if not 1 <= len(name) <= MOST_NAME:
         return f"a name has 1 to {MOST_NAME} characters"
@@ -40,11 +35,6 @@ def visible(text: str) -> str:
     """Return a text whose characters can all be seen, its lines kept.
 
     Others are written as JSON writes them, so that JSON stays what it says.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
     """
     if text.isprintable():
         return text
@@ -55,26 +45,12 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text as one line of characters that can be seen.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-    """
+    """Return a text as one line of characters that can be seen."""
     return visible(" ".join(text.split()))
 
 
 def elided(text: str, most: int = MOST_SHOWN) -> str:
-    """Return a text with the middle of longer words left out, for tables and pictures.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-    most : int
-        Characters of a word.
-    """
+    """Return a text with the middle of longer words left out, for tables and pictures."""
     if len(text) <= most:
         return text
     half = most // 2
@@ -85,13 +61,7 @@ def elided(text: str, most: int = MOST_SHOWN) -> str:
 
 
 def cell(text: str) -> str:
-    """Return a text as tables show it.
-
-    Parameters
-    ----------
-    text : str
-        Any text; its lines are kept.
-    """
+    """Return a text as tables show it."""
     return "\n".join(elided(line) for line in visible(text).split("\n"))
 
 
@@ -100,11 +70,6 @@ def file_name(name: str) -> str:
 
     Letters and digits of all scripts stay; other characters but ``._-+#`` are written as ``%XX``,
     byte by byte, so that different names give different ones.
-
-    Parameters
-    ----------
-    name : str
-        Any text.
     """
     text = "".join(
         c if c.isalnum() or c in KEPT else "".join(f"%{byte:02X}" for byte in _bytes(c))

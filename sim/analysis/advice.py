@@ -51,21 +51,8 @@ def advise(
 ) -> tuple[Advice, ...]:
     """Try changes of a schedule; those that go wrong are left out.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    interval : float
-        Its measured interval, in cycles.
-    measure : Measure
-        Runs a changed schedule under the same conditions, with every check.
-    units : tuple of str
-        Units of the machine to try twice as fast.
-
-    Returns
-    -------
-    tuple of Advice
-        The greatest gain first.
+    `interval`: its measured interval, in cycles.
+    `measure`: runs a changed schedule under the same conditions, with every check.
     """
     tried = [
         *_deepened(schedule, interval, measure),

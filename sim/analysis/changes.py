@@ -32,11 +32,6 @@ def split(schedule: Schedule) -> Iterator[Changed]:
 
     Both groups keep every wait, and both arrive at every barrier at which the one did, so that
     neither does anything earlier than the order of the one allowed.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
     """
     for group in schedule.groups:
         mine = [p.operation for p in schedule.placements if p.group == group.name]
@@ -159,13 +154,7 @@ def _parts(instruction: Interleave, operations: set[str]) -> Instruction | None:
 
 
 def without_each_wait(schedule: Schedule) -> Iterator[Changed]:
-    """Yield schedules that lack one wait; most of them are wrong.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    """
+    """Yield schedules that lack one wait; most of them are wrong."""
     for number, program in enumerate(schedule.programs):
         for index, instruction in enumerate(program.body):
             if not isinstance(instruction, Wait | Await):
@@ -187,28 +176,14 @@ def without_each_wait(schedule: Schedule) -> Iterator[Changed]:
 
 
 def free_signals(schedule: Schedule) -> Changed:
-    """Let waits and arrives cost nothing, the wait inside asynchronous latencies neither.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    """
+    """Let waits and arrives cost nothing, the wait inside asynchronous latencies neither."""
     return Changed(
         "machine", "if waits and arrives took no time", schedule, without=("synchronisation",)
     )
 
 
 def twice_as_fast(schedule: Schedule, unit: str) -> Changed:
-    """Halve the cycles that every operation takes of a unit.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    unit : str
-        A unit of its machine.
-    """
+    """Halve the cycles that every operation takes of a unit."""
     loop = faster(schedule.loop, schedule.machine, unit, 2)
     return Changed(
         "machine", f"if {unit} were twice as fast", schedule.model_copy(update={"loop": loop})
@@ -216,15 +191,7 @@ def twice_as_fast(schedule: Schedule, unit: str) -> Changed:
 
 
 def scaled_signals(machine: Machine, factor: float) -> Machine:
-    """Let every wait, arrive and hop of a machine cost so many times as much, in whole cycles.
-
-    Parameters
-    ----------
-    machine : Machine
-        The machine.
-    factor : float
-        At least 0.
-    """
+    """Let every wait, arrive and hop of a machine cost so many times as much, in whole cycles."""
     costs = machine.synchronisation
     named = None if costs.named is None else _scaled(costs.named, factor)
     scaled = _scaled(costs, factor).model_copy(update={"named": named})
@@ -241,19 +208,7 @@ def _scaled(costs: Synchronisation, factor: float) -> Synchronisation:
 
 
 def faster(loop: Loop, machine: Machine, unit: str, factor: float) -> Loop:
-    """Divide the cycles that every operation takes of a unit, rounded up.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    machine : Machine
-        Whose rules cost it.
-    unit : str
-        A unit of the machine.
-    factor : float
-        More than 0; below 1 the unit is slower.
-    """
+    """Divide the cycles that every operation takes of a unit, rounded up."""
     operations = tuple(_faster(machine, o, unit, factor) for o in loop.operations)
     return loop.model_copy(update={"operations": operations})
 

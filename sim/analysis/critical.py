@@ -89,16 +89,8 @@ class Cycle:
 class BindingEvents:
     """The chain of binding events of a recorded execution, from its end to its begin.
 
-    Parameters
-    ----------
-    recording : Recording
-        What happened.
-    variable : collection of str
-        Operations whose latency counts from their start, since memory decides it.
-    contexts : mapping of (str, int) to int, optional
-        The issue context of every warp; all issue from one without it.
-    shared : collection of str
-        Pipes that all contexts share.
+    `variable`: operations whose latency counts from their start, since memory decides it.
+    `contexts`: the issue context of every warp; all issue from one without it.
     """
 
     def __init__(
@@ -140,13 +132,7 @@ class BindingEvents:
         return self._issuers[key]
 
     def back_from(self, iteration: int) -> Iterator[Step]:
-        """Yield the chain that ends with an iteration's last completion, latest step first.
-
-        Parameters
-        ----------
-        iteration : int
-            The iteration.
-        """
+        """Yield the chain that ends with an iteration's last completion, latest step first."""
         ends = [
             (cycle, operation)
             for (operation, of), cycle in self._recording.completions.items()
@@ -377,26 +363,10 @@ def critical_cycle(
 ) -> Cycle | None:
     """Return what sets the pace between two iterations of a recorded execution.
 
-    Parameters
-    ----------
-    recording : Recording
-        What happened.
-    last, first : int
-        Iterations of the steady state to look at, going back from the last.
-    interval : float, optional
-        The measured interval, in cycles; without it, as where completions do not repeat, the chain
-        is not closed.
-    variable : collection of str
-        Operations whose latency memory decides.
-    contexts : mapping of (str, int) to int, optional
-        The issue context of every warp.
-    shared : collection of str
-        Pipes that all contexts share.
-
-    Returns
-    -------
-    Cycle or None
-        None if the recording does not reach back for an iteration.
+    `last`, `first`: iterations of the steady state to look at, going back from the last.
+    `interval`: the measured interval, in cycles; without it, as where completions do not repeat,
+    the chain is not closed.
+    Returns: none if the recording does not reach back for an iteration.
     """
     steps: list[Step] = []
     seen: dict[tuple[str, str, str], dict[int, int]] = defaultdict(dict)
@@ -422,13 +392,7 @@ def _open(steps: Sequence[Step], last: int, first: int) -> Cycle | None:
 
 
 def together(steps: Sequence[Step]) -> list[Step]:
-    """Join steps that follow each other and concern the same thing.
-
-    Parameters
-    ----------
-    steps : sequence of Step
-        In the order of time.
-    """
+    """Join steps that follow each other and concern the same thing."""
     joined: list[Step] = []
     for step in steps:
         last = joined[-1] if joined else None

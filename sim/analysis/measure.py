@@ -85,22 +85,12 @@ def steady_state(
     lies before they began to, and the interval is exact. Otherwise the warm-up is cut off where
     that makes the rest's mean most certain (`mser`), and a confidence interval says how certain.
 
-    Parameters
-    ----------
-    finished : sequence of float
-        Completion time of each iteration, in cycles.
-    drain : int
-        Iterations at the end that are left out.
-    fill : int
-        Iterations at the beginning that are left out at least: those that fill the rings.
-    least : float
-        Cycles that an iteration takes at least on some unit. Where the second half is faster,
-        groups that nothing ties together ran ahead in the first, and the whole run counts.
-
-    Returns
-    -------
-    SteadyState or None
-        None if there are fewer than eight iterations to measure.
+    `finished`: completion time of each iteration, in cycles.
+    `drain`: iterations at the end that are left out.
+    `fill`: iterations at the beginning that are left out at least: those that fill the rings.
+    `least`: cycles that an iteration takes at least on some unit. Where the second half is faster,
+    groups that nothing ties together ran ahead in the first, and the whole run counts.
+    Returns: none if there are fewer than eight iterations to measure.
     """
     last = len(finished) - 1 - min(drain, len(finished) // 4)
     half = max(last // 2, fill)
@@ -119,10 +109,7 @@ def mser(gaps: Sequence[float]) -> int:
     The rest's mean has the least marginal standard error (MSER-5: White 1997, "An effective
     truncation heuristic for bias reduction in simulation output", on means of five).
 
-    Parameters
-    ----------
-    gaps : sequence of float
-        Distances between completions, in cycles.
+    `gaps`: distances between completions, in cycles.
     """
     means = [sum(b) / MSER_BATCH for b in _batches(gaps, MSER_BATCH)]
     best, cut = math.inf, 0
@@ -140,10 +127,7 @@ def mser(gaps: Sequence[float]) -> int:
 def confidence(gaps: Sequence[float]) -> Confidence | None:
     """Return the confidence interval of the gaps' mean, None if there are fewer than ten.
 
-    Parameters
-    ----------
-    gaps : sequence of float
-        Distances between completions in the steady state, in cycles.
+    `gaps`: distances between completions in the steady state, in cycles.
     """
     count = next((n for n in STUDENT if len(gaps) >= 2 * n), None)
     if count is None:

@@ -131,20 +131,7 @@ def profile(
 ) -> Profile:
     """Analyse the steady state of a recorded run.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        What ran.
-    recording : Recording
-        What happened.
-    steady : SteadyState
-        Which iterations count.
-    finished : sequence of float
-        Completion time of each iteration, in cycles.
-    works : mapping of str to Work
-        The operations.
-    contexts : mapping of (str, int) to int
-        The issue context of every warp.
+    `finished`: completion time of each iteration, in cycles.
     """
     interval = float(steady.interval)
     first, last = _window(recording, steady, finished)
@@ -255,11 +242,6 @@ def values_of(schedule: Schedule) -> dict[str, str]:
 
     A barrier called ``VALUE.something`` is about that value; any other about the operation whose
     completion arrives there by itself, if there is one.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
     """
     operations = {operation.name for operation in schedule.loop.operations}
     signalled = {
@@ -317,13 +299,7 @@ class Link(Part):
 
 
 def links(steps: Iterable[Step | CriticalStep]) -> list[Link]:
-    """Join steps at one place: work of a unit, of a warp group, or what passes between them.
-
-    Parameters
-    ----------
-    steps : iterable of Step or CriticalStep
-        In the order of time.
-    """
+    """Join steps at one place: work of a unit, of a warp group, or what passes between them."""
     joined: list[Link] = []
     for step in steps:
         link = _link(step)
@@ -355,15 +331,7 @@ def _link(step: Step | CriticalStep) -> Link:
 
 
 def in_words(steps: Sequence[Step], chain: Cycle) -> str:
-    """Return in a sentence what sets the pace.
-
-    Parameters
-    ----------
-    steps : sequence of Step
-        Of the chain, joined.
-    chain : Cycle
-        The chain.
-    """
+    """Return in a sentence what sets the pace."""
     by_place: dict[str, float] = defaultdict(float)
     for step in steps:
         by_place[_doing(step)] += step.cycles

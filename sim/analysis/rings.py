@@ -46,11 +46,6 @@ def rings(schedule: Schedule) -> list[str]:
     """Return the values in SMEM or TMEM whose slots are filled and emptied under barriers.
 
     Slots whose addresses other values share are left out: there is more to it than a number.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
     """
     found = []
     for storage in schedule.storage:
@@ -61,17 +56,7 @@ def rings(schedule: Schedule) -> list[str]:
 
 
 def deeper(schedule: Schedule, values: Collection[str], by: int) -> Changed:
-    """Give rings more slots.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    values : collection of str
-        Values that `rings` lists.
-    by : int
-        Slots more for each.
-    """
+    """Give rings more slots."""
     changed = schedule
     needs: dict[str, int] = {}
     for storage in schedule.storage:
@@ -95,13 +80,7 @@ def deeper(schedule: Schedule, values: Collection[str], by: int) -> Changed:
 
 
 def streaming(schedule: Schedule) -> list[str]:
-    """Return the loads of variable latency whose results lie in rings in SMEM or TMEM.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    """
+    """Return the loads of variable latency whose results lie in rings in SMEM or TMEM."""
     machine = schedule.machine
     loads = [o.name for o in schedule.loop.operations if machine.cost(o).variable_latency]
     return [name for name in loads if _own(schedule, name)]
@@ -112,18 +91,6 @@ def with_depth(schedule: Schedule, slots: int) -> Changed:
 
     A ring whose slots share addresses with other values gets addresses of its own, behind all
     others: it may need more room than a schedule that was solved for that depth.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    slots : int
-        Slots of each ring, at least 1.
-
-    Returns
-    -------
-    Changed
-        `fits` says whether the memories have the room.
 
     Raises
     ------
@@ -140,17 +107,7 @@ def with_more_slots(schedule: Schedule, by: int) -> Changed:
     Other than `with_depth` this keeps what rings have of different depths apart. Addresses follow
     the same rule.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    by : int
-        Slots more for each ring, at least 0; with 0 the schedule is as it was.
-
-    Returns
-    -------
-    Changed
-        `fits` says whether the memories have the room.
+    `by`: slots more for each ring, at least 0; with 0 the schedule is as it was.
 
     Raises
     ------

@@ -16,11 +16,8 @@ FLOP_OF_ONE_PRODUCT = 2
 def flop(operation: Operation) -> int:
     """Return the floating-point operations of a matrix product, 0 for anything else.
 
-    Parameters
-    ----------
-    operation : Operation
-        An ``mma`` of any kind counts 2 m n k; what softmax, rescaling and conversion do does not
-        count, as everywhere in the literature on these kernels.
+    `operation`: an ``mma`` of any kind counts 2 m n k; what softmax, rescaling and conversion do
+    does not count, as everywhere in the literature on these kernels.
     """
     if not operation.kind.startswith("mma") or not operation.operands or operation.result is None:
         return 0
@@ -31,25 +28,14 @@ def flop(operation: Operation) -> int:
 
 
 def flop_per_iteration(loop: Loop) -> int:
-    """Return the floating-point operations of one iteration of a loop, on one SM.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    """
+    """Return the floating-point operations of one iteration of a loop, on one SM."""
     return sum(flop(operation) for operation in loop.operations)
 
 
 def clock_of(machine: Machine, clock: float | None = None) -> tuple[float, str]:
     """Return a clock in MHz and where it comes from.
 
-    Parameters
-    ----------
-    machine : Machine
-        Whose clock counts if none is stated.
-    clock : float, optional
-        A stated clock, in MHz.
+    `clock`: A stated clock, in MHz.
 
     Raises
     ------
@@ -68,15 +54,7 @@ def clock_of(machine: Machine, clock: float | None = None) -> tuple[float, str]:
 def tflops(flop_count: float, cycles: float, multiprocessors: int, clock_mhz: float) -> float:
     """Return TFLOP/s of a chip on whose SMs all do the same.
 
-    Parameters
-    ----------
-    flop_count : float
-        Floating-point operations that one SM does in `cycles`.
-    cycles : float
-        Clock cycles, more than 0.
-    multiprocessors : int
-        SMs at work.
-    clock_mhz : float
-        Clock.
+    `flop_count`: floating-point operations that one SM does in `cycles`.
+    `cycles`: clock cycles, more than 0.
     """
     return flop_count * multiprocessors * clock_mhz / cycles / 1e6

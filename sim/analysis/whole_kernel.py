@@ -98,11 +98,6 @@ class Kernel(Part):
 def parse_sequences(text: str) -> tuple[int, ...]:
     """Return sequence lengths from text.
 
-    Parameters
-    ----------
-    text : str
-        Whole numbers with commas between them.
-
     Raises
     ------
     InputError
@@ -131,27 +126,13 @@ def kernel(
 ) -> Kernel:
     """Estimate a kernel whose blocks run a schedule.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        With programs.
-    sequences : iterable of int
-        Lengths, the same for queries and keys.
-    tokens, heads : int
-        The batch is tokens over length, at least 1; FlashAttention's benchmarks have 16,384 tokens
-        and 2048 columns in all heads together.
-    rows, step : int, optional
-        Rows of an output tile and of an iteration; without them they follow from the accumulators
-        and from the streaming loads.
-    persistent : bool
-        Whether a block goes on to its next tile.
-    clock : float, optional
-        In MHz; the machine's without it.
-    seed : int
-        Of variable latencies.
-    **conditions
-        Latency, warp scheduler and so on, under which the loop runs; see
-        `twill.sim.engine.sm.StreamingMultiprocessor`.
+    `tokens`, `heads`: the batch is tokens over length, at least 1; FlashAttention's benchmarks have
+    16,384 tokens and 2048 columns in all heads together.
+    `rows`, `step`: rows of an output tile and of an iteration; without them they follow from the
+    accumulators and from the streaming loads.
+    `clock`: in MHz; the machine's without it.
+    `**conditions`: latency, warp scheduler and so on, under which the loop runs; see
+    `twill.sim.engine.sm.StreamingMultiprocessor`.
 
     Raises
     ------
@@ -370,13 +351,7 @@ def _operation(name: str, kind: str, operands: tuple[Tile, ...], result: Tile) -
 
 
 def print_kernel(found: Kernel) -> None:
-    """Print a table of estimates.
-
-    Parameters
-    ----------
-    found : Kernel
-        The estimates.
-    """
+    """Print a table of estimates."""
     how = "persistent blocks" if found.persistent else "a block for each tile"
     heads = ", ".join(dict.fromkeys(f"{e.heads}" for e in found.estimates))
     say(

@@ -79,13 +79,8 @@ class Source:
 class Dataflow:
     """The operations of a loop as functions of their sources.
 
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    stand_ins : bool
-        Whether each operation but loads computes some function of all that it reads, which tells
-        one operand from another but means nothing.
+    `stand_ins`: whether each operation but loads computes some function of all that it reads, which
+    tells one operand from another but means nothing.
 
     Raises
     ------
@@ -114,13 +109,7 @@ class Dataflow:
 
     @classmethod
     def of(cls, loop: Loop) -> Dataflow:
-        """Return a loop's dataflow, with stand-ins if it does not say what it computes.
-
-        Parameters
-        ----------
-        loop : Loop
-            The loop.
-        """
+        """Return a loop's dataflow, with stand-ins if it does not say what it computes."""
         try:
             return cls(loop)
         except InputError:
@@ -169,13 +158,7 @@ class Dataflow:
         return tuple(found)
 
     def operand(self, operation: str, number: int) -> Tile:
-        """Return the tile of an operand; a constant between load and store is like the first.
-
-        Parameters
-        ----------
-        operation, number : str, int
-            Which operand.
-        """
+        """Return the tile of an operand; a constant between load and store is like the first."""
         operands = self.operations[operation].operands
         if not operands:
             return SCALAR
@@ -213,11 +196,6 @@ class Dataflow:
 
         That is what every store stores, and of values that the next iteration would read, or
         that nothing reads, the last instances.
-
-        Parameters
-        ----------
-        iterations : int
-            Trip count.
         """
         read = {d.producer for d in self.loop.dependences if d.kind == "data"}
         found = []
@@ -228,13 +206,7 @@ class Dataflow:
         return found
 
     def carried(self, iterations: int) -> list[tuple[str, int]]:
-        """Return the last instances of what the next iteration would read.
-
-        Parameters
-        ----------
-        iterations : int
-            Trip count.
-        """
+        """Return the last instances of what the next iteration would read."""
         return [(name, iterations - 1) for name in self._carried]
 
     @functools.cached_property
@@ -264,13 +236,7 @@ Expression = tuple[object, ...]
 
 
 class Expressions:
-    """A table of expressions over one loop.
-
-    Parameters
-    ----------
-    dataflow : Dataflow
-        The loop.
-    """
+    """A table of expressions over one loop."""
 
     def __init__(self, dataflow: Dataflow) -> None:
         self.dataflow = dataflow
@@ -280,12 +246,9 @@ class Expressions:
     def number(self, *expression: object) -> int:
         """Return the number of an expression.
 
-        Parameters
-        ----------
-        *expression
-            ``load``, ``first``, ``invariant``, ``constant`` or ``factor`` with what it is of;
-            ``made`` with the operation and its operands' numbers; ``mixed`` with two numbers;
-            ``warps`` with one for each of several warps.
+        `*expression`: ``load``, ``first``, ``invariant``, ``constant`` or ``factor`` with what it
+        is of; ``made`` with the operation and its operands' numbers; ``mixed`` with two numbers;
+        ``warps`` with one for each of several warps.
         """
         found = self._numbers.get(expression)
         if found is None:
@@ -296,12 +259,7 @@ class Expressions:
     def made(self, operation: str, iteration: int, of: Sequence[int]) -> int:
         """Return what an operation makes in an iteration.
 
-        Parameters
-        ----------
-        operation, iteration : str, int
-            The operation.
-        of : sequence of int
-            For each of its operands that is made in the loop, in order, what was read for it.
+        `of`: for each of its operands that is made in the loop, in order, what was read for it.
         """
         if operation not in self.dataflow.functions:
             return self.number("load", operation, iteration)
@@ -322,33 +280,15 @@ class Expressions:
                 return self.number(kind, operation, number)
 
     def mixed(self, first: int, second: int) -> int:
-        """Return a tile whose first half is of one expression and whose second of another.
-
-        Parameters
-        ----------
-        first, second : int
-            The expressions.
-        """
+        """Return a tile whose first half is of one expression and whose second of another."""
         return first if first == second else self.number("mixed", first, second)
 
     def of_warps(self, parts: Sequence[int]) -> int:
-        """Return a tile of which every warp holds a part.
-
-        Parameters
-        ----------
-        parts : sequence of int
-            The tile as each warp holds it.
-        """
+        """Return a tile of which every warp holds a part."""
         return parts[0] if len(set(parts)) == 1 else self.number("warps", *parts)
 
     def written(self, iterations: int) -> dict[tuple[str, int], int]:
-        """Return what every operation makes in the loop as written.
-
-        Parameters
-        ----------
-        iterations : int
-            Trip count.
-        """
+        """Return what every operation makes in the loop as written."""
         made: dict[tuple[str, int], int] = {}
         for iteration in range(iterations):
             for name in self._in_order():
@@ -377,15 +317,7 @@ class Expressions:
     # -- numbers ------------------------------------------------------------------------------
 
     def evaluate(self, wanted: Iterable[int], inputs: Inputs) -> dict[int, Array]:
-        """Return the tiles of some expressions; each is kept while somebody needs it.
-
-        Parameters
-        ----------
-        wanted : iterable of int
-            Expressions.
-        inputs : Inputs
-            What comes from outside.
-        """
+        """Return the tiles of some expressions; each is kept while somebody needs it."""
         wanted = set(wanted)
         needed = self._needed(wanted)
         uses = Counter(n for number in needed for n in self._operands(number))

@@ -94,13 +94,7 @@ class Checks(Part):
 
 
 def enough_iterations(schedule: Schedule) -> int:
-    """Return how many iterations show all that a program does.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        With programs.
-    """
+    """Return how many iterations show all that a program does."""
     distances = [
         abs(instruction.distance)
         for program in schedule.programs
@@ -123,16 +117,7 @@ def check(
 ) -> Checks:
     """Execute a program with every check.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        With programs.
-    iterations : int, optional
-        Trip count; what `enough_iterations` says without it.
-    seed, latency
-        See `twill.sim.run`.
-    values : bool
-        Also compute on NumPy tiles what each operation makes of what its slots really hold.
+    `values`: also compute on NumPy tiles what each operation makes of what its slots really hold.
 
     Raises
     ------

@@ -13,13 +13,6 @@ SPREAD = 0.5
 
 class RandomInputs:
     """Random tiles, and first values that change nothing: zero, or the least number of a maximum.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    seed : int
-        Of the random numbers.
     """
 
     def __init__(self, loop: Loop, seed: int = 0) -> None:

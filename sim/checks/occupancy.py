@@ -100,13 +100,7 @@ class _Life:
 
 
 class Occupancy(Observer):
-    """Follows how full registers and memories are; read it when the execution is over.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        What is executed.
-    """
+    """Follows how full registers and memories are; read it when the execution is over."""
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
@@ -318,13 +312,7 @@ class Occupancy(Observer):
         return dict(found)
 
     def report(self, cycles: float) -> dict[str, Occupied]:
-        """Return how full everything was, by the keys of `series`, and the register file.
-
-        Parameters
-        ----------
-        cycles : float
-            Length of the run.
-        """
+        """Return how full everything was, by the keys of `series`, and the register file."""
         machine, always, given = self._schedule.machine, self._always(), self._given()
         along = self._along_programs()
         found = {}

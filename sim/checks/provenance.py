@@ -46,15 +46,7 @@ class _Cell:
 
 
 class Provenance(Observer):
-    """Follows what a program computes through its slots.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        What is executed.
-    expressions : Expressions
-        Table over the schedule's loop.
-    """
+    """Follows what a program computes through its slots."""
 
     def __init__(self, schedule: Schedule, expressions: Expressions) -> None:
         self._expressions = expressions
@@ -147,12 +139,8 @@ class Provenance(Observer):
     def results(self, wanted: Iterable[Instance], last: Iterable[Instance] = ()) -> Results:
         """Return the expressions of results.
 
-        Parameters
-        ----------
-        wanted : iterable of (str, int)
-            Operations and iterations.
-        last : iterable of (str, int)
-            Those that must still be in their slots at the end; others are what was written.
+        `wanted`: operations and iterations.
+        `last`: those that must still be in their slots at the end; others are what was written.
         """
         for _, _, _, happen in sorted(self._events, key=lambda event: event[:3]):
             happen()

@@ -99,11 +99,6 @@ class _Cell:
 class Races(Observer):
     """Raises on the first race that an execution shows.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        What is executed.
-
     Raises
     ------
     SimulationError

@@ -56,13 +56,7 @@ class Kernel:
     made: Callable[[Results], Named]
 
     def error(self, results: Results) -> float:
-        """Return the largest error of all results, relative to the largest element of each.
-
-        Parameters
-        ----------
-        results : mapping
-            Results by operation and iteration.
-        """
+        """Return the largest error of all results, relative to the largest element of each."""
         made = self.made(results)
         return max(
             float(np.abs(made[name] - right).max() / np.abs(right).max())
@@ -90,17 +84,7 @@ class _Scaled(RandomInputs):
 
 
 def known(loop: Loop, iterations: int, seed: int = 0) -> Kernel | None:
-    """Return a packaged kernel's inputs and formula; None for a loop without one.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop; its origin tells which kernel it is of.
-    iterations : int
-        Trip count.
-    seed : int
-        Of the random tiles.
-    """
+    """Return a packaged kernel's inputs and formula; None for a loop without one."""
     kernel = loop.origin.kernel if loop.origin is not None else ""
     named = {operation.name for operation in loop.operations}
     if kernel in PRODUCTS and named >= PRODUCTS[kernel].keys():

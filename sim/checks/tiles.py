@@ -87,12 +87,8 @@ ROUNDINGS = frozenset({"arith.truncf", "arith.extf", "tt.fp_to_fp"})
 def function_of(operation: Operation, between: Sequence[str] = ()) -> Function:
     """Return what an operation computes of its operands.
 
-    Parameters
-    ----------
-    operation : Operation
-        The operation.
-    between : sequence of str
-        What stands between load and store of one that goes through tensor memory chunk by chunk.
+    `between`: what stands between load and store of one that goes through tensor memory chunk by
+    chunk.
 
     Raises
     ------
@@ -114,15 +110,7 @@ def function_of(operation: Operation, between: Sequence[str] = ()) -> Function:
 
 
 def anything(shape: Shape, *operands: Array) -> Array:
-    """Return some function of all elements of all operands, finite whatever they are.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the result.
-    *operands : array
-        Of any shapes.
-    """
+    """Return some function of all elements of all operands, finite whatever they are."""
     total = np.zeros(shape)
     for number, value in enumerate(operands, start=1):
         wide = np.asarray(value, np.float64)
@@ -131,15 +119,7 @@ def anything(shape: Shape, *operands: Array) -> Array:
 
 
 def unknown(operation: Operation, why: str) -> InputError:
-    """Return the error for an operation that cannot be computed.
-
-    Parameters
-    ----------
-    operation : Operation
-        The operation.
-    why : str
-        Why.
-    """
+    """Return the error for an operation that cannot be computed."""
     return InputError(f"values cannot be computed: {why}", path=f"operations.{operation.name}")
 
 
@@ -177,25 +157,14 @@ def _chunks(operation: Operation, between: Sequence[str]) -> Function:
 
 
 def operands_between(between: Sequence[str]) -> int:
-    """Return how many more operands the operations between a load and a store take.
-
-    Parameters
-    ----------
-    between : sequence of str
-        Names of IR operations.
-    """
+    """Return how many more operands the operations between a load and a store take."""
     return sum(kind in COMMUTATIVE for kind in between)
 
 
 def rounded(value: Array, dtype: ElementType) -> Array:
     """Return a tile in an element type.
 
-    Parameters
-    ----------
-    value : array
-        Any numbers.
-    dtype : str
-        The element type; one that `TYPES` does not list is not rounded to.
+    `dtype`: the element type; one that `TYPES` does not list is not rounded to.
     """
     made = np.asarray(value).astype(TYPES.get(dtype, np.float32))
     if dtype != "bf16":
@@ -208,15 +177,8 @@ def rounded(value: Array, dtype: ElementType) -> Array:
 def placed(value: Array, axes: Axes | None, shape: Shape) -> Array:
     """Return a value as an operand: its dimensions along `axes`, repeated along the others.
 
-    Parameters
-    ----------
-    value : array
-        What was made.
-    axes : tuple of int or None
-        For each dimension the operand's dimension along which it lies, None for one of extent 1
-        that is dropped; without it the first dimensions in their order.
-    shape : tuple of int
-        The operand's shape.
+    `axes`: for each dimension the operand's dimension along which it lies, None for one of extent 1
+    that is dropped; without it the first dimensions in their order.
     """
     where = tuple(range(value.ndim)) if axes is None else axes
     dropped = tuple(n for n, axis in enumerate(where) if axis is None)

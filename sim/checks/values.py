@@ -42,16 +42,7 @@ class Difference:
 class Values:
     """The results of one loop, computed on NumPy tiles.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        Any schedule of the loop.
-    iterations : int
-        Trip count.
-    inputs : Inputs, optional
-        What the loop takes from outside; random tiles of seed 0 without it.
-    dataflow : Dataflow, optional
-        What the loop's operations compute, if not what they say.
+    `inputs`: what the loop takes from outside; random tiles of seed 0 without it.
 
     Raises
     ------
@@ -90,32 +81,18 @@ class Values:
     def watch(self, schedule: Schedule | None = None) -> Provenance:
         """Return an observer for an execution whose results are wanted.
 
-        Parameters
-        ----------
-        schedule : Schedule, optional
-            What is executed, if not the schedule at hand: one of the same loop.
+        `schedule`: what is executed, if not the schedule at hand: one of the same loop.
         """
         return Provenance(schedule or self._schedule, self._expressions)
 
     def pipelined(self, watched: Provenance) -> dict[Instance, Array]:
-        """Return the results of an execution, by operation and iteration.
-
-        Parameters
-        ----------
-        watched : Provenance
-            From `watch`; the execution is over.
-        """
+        """Return the results of an execution, by operation and iteration."""
         return self._evaluated(watched.results(self._wanted, self._last))
 
     def differences(self, watched: Provenance) -> list[Difference]:
         """Return the results of an execution that are not those of the loop as written.
 
         Operations and their order are the same, so that equal results are equal in every bit.
-
-        Parameters
-        ----------
-        watched : Provenance
-            From `watch`; the execution is over.
         """
         made = watched.results(self._wanted, self._last)
         suspect = {key: number for key, number in made.items() if number != self._wanted[key]}
@@ -153,22 +130,6 @@ def compute(
     inputs: Inputs | None = None,
 ) -> tuple[Values, Provenance]:
     """Execute a schedule and follow its numbers.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        With programs.
-    iterations : int
-        Trip count.
-    seed, latency
-        See `twill.sim.run`.
-    inputs : Inputs, optional
-        See `Values`.
-
-    Returns
-    -------
-    tuple of (Values, Provenance)
-        For `Values.pipelined` and `Values.differences`.
 
     Raises
     ------

@@ -11,24 +11,11 @@ Epochs = dict[int, int]
 def join(clock: Clock, other: Sequence[int]) -> None:
     """Let `clock` know what `other` knows.
 
-    Parameters
-    ----------
-    clock : list of int
-        For each agent the last of its epochs that is known to be over; changed in place.
-    other : sequence of int
-        Another clock of the same agents.
+    `clock`: for each agent the last of its epochs that is known to be over; changed in place.
     """
     clock[:] = map(max, clock, other)
 
 
 def knows(clock: Sequence[int], epochs: Mapping[int, int]) -> bool:
-    """Return whether all that happened in some epochs happened before.
-
-    Parameters
-    ----------
-    clock : sequence of int
-        The clock of whoever asks.
-    epochs : mapping
-        Epochs by agent.
-    """
+    """Return whether all that happened in some epochs happened before."""
     return all(clock[agent] >= epoch for agent, epoch in epochs.items())

@@ -14,10 +14,7 @@ Slot = tuple[str, bool, int]
 def beneath(storage: Iterable[Storage]) -> dict[Slot, list[Slot]]:
     """Return, for every slot with an address, the other slots that a write to it destroys.
 
-    Parameters
-    ----------
-    storage : iterable of Storage
-        A schedule's storage; addresses are bytes, or columns with the half of their lanes.
+    `storage`: A schedule's storage; addresses are bytes, or columns with the half of their lanes.
     """
     found: dict[Slot, list[Slot]] = defaultdict(list)
     cells: dict[str, list[tuple[int, int, frozenset[int], Slot]]] = defaultdict(list)

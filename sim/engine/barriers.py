@@ -13,14 +13,7 @@ from twill.sim.engine.errors import SimulationError
 class Barriers:
     """All barriers of a program.
 
-    Parameters
-    ----------
-    clock : Clock
-        The clock.
-    declared : iterable of Barrier
-        The schedule's barriers.
-    checks : bool
-        Whether an arrival at another phase than it means is refused; if not, it counts.
+    `checks`: whether an arrival at another phase than it means is refused; if not, it counts.
     """
 
     def __init__(self, clock: Clock, declared: tuple[Barrier, ...], *, checks: bool = True) -> None:
@@ -33,34 +26,17 @@ class Barriers:
         self._waiting: dict[tuple[str, int, int], list[Callable[[], None]]] = {}
 
     def is_named(self, name: str) -> bool:
-        """Return whether a barrier is a named barrier, at which a wait arrives too.
-
-        Parameters
-        ----------
-        name : str
-            The barrier.
-        """
+        """Return whether a barrier is a named barrier, at which a wait arrives too."""
         return self._declared[name].kind == "named"
 
     def needed(self, name: str) -> int:
-        """Return how many arrivals complete a phase.
-
-        Parameters
-        ----------
-        name : str
-            The barrier.
-        """
+        """Return how many arrivals complete a phase."""
         return self._declared[name].arrivals
 
     def deliver(self, name: str, iteration: int, visible: float, who: str, size: int) -> None:
         """Let an asynchronous operation arrive, or deliver its bytes where a barrier counts them.
 
-        Parameters
-        ----------
-        name, iteration, visible, who
-            See `arrive`.
-        size : int
-            Bytes.
+        `size`: bytes.
         """
         if self._declared[name].transactions:
             self._clock.at(visible, lambda: self._count(name, iteration, who, -size, arrives=False))
@@ -70,18 +46,8 @@ class Barriers:
     def arrive(self, name: str, iteration: int, visible: float, who: str, expect: int = 0) -> None:
         """Arrive at the phase of `iteration`; the arrival is seen at cycle `visible`.
 
-        Parameters
-        ----------
-        name : str
-            The barrier.
-        iteration : int
-            Iteration whose phase it is.
-        visible : float
-            Cycle, now or later.
-        who : str
-            Who arrives, for messages.
-        expect : int
-            Bytes that the phase has to wait for.
+        `visible`: cycle, now or later.
+        `expect`: bytes that the phase has to wait for.
 
         Raises
         ------
@@ -95,17 +61,6 @@ class Barriers:
 
     def wait(self, name: str, iteration: int, who: str, resume: Callable[[], None]) -> bool:
         """Return whether a phase is complete; otherwise let something happen when it is.
-
-        Parameters
-        ----------
-        name : str
-            The barrier.
-        iteration : int
-            Iteration whose phase it is.
-        who : str
-            Who waits, for messages.
-        resume : callable
-            What happens.
 
         Raises
         ------
@@ -125,15 +80,6 @@ class Barriers:
         An mbarrier is asked for a parity (PTX ISA, ``mbarrier.test_wait.parity``), and would answer
         as if neither were complete. Named barriers have no parity.
 
-        Parameters
-        ----------
-        name : str
-            The barrier.
-        iteration : int
-            Iteration whose phase it is.
-        who : str
-            Who waits, for messages.
-
         Raises
         ------
         SimulationError
@@ -151,41 +97,17 @@ class Barriers:
             )
 
     def arrived(self, name: str, iteration: int) -> list[str]:
-        """Return who has arrived at a phase that is not complete.
-
-        Parameters
-        ----------
-        name : str
-            The barrier.
-        iteration : int
-            Iteration whose phase it is.
-        """
+        """Return who has arrived at a phase that is not complete."""
         phase, slot = divmod(iteration, self._declared[name].slots)
         return list(self._arrived[name, slot]) if self._completed[name, slot] == phase else []
 
     def delivered(self, name: str, iteration: int) -> list[str]:
-        """Return who has delivered bytes to a phase that is not complete.
-
-        Parameters
-        ----------
-        name : str
-            The barrier.
-        iteration : int
-            Iteration whose phase it is.
-        """
+        """Return who has delivered bytes to a phase that is not complete."""
         phase, slot = divmod(iteration, self._declared[name].slots)
         return list(self._delivered[name, slot]) if self._completed[name, slot] == phase else []
 
     def outstanding(self, name: str, iteration: int) -> int:
-        """Return the bytes that a phase still expects; negative are more than were announced.
-
-        Parameters
-        ----------
-        name : str
-            The barrier.
-        iteration : int
-            Iteration whose phase it is.
-        """
+        """Return the bytes that a phase still expects; negative are more than were announced."""
         phase, slot = divmod(iteration, self._declared[name].slots)
         return self._expected[name, slot] if self._completed[name, slot] == phase else 0
 

@@ -44,12 +44,7 @@ class Clock:
     def at(self, when: float, action: Action) -> None:
         """Let something happen.
 
-        Parameters
-        ----------
-        when : float
-            Cycle; what is named for a cycle in the past happens in the current one.
-        action : callable
-            What happens.
+        `when`: cycle; what is named for a cycle in the past happens in the current one.
         """
         when = max(when, self.now)
         delay = when - self._environment.now

@@ -13,16 +13,7 @@ from twill.sim.engine.warps import Warp
 def deadlock(schedule: Schedule, barriers: Barriers, stuck: Iterable[Warp], now: float) -> str:
     """Describe who waits for whom, the cycle of groups first.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        What was executed.
-    barriers : Barriers
-        Its barriers, as they are now.
-    stuck : iterable of Warp
-        Warps that are not at their end.
-    now : float
-        Cycle of the last event.
+    `now`: cycle of the last event.
     """
     waits: dict[str, str] = {}
     behind: dict[str, list[str]] = {}
@@ -86,13 +77,7 @@ def _arrivals(program: Program, barrier: str, *, named: bool) -> int:
 
 
 def shortest_cycle(behind: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return groups that wait for each other in a circle, as few as possible, or nothing.
-
-    Parameters
-    ----------
-    behind : mapping of str to sequence of str
-        For each group that waits those that it waits for.
-    """
+    """Return groups that wait for each other in a circle, as few as possible, or nothing."""
     found = [cycle for root in behind if (cycle := _cycle_through(root, behind))]
     return min(found, key=len, default=[])
 

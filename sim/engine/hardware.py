@@ -77,13 +77,6 @@ FREE = Signals(wait=0, arrive=0, signal=0, poll=1)
 class Unit:
     """A functional unit, or one context's part of it: work follows in the order of its arrival.
 
-    Parameters
-    ----------
-    name : str
-        The unit.
-    shared : bool
-        Whether all contexts use it.
-
     Attributes
     ----------
     free : float
@@ -100,20 +93,14 @@ class Unit:
     def works(self, now: float) -> bool:
         """Return whether it is at work in a cycle; a pipe's next instruction may be yet to come.
 
-        Parameters
-        ----------
-        now : float
-            The cycle.
+        `now`: the cycle.
         """
         return self.free > (now if self.shared else max(0.0, now - 1))
 
     def fill(self, until: float) -> None:
         """Let nothing else start before a cycle.
 
-        Parameters
-        ----------
-        until : float
-            The cycle.
+        `until`: the cycle.
         """
         self.free = until
         self.opens = int(until)
@@ -121,19 +108,9 @@ class Unit:
     def accept(self, now: float, duration: float, share: float) -> tuple[float, float]:
         """Take work that lasts `duration` and fills the unit for `share` of it.
 
-        Parameters
-        ----------
-        now : float
-            Cycle of arrival.
-        duration : float
-            Cycles from start to end.
-        share : float
-            Cycles for which nothing else starts.
-
-        Returns
-        -------
-        tuple of (float, float)
-            Start and end.
+        `now`: cycle of arrival.
+        `duration`: cycles from start to end.
+        `share`: cycles for which nothing else starts.
         """
         start = max(now, self.free)
         self.fill(start + share)
@@ -145,11 +122,6 @@ class Port(Unit):
 
     Work that takes what it gets follows in the order of its arrival. A stream takes a part of the
     bandwidth for as long as it lasts, and leaves the rest to what comes behind it.
-
-    Parameters
-    ----------
-    name : str
-        The unit.
     """
 
     __slots__ = ("_streams",)
@@ -161,19 +133,9 @@ class Port(Unit):
     def accept(self, now: float, duration: float, share: float) -> tuple[float, float]:
         """Take work that fills the unit for `share` cycles, as fast as streams leave it to.
 
-        Parameters
-        ----------
-        now : float
-            Cycle of arrival.
-        duration : float
-            Cycles from start to end, at least.
-        share : float
-            Cycles for which nothing else starts where no stream runs.
-
-        Returns
-        -------
-        tuple of (float, float)
-            Start and end.
+        `now`: cycle of arrival.
+        `duration`: cycles from start to end, at least.
+        `share`: cycles for which nothing else starts where no stream runs.
         """
         start = max(now, self.free)
         self.fill(self._after(start, share) if self._streams else start + share)
@@ -182,19 +144,8 @@ class Port(Unit):
     def stream(self, now: float, duration: float, part: float) -> tuple[float, float]:
         """Let work take a part of the bandwidth, behind what has come before.
 
-        Parameters
-        ----------
-        now : float
-            Cycle of arrival.
-        duration : float
-            Cycles from start to end.
-        part : float
-            Part of the bandwidth, at most 1.
-
-        Returns
-        -------
-        tuple of (float, float)
-            Start and end.
+        `now`: cycle of arrival.
+        `duration`: cycles from start to end.
         """
         start = max(now, self.free)
         self._forget(start)
@@ -224,13 +175,6 @@ class Port(Unit):
 class Context:
     """One of the SM's issue contexts: at most one warp-instruction a cycle.
 
-    Parameters
-    ----------
-    shared : dict
-        Units that all contexts share, by name.
-    limited : bool
-        Whether issue slots are limited at all.
-
     Attributes
     ----------
     free : float
@@ -253,13 +197,7 @@ class Context:
         self.last = -1
 
     def pipe(self, unit: str) -> Unit:
-        """Return the pipe that instructions for a unit go to.
-
-        Parameters
-        ----------
-        unit : str
-            The unit.
-        """
+        """Return the pipe that instructions for a unit go to."""
         if unit not in self._pipes:
             self._pipes[unit] = Unit(unit)
         return self._pipes[unit]
@@ -268,14 +206,8 @@ class Context:
 class Hardware:
     """The parts of an SM that warps share.
 
-    Parameters
-    ----------
-    machine : Machine
-        What it is built from; without an issue unit its issue slots are not limited.
-    without : frozenset of str
-        Mechanisms that are switched off.
-    interference : bool
-        Whether units slow each other down as the machine file says.
+    `machine`: what it is built from; without an issue unit its issue slots are not limited.
+    `interference`: whether units slow each other down as the machine file says.
 
     Attributes
     ----------
@@ -315,20 +247,9 @@ class Hardware:
     def fetch(self, now: float, demands: Sequence[Demand], *, ahead: bool) -> list[Use]:
         """Let the ports that a command needs beside its unit work for it.
 
-        Parameters
-        ----------
-        now : float
-            Cycle from which they may.
-        demands : sequence of Demand
-            What the command takes of ports.
-        ahead : bool
-            Whether operands are fetched as fast as the port gives them, to be there when the unit
-            comes to the command, or moved at the pace of the command.
-
-        Returns
-        -------
-        list of Use
-            What each of them does, and when.
+        `now`: cycle from which they may.
+        `ahead`: whether operands are fetched as fast as the port gives them, to be there when the
+        unit comes to the command, or moved at the pace of the command.
         """
         found = []
         for demand in demands:
@@ -348,19 +269,7 @@ class Hardware:
         It starts once it is free and all operands begin to arrive, and is not done before they are
         all there.
 
-        Parameters
-        ----------
-        now : float
-            Cycle of arrival.
-        demand : Demand
-            What the command takes of the unit.
-        fetched : sequence of Use
-            What ports do for it.
-
-        Returns
-        -------
-        tuple of (float, float)
-            Start and end.
+        `now`: cycle of arrival.
         """
         unit, factor = self.units[demand.unit], self._factor(demand.unit, now)
         arrives = there = now

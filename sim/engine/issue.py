@@ -23,11 +23,6 @@ WARP_SCHEDULERS: tuple[WarpScheduler, ...] = get_args(WarpScheduler)
 def as_warp_scheduler(name: str) -> WarpScheduler:
     """Return the warp scheduler of a name.
 
-    Parameters
-    ----------
-    name : str
-        From `WARP_SCHEDULERS`.
-
     Raises
     ------
     InputError
@@ -78,14 +73,9 @@ class IssueStage:
     It runs ahead of the clock's events as far as none of them can intervene: instructions that
     nobody else can come between are issued at once.
 
-    Parameters
-    ----------
-    clock : Clock
-        The clock.
-    scheduler : str
-        Which of several warps that are ready in one cycle a context takes: ``oldest`` (the one
-        that issued last as long as it is ready, otherwise the oldest) or ``round-robin`` (the
-        next one in turn that is ready).
+    `scheduler`: which of several warps that are ready in one cycle a context takes: ``oldest`` (the
+    one that issued last as long as it is ready, otherwise the oldest) or ``round-robin`` (the next
+    one in turn that is ready).
 
     Attributes
     ----------
@@ -106,30 +96,13 @@ class IssueStage:
         clock.after_event = self._advance
 
     def take(self, warp: Warp) -> None:
-        """Issue a warp's stream, then resume the warp.
-
-        Parameters
-        ----------
-        warp : Warp
-            With a stream.
-        """
+        """Issue a warp's stream, then resume the warp."""
         warp.next = max(warp.next, math.ceil(self._clock.now))
         self._prepare(warp)
         self._add(warp)
 
     def sleep(self, warp: Warp) -> bool:
-        """Resume a warp when it can issue again, or let time pass if nobody acts till then.
-
-        Parameters
-        ----------
-        warp : Warp
-            The warp; it does nothing else until it is resumed.
-
-        Returns
-        -------
-        bool
-            Whether it is resumed; otherwise it can issue now.
-        """
+        """Resume a warp when it can issue again, or let time pass if nobody acts till then."""
         self.events += 1
         if warp.next < self._clock.horizon() and warp.next < self._next()[0].cycle:
             self._clock.now = warp.next

@@ -29,14 +29,7 @@ class Source(Protocol):
     def draw(self, generator: random.Random, work: Work, start: float) -> float:
         """Return the cycles from the start of a load until its data is there.
 
-        Parameters
-        ----------
-        generator : random.Random
-            Source of randomness.
-        work : Work
-            The load.
-        start : float
-            Cycle at which its unit starts on it.
+        `start`: cycle at which its unit starts on it.
         """
 
 
@@ -93,15 +86,9 @@ class Mixture:
     A level adds its cycles to the nominal latency, which is that of the nearest level. Loads from a
     level with a rate of its own queue for it.
 
-    Parameters
-    ----------
-    levels : sequence of Level
-        The machine's.
-    rates : sequence of float
-        Share of the loads that each serves; they add up to 1.
-    queues : list of float, optional
-        Cycle at which each level is done with what it was asked for, where several mixtures share
-        the levels; changed in place.
+    `rates`: share of the loads that each serves; they add up to 1.
+    `queues`: cycle at which each level is done with what it was asked for, where several mixtures
+    share the levels; changed in place.
     """
 
     def __init__(
@@ -128,14 +115,7 @@ class Latencies:
     Each operation has random numbers of its own, so that what one draws does not depend on what the
     others do.
 
-    Parameters
-    ----------
-    default : Source, optional
-        Of loads that are not named; their nominal latency without it.
-    named : dict of str to Source
-        By operation.
-    seed : int
-        Of the random numbers.
+    `default`: of loads that are not named; their nominal latency without it.
     """
 
     def __init__(self, default: Source | None, named: dict[str, Source], seed: int) -> None:
@@ -145,12 +125,7 @@ class Latencies:
     def draw(self, work: Work, start: float) -> float:
         """Return the cycles from the start of a load until its data is there.
 
-        Parameters
-        ----------
-        work : Work
-            The load.
-        start : float
-            Cycle at which its unit starts on it.
+        `start`: cycle at which its unit starts on it.
         """
         source = self._named.get(work.name, self._default)
         if source is None:
@@ -167,15 +142,8 @@ def parse_latency(
 ) -> Source:
     """Return a latency source.
 
-    Parameters
-    ----------
-    text : str
-        ``fixed:N``, ``uniform:A,B``, ``lognormal:MEDIAN,SIGMA``, ``mixture``, ``mixture:RATES``
-        (one for each level of the machine's memory system) or ``trace:FILE``; in cycles.
-    machine : Machine, optional
-        The machine, for its levels.
-    queues : list of float, optional
-        See `Mixture`.
+    `text`: ``fixed:N``, ``uniform:A,B``, ``lognormal:MEDIAN,SIGMA``, ``mixture``, ``mixture:RATES``
+    (one for each level of the machine's memory system) or ``trace:FILE``; in cycles.
 
     Raises
     ------
@@ -226,10 +194,7 @@ def _mixture(text: str, machine: Machine | None, queues: list[float] | None) -> 
 def latency_texts(texts: str | Iterable[str] | None) -> list[str]:
     """Return latency sources one by one.
 
-    Parameters
-    ----------
-    texts : str or iterable of str, optional
-        In one text with spaces between, as a shell has them: a path with spaces is in quotes.
+    `texts`: in one text with spaces between, as a shell has them: a path with spaces is in quotes.
 
     Raises
     ------
@@ -251,17 +216,8 @@ def parse_latencies(
 ) -> Latencies:
     """Return the latency of every load.
 
-    Parameters
-    ----------
-    texts : str or iterable of str, optional
-        As `parse_latency` takes them, in one text with spaces between; one that begins with
-        ``OPERATION=`` is for that load only.
-    works : dict of str to Work
-        The operations.
-    machine : Machine
-        The machine.
-    seed : int
-        Of the random numbers.
+    `texts`: as `parse_latency` takes them, in one text with spaces between; one that begins with
+    ``OPERATION=`` is for that load only.
 
     Raises
     ------

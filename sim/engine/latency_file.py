@@ -45,11 +45,6 @@ class LatencyFile:
     def named(cls, name: str) -> Self:
         """Return a packaged file, or read one if `name` ends in ``.csv``.
 
-        Parameters
-        ----------
-        name : str
-            A name that `packaged_latencies` lists, or a path.
-
         Raises
         ------
         InputError
@@ -68,13 +63,6 @@ class LatencyFile:
     @classmethod
     def parse(cls, text: str, *, file: str) -> Self:
         """Read the text of a latency file.
-
-        Parameters
-        ----------
-        text : str
-            The text.
-        file : str
-            Its name, for messages.
 
         Raises
         ------
@@ -102,12 +90,7 @@ class LatencyFile:
     def quantile(self, size: int, share: float) -> float:
         """Return the latency that a share of the loads does not exceed, in cycles.
 
-        Parameters
-        ----------
-        size : int
-            Bytes that are loaded; the nearest size of the file counts, as a ratio.
-        share : float
-            From 0 to 1.
+        `size`: bytes that are loaded; the nearest size of the file counts, as a ratio.
         """
         nearest = min(self.points, key=lambda known: abs(math.log((known + 1) / (size + 1))))
         points = self.points[nearest]

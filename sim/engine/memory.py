@@ -69,18 +69,7 @@ class Access:
 class Memory:
     """Registers, SMEM and TMEM of one SM, as slots of values.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        With its storage.
-    works : dict of str to Work
-        Its operations.
-    iterations : int
-        Trip count.
-    clock : Clock
-        The clock.
-    checks : bool
-        Whether wrong reads and writes are refused; if not, they happen.
+    `checks`: whether wrong reads and writes are refused; if not, they happen.
 
     Attributes
     ----------
@@ -120,36 +109,16 @@ class Memory:
     # -- places -------------------------------------------------------------------------------
 
     def in_registers(self, value: str) -> bool:
-        """Return whether every warp holds its own part of a value.
-
-        Parameters
-        ----------
-        value : str
-            The value.
-        """
+        """Return whether every warp holds its own part of a value."""
         storage = self._storage.get((value, False))
         return storage is None or storage.memory == "registers"
 
     def is_handed_on(self, value: str) -> bool:
-        """Return whether warps of its group read a register value that did not make it.
-
-        Parameters
-        ----------
-        value : str
-            The value.
-        """
+        """Return whether warps of its group read a register value that did not make it."""
         return value in self._handed_on and self.in_registers(value)
 
     def count(self, value: str, *, staged: bool) -> int | None:
-        """Return how many slots a value or its staging has, None if it has no storage.
-
-        Parameters
-        ----------
-        value : str
-            The value.
-        staged : bool
-            Whether its staging is meant.
-        """
+        """Return how many slots a value or its staging has, None if it has no storage."""
         storage = self._storage.get((value, staged))
         return None if storage is None else storage.slots
 
@@ -158,16 +127,7 @@ class Memory:
     ) -> Slots:
         """Return where a warp writes a value, or reads it for an operation.
 
-        Parameters
-        ----------
-        value : str
-            The value.
-        group, lane : str, int
-            The warp.
-        reader : str
-            The operation that reads it.
-        distance : int
-            Iterations by which that is later.
+        `distance`: iterations by which that is later.
         """
         storage = self._storage.get((value, False))
         if storage is not None and storage.memory != "registers":
@@ -182,13 +142,7 @@ class Memory:
         return self._slots_of(value, copy_for(reader, distance), lane, count)
 
     def staging(self, value: str, lane: int) -> Slots:
-        """Return where a warp's part of a value passes through SMEM.
-
-        Parameters
-        ----------
-        value, lane : str, int
-            The value and the warp's position in its group.
-        """
+        """Return where a warp's part of a value passes through SMEM."""
         count = self.count(value, staged=True) or 1
         return self._slots_of(value, "staging in smem", lane, count, staged=True)
 
@@ -204,13 +158,7 @@ class Memory:
         return self._slots[key]
 
     def access(self, work: Work, lane: int) -> Access:
-        """Return what a warp reads and writes for an operation.
-
-        Parameters
-        ----------
-        work, lane : Work, int
-            The operation and the warp's position in its group.
-        """
+        """Return what a warp reads and writes for an operation."""
         key = (work.name, lane)
         if key not in self._accesses:
             self._accesses[key] = self._make_access(work, lane)
@@ -254,16 +202,7 @@ class Memory:
     def touch(self, work: Work, iteration: int, lane: int, *, first: bool) -> None:
         """Begin a warp's reads, and its write of the result.
 
-        Parameters
-        ----------
-        work : Work
-            The operation.
-        iteration : int
-            Its iteration.
-        lane : int
-            The warp's position in its group.
-        first : bool
-            Whether it is the first of the group, which stands for all in memory.
+        `first`: whether it is the first of the group, which stands for all in memory.
 
         Raises
         ------
@@ -300,20 +239,7 @@ class Memory:
 
         Memory is read, and a result in memory is there, once the last warp is done.
 
-        Parameters
-        ----------
-        work : Work
-            The operation.
-        iteration : int
-            Its iteration.
-        lane : int
-            The warp's position in its group.
-        ends : (float, float, float)
-            Cycles at which registers and memory are read, and from which the result can be.
-        last : bool
-            Whether it is the last warp.
-        who : (float, int)
-            When the operation was begun, and by which lane first.
+        `ends`: cycles at which registers and memory are read, and from which the result can be.
         """
         access, reader = self.access(work, lane), (work.name, iteration)
         issued, read, readable = ends
@@ -343,18 +269,7 @@ class Memory:
     ) -> None:
         """Move a warp's part of a value between registers and its staging.
 
-        Parameters
-        ----------
-        source, target : Slots
-            From where to where.
-        iteration : int
-            Iteration of the value.
-        name : str
-            ``put of VALUE`` or ``get of VALUE``.
-        by : (str, int)
-            Group and lane.
-        done : float
-            Cycle at which it is there; the source is read until then if it is the staging.
+        `done`: cycle at which it is there; the source is read until then if it is the staging.
 
         Raises
         ------
@@ -385,15 +300,7 @@ class Memory:
                 lost.destroy(number, self._clock.now, (writer, iteration))
 
     def users_beneath(self, value: str, slot: int, *, staged: bool) -> list[Instance]:
-        """Return who makes and who reads the instances that a write to a slot destroys.
-
-        Parameters
-        ----------
-        value, slot : str, int
-            What is written.
-        staged : bool
-            Whether its staging is.
-        """
+        """Return who makes and who reads the instances that a write to a slot destroys."""
         return [
             (name, lost.holds[number] + distance)
             for other, is_staging, number in self._beneath.get((value, staged, slot), ())

@@ -35,17 +35,8 @@ class Observer:
     ) -> None:
         """Take instructions that a warp issues back to back, or one.
 
-        Parameters
-        ----------
-        group, lane : str, int
-            The warp.
-        operation, iteration : str, int
-            What they belong to.
-        unit : str
-            The pipe, or the asynchronous unit that they command.
-        begin, end : float
-            Cycle at which the first is issued, and from which the warp can issue the next of
-            the operation.
+        `begin`, `end`: cycle at which the first is issued, and from which the warp can issue the
+        next of the operation.
         """
 
     def stalled(
@@ -60,55 +51,29 @@ class Observer:
     ) -> None:
         """Take cycles in which a warp could not go on.
 
-        Parameters
-        ----------
-        group, lane : str, int
-            The warp.
-        kind : str
-            ``barrier``, ``completion`` (of an operation), ``scoreboard`` (an operand in
-            registers), ``pipe`` (taken by others), ``issue slot``, ``synchronisation`` (the cost
-            of a wait or an arrive itself) or ``queue`` (of a unit, full).
-        subject : str
-            The barrier, operation, value or unit.
-        iteration : int
-            Of the subject; of the stalled operation where it has none.
-        begin, end : float
-            Cycles.
+        `kind`: ``barrier``, ``completion`` (of an operation), ``scoreboard`` (an operand in
+        registers), ``pipe`` (taken by others), ``issue slot``, ``synchronisation`` (the cost of a
+        wait or an arrive itself) or ``queue`` (of a unit, full).
+        `iteration`: of the subject; of the stalled operation where it has none.
+        `begin`, `end`: cycles.
         """
 
     def busy(self, unit: str, operation: str, iteration: int, begin: float, end: float) -> None:
         """Take a command that an asynchronous unit executes.
 
-        Parameters
-        ----------
-        unit : str
-            The unit.
-        operation, iteration : str, int
-            What the command belongs to.
-        begin, end : float
-            Cycles between which nothing else starts on the unit.
+        `begin`, `end`: cycles between which nothing else starts on the unit.
         """
 
     def started(self, operation: str, iteration: int, cycle: float) -> None:
         """Take the start of an operation: its first instruction, or its unit's start on it.
 
-        Parameters
-        ----------
-        operation, iteration : str, int
-            The operation.
-        cycle : float
-            Cycle.
+        `cycle`: cycle.
         """
 
     def completed(self, operation: str, iteration: int, cycle: float) -> None:
         """Take the completion of an operation.
 
-        Parameters
-        ----------
-        operation, iteration : str, int
-            The operation.
-        cycle : float
-            Cycle from which its result can be read.
+        `cycle`: cycle from which its result can be read.
         """
 
     def arrived(
@@ -123,65 +88,34 @@ class Observer:
     ) -> None:
         """Take an arrival at a barrier's phase.
 
-        Parameters
-        ----------
-        barrier, iteration : str, int
-            The barrier and the iteration whose phase it is.
-        group, lane : str, int
-            The warp; an empty group where an asynchronous operation arrives by itself.
-        operation : str
-            That operation, otherwise empty; its iteration is that of the phase.
-        cycle, visible : float
-            Cycle of the arrival, and from which others see it. A group's arrival counts when the
-            last of its warps has arrived.
+        `group`, `lane`: the warp; an empty group where an asynchronous operation arrives by itself.
+        `operation`: that operation, otherwise empty; its iteration is that of the phase.
+        `cycle`, `visible`: cycle of the arrival, and from which others see it. A group's arrival
+        counts when the last of its warps has arrived.
         """
 
     def waited(self, group: str, lane: int, barrier: str, iteration: int, cycle: float) -> None:
         """Take a wait on a barrier that came to its end.
 
-        Parameters
-        ----------
-        group, lane : str, int
-            The warp.
-        barrier, iteration : str, int
-            The barrier and the iteration whose phase is complete.
-        cycle : float
-            Cycle.
+        `cycle`: cycle.
         """
 
     def met(self, group: str, cycle: float) -> None:
         """Take that all warps of a group have waited for each other.
 
-        Parameters
-        ----------
-        group : str
-            The group.
-        cycle : float
-            Cycle.
+        `cycle`: cycle.
         """
 
     def awaited(self, group: str, lane: int, operation: str, iteration: int, cycle: float) -> None:
         """Take a wait for an operation that came to its end.
 
-        Parameters
-        ----------
-        group, lane : str, int
-            The warp.
-        operation, iteration : str, int
-            The operation that is complete.
-        cycle : float
-            Cycle.
+        `cycle`: cycle.
         """
 
     def fenced(self, group: str, lane: int, cycle: float) -> None:
         """Take a proxy fence.
 
-        Parameters
-        ----------
-        group, lane : str, int
-            The warp.
-        cycle : float
-            Cycle.
+        `cycle`: cycle.
         """
 
     def writing(
@@ -197,21 +131,10 @@ class Observer:
     ) -> None:
         """Take the begin of a write.
 
-        Parameters
-        ----------
-        value, iteration : str, int
-            The instance that is written.
-        place : str
-            ``smem``, ``tmem``, ``registers of GROUP``, ``copy for OPERATION at distance N``,
-            ``staging in smem`` or ``no memory``.
-        slot : int
-            Slot of the value in that place.
-        operation : str
-            Who writes: the operation, ``put of VALUE`` or ``get of VALUE``.
-        group, lane : str, int
-            The warp, or the first one of the operation.
-        begin : float
-            Cycle.
+        `place`: ``smem``, ``tmem``, ``registers of GROUP``, ``copy for OPERATION at distance N``,
+        ``staging in smem`` or ``no memory``.
+        `operation`: who writes: the operation, ``put of VALUE`` or ``get of VALUE``.
+        `begin`: cycle.
         """
 
     def wrote(
@@ -228,12 +151,7 @@ class Observer:
     ) -> None:
         """Take the end of a write; the parameters are those of `writing`.
 
-        Parameters
-        ----------
-        value, place, slot, iteration, operation, group, lane, begin
-            See `writing`.
-        end : float
-            Cycle from which the instance can be read.
+        `end`: cycle from which the instance can be read.
         """
 
     def reading(
@@ -250,18 +168,8 @@ class Observer:
     ) -> None:
         """Take the begin of a read.
 
-        Parameters
-        ----------
-        value, iteration : str, int
-            The instance that the reader means; the slot may hold another one.
-        place, slot : str, int
-            See `writing`.
-        operation, of_iteration : str, int
-            Who reads, and its own iteration.
-        group, lane : str, int
-            The warp, or the first one of the operation.
-        begin : float
-            Cycle.
+        `value`, `iteration`: the instance that the reader means; the slot may hold another one.
+        `begin`: cycle.
         """
 
     def read(
@@ -279,12 +187,7 @@ class Observer:
     ) -> None:
         """Take the end of a read; the parameters are those of `reading`.
 
-        Parameters
-        ----------
-        value, place, slot, iteration, operation, of_iteration, group, lane, begin
-            See `reading`.
-        end : float
-            Cycle from which the slot may be overwritten.
+        `end`: cycle from which the slot may be overwritten.
         """
 
 
@@ -308,13 +211,7 @@ def _each(methods: list[Callable[..., None]]) -> Callable[..., None]:
 
 
 def together(observers: Iterable[Observer]) -> Observer | None:
-    """Return one observer that stands for several, or None if there are none.
-
-    Parameters
-    ----------
-    observers : iterable of Observer
-        Who watches.
-    """
+    """Return one observer that stands for several, or None if there are none."""
     observers = tuple(observers)
     if len(observers) < 2:
         return observers[0] if observers else None

@@ -61,21 +61,6 @@ class Execution:
 class Operations:
     """All operations of a run.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        What runs.
-    works : dict of str to Work
-        Its operations.
-    iterations : int
-        Trip count.
-    clock, hardware, memory, barriers : Clock, Hardware, Memory, Barriers
-        Where.
-    latencies : Latencies
-        Of variable-latency loads.
-    without : frozenset of str
-        Mechanisms that are switched off.
-
     Attributes
     ----------
     observer : Observer or None
@@ -129,15 +114,6 @@ class Operations:
         """Read operands and claim the result's slots, warp by warp.
 
         An asynchronous operation does so later, when its unit starts on it.
-
-        Parameters
-        ----------
-        warp : Warp
-            A warp that begins it.
-        work : Work
-            The operation.
-        iteration : int
-            Its iteration.
         """
         execution = self.execution(work.name, iteration)
         first = execution.arrived == 0
@@ -156,16 +132,7 @@ class Operations:
     def end(self, warp: Warp, work: Work, iteration: int, issued: float, done: float) -> None:
         """End a synchronous operation on one warp.
 
-        Parameters
-        ----------
-        warp : Warp
-            The warp.
-        work : Work
-            The operation.
-        iteration : int
-            Its iteration.
-        issued, done : float
-            Cycles at which its last instruction is issued, and is through the pipe.
+        `issued`, `done`: cycles at which its last instruction is issued, and is through the pipe.
         """
         execution = self._running[work.name, iteration]
         execution.ended += warp.stands_for
@@ -182,17 +149,6 @@ class Operations:
         """Take one command of an asynchronous operation from a warp.
 
         The unit starts on it when the last warp of the operation has issued it.
-
-        Parameters
-        ----------
-        warp : Warp
-            The warp.
-        work : Work
-            The operation.
-        iteration : int
-            Its iteration.
-        index : int
-            Which of its commands.
         """
         execution = self._running[work.name, iteration]
         if warp.stands_for < work.warps:
@@ -262,15 +218,6 @@ class Operations:
 
         An operation issued in parts names them with its last part, which comes after the last
         instruction where that rounds into an earlier part.
-
-        Parameters
-        ----------
-        work : Work
-            The operation.
-        iteration : int
-            Its iteration.
-        signals : tuple of str
-            Barriers.
         """
         if not signals:
             return
@@ -313,19 +260,8 @@ class Operations:
     ) -> bool:
         """Return whether an operation is complete; otherwise let something happen when it is.
 
-        Parameters
-        ----------
-        warp : Warp
-            The warp that waits.
-        operation : str
-            The operation.
-        iteration : int
-            Its iteration.
-        resume : callable
-            What happens.
-        of_all : bool
-            Whether all warps of the group have to complete it, also where each holds its own part
-            of the result.
+        `of_all`: whether all warps of the group have to complete it, also where each holds its own
+        part of the result.
         """
         now, own = self._clock.now, not of_all
         if own and not self._works[operation].asynchronous and self._memory.in_registers(operation):
@@ -345,13 +281,7 @@ class Operations:
         return False
 
     def execution(self, operation: str, iteration: int) -> Execution:
-        """Return an operation's execution, which may not have begun.
-
-        Parameters
-        ----------
-        operation, iteration : str, int
-            The operation.
-        """
+        """Return an operation's execution, which may not have begun."""
         key = (operation, iteration)
         found = self._running.get(key)
         if found is None:
@@ -371,15 +301,6 @@ class Operations:
         Where the warps of a group pass values through memory, each waits for all: for the
         synchronous operation that makes what it reads, and for those that make or read what it
         overwrites.
-
-        Parameters
-        ----------
-        warp : Warp
-            A warp about to begin an operation.
-        work : Work
-            The operation.
-        iteration : int
-            Its iteration.
         """
         if not self._through_memory[work.name]:
             return []
@@ -402,17 +323,7 @@ class Operations:
         ]
 
     def unfinished_beneath(self, warp: Warp, value: str, iteration: int) -> list[Instance]:
-        """Return what the group's other warps do at the addresses of a value's staging.
-
-        Parameters
-        ----------
-        warp : Warp
-            A warp about to write to the staging.
-        value : str
-            The register value.
-        iteration : int
-            Its iteration.
-        """
+        """Return what the group's other warps do at the addresses of a value's staging."""
         slots = self._memory.count(value, staged=True) or 1
         return [
             (name, of)

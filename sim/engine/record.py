@@ -98,10 +98,7 @@ class Lifetime(NamedTuple):
 def in_time(events: Iterable[Timed]) -> list[Timed]:
     """Return spans, or uses, in the order of their begins.
 
-    Parameters
-    ----------
-    events : iterable of Span or Use
-        As they were told of, which may be ahead of time.
+    `events`: as they were told of, which may be ahead of time.
     """
     return sorted(events, key=lambda event: event.begin)
 
@@ -109,16 +106,10 @@ def in_time(events: Iterable[Timed]) -> list[Timed]:
 class Recording(Observer):
     """Keeps the last part of what an execution tells.
 
-    Parameters
-    ----------
-    events : int
-        Spans and uses that are kept of every warp and every unit, and arrivals and completions in
-        all, at most; older ones are forgotten. A trace of a long run asks for more.
-    iterations : int, optional
-        Iterations at the end of the loop from which on it wants to hear; all of them with None.
-        The steady state does not need more, and what nobody hears of costs no time.
-    values : bool
-        Whether lifetimes of values are kept too.
+    `events`: spans and uses that are kept of every warp and every unit, and arrivals and
+    completions in all, at most; older ones are forgotten. A trace of a long run asks for more.
+    `iterations`: iterations at the end of the loop from which on it wants to hear; all of them with
+    None. The steady state does not need more, and what nobody hears of costs no time.
 
     Attributes
     ----------

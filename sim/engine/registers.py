@@ -11,10 +11,7 @@ def set_registers(schedule: Schedule) -> None:
 
     Nobody gives registers back later, so that a group that does not get them now never will.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        With registers per thread; where one group names none, none is set.
+    `schedule`: with registers per thread; where one group names none, none is set.
 
     Raises
     ------
@@ -42,11 +39,6 @@ def pool(schedule: Schedule) -> int:
 
     Every thread is launched with the same; groups of fewer warps than share an allocation are
     filled up with idle warps to whole sets of them.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        With its machine, which limits registers.
     """
     registers = schedule.machine.registers
     assert registers is not None

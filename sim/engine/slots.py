@@ -13,12 +13,7 @@ COPY = "copy for "
 def copy_for(reader: str, distance: int) -> str:
     """Return what the place is called where a reader on another group has its copy of a value.
 
-    Parameters
-    ----------
-    reader : str
-        The operation that reads it.
-    distance : int
-        Iterations by which it is later than the value.
+    `distance`: iterations by which it is later than the value.
     """
     return f"{COPY}{reader} at distance {distance}"
 
@@ -26,16 +21,7 @@ def copy_for(reader: str, distance: int) -> str:
 class Slots:
     """Slots of one value in one place; iteration i uses slot i mod `count`.
 
-    Parameters
-    ----------
-    value : str
-        The operation whose result they hold.
-    place : str
-        Where they are, for messages.
-    count : int
-        How many there are.
-    checks : bool
-        Whether wrong reads and writes are refused; if not, they happen.
+    `checks`: whether wrong reads and writes are refused; if not, they happen.
     """
 
     __slots__ = (
@@ -59,27 +45,15 @@ class Slots:
         self.lost_to = [""] * count
 
     def instance(self, iteration: int) -> tuple[str, str, int, int]:
-        """Return the value, the place, the slot and the iteration of an instance.
-
-        Parameters
-        ----------
-        iteration : int
-            Its iteration.
-        """
+        """Return the value, the place, the slot and the iteration of an instance."""
         return self.value, self.place, iteration % self.count, iteration
 
     def begin_write(self, iteration: int, now: float, writer: tuple[str, int]) -> None:
         """Overwrite a slot with the instance of `iteration`, not readable yet.
 
-        Parameters
-        ----------
-        iteration : int
-            Iteration of the new instance.
-        now : float
-            Cycle.
-        writer : (str, int)
-            Operation and iteration that write; one that reads the old instance itself updates it
-            in place.
+        `now`: cycle.
+        `writer`: operation and iteration that write; one that reads the old instance itself updates
+        it in place.
 
         Raises
         ------
@@ -95,14 +69,7 @@ class Slots:
     def destroy(self, slot: int, now: float, writer: tuple[str, int]) -> None:
         """Lose what a slot holds to a value that is written over its addresses.
 
-        Parameters
-        ----------
-        slot : int
-            The slot.
-        now : float
-            Cycle.
-        writer : (str, int)
-            Operation and iteration that write there.
+        `now`: cycle.
 
         Raises
         ------
@@ -129,25 +96,14 @@ class Slots:
     def end_write(self, iteration: int, when: float) -> None:
         """Make the instance of `iteration` readable from `when` on.
 
-        Parameters
-        ----------
-        iteration : int
-            Iteration of the instance.
-        when : float
-            Cycle.
+        `when`: cycle.
         """
         slot = iteration % self.count
         if self.holds[slot] == iteration:
             self.readable[slot] = when
 
     def ready(self, iteration: int) -> float:
-        """Return from when on the instance of `iteration` is readable.
-
-        Parameters
-        ----------
-        iteration : int
-            Iteration of the instance.
-        """
+        """Return from when on the instance of `iteration` is readable."""
         slot = iteration % self.count
         return self.readable[slot] if self.holds[slot] == iteration else -math.inf
 
@@ -162,17 +118,9 @@ class Slots:
     ) -> None:
         """Read the instance of `iteration` from `now` until `until`.
 
-        Parameters
-        ----------
-        iteration : int
-            Iteration that the reader means.
-        now, until : float
-            Cycles; `until` may be infinite and set later by `hold`.
-        reader : (str, int)
-            Operation and iteration that read.
-        chained : bool
-            Whether the reader's unit makes the instance before it reads it, so that it need not be
-            complete yet.
+        `now`, `until`: cycles; `until` may be infinite and set later by `hold`.
+        `chained`: whether the reader's unit makes the instance before it reads it, so that it need
+        not be complete yet.
 
         Raises
         ------
@@ -199,14 +147,7 @@ class Slots:
     def hold(self, iteration: int, until: float, reader: tuple[str, int]) -> None:
         """Set when a read that was begun without an end is over.
 
-        Parameters
-        ----------
-        iteration : int
-            Iteration of the instance read.
-        until : float
-            Cycle at which the reader is done.
-        reader : (str, int)
-            The reader that was named to `read`.
+        `until`: cycle at which the reader is done.
         """
         slot = iteration % self.count
         if self.reader[slot] == reader and self.reading_until[slot] == math.inf:

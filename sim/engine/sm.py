@@ -28,31 +28,14 @@ from twill.sim.engine.work import Work, works
 class StreamingMultiprocessor:
     """One SM that executes a schedule's programs.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        With programs.
-    iterations : int
-        Trip count of the loop.
-    seed : int
-        Of the variable latencies, and of which warp is how old; with 0 age follows the order of
-        the groups.
-    latency : str or iterable of str, optional
-        See `twill.sim.engine.latency.parse_latencies`; loads take their nominal latency without it.
-    warp_scheduler : str
-        See `twill.sim.engine.issue.IssueStage`.
-    bundle : int
-        Instructions of a warp on one pipe that are executed as one, at most; 1 is the reference.
-    without : iterable of str
-        Mechanisms that are switched off, see `twill.sim.engine.switches`.
-    interference : bool
-        Whether units slow each other down as the machine file says.
-    observers : iterable of Observer
-        Who watches the execution.
-    watched_from : int
-        Round of the programs from which on the observers are told, once any warp begins it.
-    checks : bool
-        Whether wrong reads, writes and arrivals end the run; if not, they happen.
+    `seed`: of the variable latencies, and of which warp is how old; with 0 age follows the order of
+    the groups.
+    `bundle`: instructions of a warp on one pipe that are executed as one, at most; 1 is the
+    reference.
+    `interference`: whether units slow each other down as the machine file says.
+    `watched_from`: round of the programs from which on the observers are told, once any warp begins
+    it.
+    `checks`: whether wrong reads, writes and arrivals end the run; if not, they happen.
 
     Attributes
     ----------
@@ -202,13 +185,7 @@ class StreamingMultiprocessor:
         return True
 
     def meet(self, warp: Warp) -> bool:
-        """Return whether all warps of a group are here; the others go on with the last one.
-
-        Parameters
-        ----------
-        warp : Warp
-            One of them.
-        """
+        """Return whether all warps of a group are here; the others go on with the last one."""
         waiting = self._meeting[warp.group.name]
         waiting.append(warp)
         if sum(one.stands_for for one in waiting) < warp.group.warps:
@@ -225,18 +202,8 @@ class StreamingMultiprocessor:
     ) -> None:
         """Arrive for a group once its last warp does.
 
-        Parameters
-        ----------
-        warp : Warp
-            The warp.
-        barrier : str
-            The barrier.
-        iteration : int
-            Iteration whose phase it is.
-        staged : float
-            Cycle at which what the warp stored before is there for others to see.
-        expect : int
-            Bytes that the phase has to wait for.
+        `staged`: cycle at which what the warp stored before is there for others to see.
+        `expect`: bytes that the phase has to wait for.
         """
         hardware = self.hardware
         costs = hardware.named if self.barriers.is_named(barrier) else hardware.signals

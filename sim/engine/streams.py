@@ -80,19 +80,7 @@ def stream(
     context: Context,
     queues: Mapping[str, AsynchronousUnit],
 ) -> tuple[Stretch, ...]:
-    """Return the instructions of parts of operations, alternating in proportion.
-
-    Parameters
-    ----------
-    running : sequence of (Issue, Work, int)
-        The parts.
-    lane : int
-        Position of the warp in its group.
-    context : Context
-        Where they are issued from.
-    queues : dict of str to AsynchronousUnit
-        Units whose queues can block, by name.
-    """
+    """Return the instructions of parts of operations, alternating in proportion."""
     found: list[Stretch] = []
     merged = list(_merged(_alternating(running, lane)))
     for place, (part, segment, first, count) in enumerate(merged):

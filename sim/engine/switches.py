@@ -30,11 +30,6 @@ MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
 def switched_off(names: Iterable[str]) -> frozenset[Mechanism]:
     """Return the mechanisms that are named.
 
-    Parameters
-    ----------
-    names : iterable of str
-        From `MECHANISMS`.
-
     Raises
     ------
     InputError

@@ -44,17 +44,8 @@ class AsynchronousUnit:
     order fetches the operands of the next command while it executes one; others move what they move
     while they execute it.
 
-    Parameters
-    ----------
-    name, description : str, Description
-        The unit.
-    clock, hardware : Clock, Hardware
-        Where.
-    started : callable
-        Told of every command that starts, with its start, its end, and the cycle from which the
-        unit takes the next one; returns the cycle at which what it moves is there.
-    fetched : callable
-        Told of what ports do for a command.
+    `started`: told of every command that starts, with its start, its end, and the cycle from which
+    the unit takes the next one; returns the cycle at which what it moves is there.
 
     Attributes
     ----------
@@ -93,13 +84,7 @@ class AsynchronousUnit:
         return math.inf if len(self._queue) >= self._depth else math.ceil(self.opened)
 
     def take(self, command: Command) -> None:
-        """Take a command.
-
-        Parameters
-        ----------
-        command : Command
-            The command.
-        """
+        """Take a command."""
         self._queue.append(command)
         if len(self._queue) > 1:
             return

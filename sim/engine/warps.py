@@ -37,22 +37,8 @@ Steps = Generator[None, None, None]
 class Warp:
     """One warp of a group; it issues strictly in the order of its program.
 
-    Parameters
-    ----------
-    sm : StreamingMultiprocessor
-        Where it runs.
-    group : Group
-        Its group.
-    program : Program
-        What the group executes.
-    lane : int
-        Its position in the group.
-    stands_for : int
-        Warps of the group, itself included, that are in step with it and are not executed.
-    age : int
-        Rank among all warps, 0 for the oldest.
-    context : Context
-        Where it issues from.
+    `stands_for`: warps of the group, itself included, that are in step with it and are not
+    executed.
 
     Attributes
     ----------
@@ -295,10 +281,7 @@ class Warp:
     def command(self, part: int, index: int) -> None:
         """Hand a command to an asynchronous unit.
 
-        Parameters
-        ----------
-        part, index : int
-            Which of the operations that are being issued, and which of its commands.
+        `part`, `index`: which of the operations that are being issued, and which of its commands.
         """
         _, work, iteration = self._running[part]
         self._sm.operations.command(self, work, iteration, index)
@@ -306,12 +289,7 @@ class Warp:
     def issued(self, stretch: Stretch, begin: float, end: float) -> None:
         """Tell who watches about instructions.
 
-        Parameters
-        ----------
-        stretch : Stretch
-            What they are from.
-        begin, end : float
-            Cycle of the first, and from which the next may be issued.
+        `begin`, `end`: cycle of the first, and from which the next may be issued.
         """
         observer = self._sm.observer
         if observer is not None:
@@ -322,14 +300,7 @@ class Warp:
     def lost(self, kind: Stall, stretch: Stretch, begin: float, end: float) -> None:
         """Count cycles in which an instruction was ready and could not be issued.
 
-        Parameters
-        ----------
-        kind : str
-            ``pipe``, ``issue slot`` or ``queue``.
-        stretch : Stretch
-            What the instruction is from.
-        begin, end : float
-            Cycles.
+        `begin`, `end`: cycles.
         """
         self._count(kind if kind == "issue slot" else f"{kind} {stretch.unit}", end - begin)
         iteration = self._running[stretch.part][2]

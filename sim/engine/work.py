@@ -97,21 +97,13 @@ class Work:
     def holder(self, lane: int) -> int:
         """Return which of its warps holds the part of its result that some warp reads.
 
-        Parameters
-        ----------
-        lane : int
-            The position in its group of the warp that reads; a wider operation reads parts twice.
+        `lane`: the position in its group of the warp that reads; a wider operation reads parts
+        twice.
         """
         return lane % self.warps
 
     def issued_by(self, lane: int) -> tuple[Segment, ...]:
-        """Return what one of its warps issues.
-
-        Parameters
-        ----------
-        lane : int
-            The warp's position in its group.
-        """
+        """Return what one of its warps issues."""
         found = self.segments
         for first, segments in self.others:
             if lane >= first:
@@ -124,40 +116,18 @@ class Work:
         return sum(segment.count for segment in self.segments)
 
     def slots(self, lane: int) -> int:
-        """Return the issue slots that a warp takes for it, each instruction of a bundle one.
-
-        Parameters
-        ----------
-        lane : int
-            The warp's position in its group.
-        """
+        """Return the issue slots that a warp takes for it, each instruction of a bundle one."""
         return sum(segment.count * segment.size for segment in self.issued_by(lane))
 
     def extent(self, part: Issue, lane: int) -> tuple[int, int]:
-        """Return a warp's first instruction of a part and the one after its last.
-
-        Parameters
-        ----------
-        part : Issue
-            A part of this operation.
-        lane : int
-            The warp's position in its group.
-        """
+        """Return a warp's first instruction of a part and the one after its last."""
         total = sum(segment.count for segment in self.issued_by(lane))
         if part.begin is None or part.end is None or part.of is None:
             return 0, total
         return -(-part.begin * total // part.of), -(-part.end * total // part.of)
 
     def stream(self, part: Issue, lane: int) -> Iterator[tuple[Segment, int]]:
-        """Yield a warp's instructions of a part, each with its index.
-
-        Parameters
-        ----------
-        part : Issue
-            A part of this operation.
-        lane : int
-            The warp's position in its group.
-        """
+        """Yield a warp's instructions of a part, each with its index."""
         begin, end = self.extent(part, lane)
         before = 0
         for segment in self.issued_by(lane):
@@ -176,16 +146,7 @@ def works(
 ) -> dict[str, Work]:
     """Prepare every operation of a loop, by name.
 
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    machine : Machine
-        The machine that executes it.
-    bundle : int
-        Instructions of a warp on one pipe that are executed as one, at most.
-    without : frozenset of str
-        Mechanisms that are switched off.
+    `bundle`: instructions of a warp on one pipe that are executed as one, at most.
     """
     costs = {operation.name: _cost(operation, machine) for operation in loop.operations}
     reads: dict[str, dict[Read, None]] = {o.name: {} for o in loop.operations}
@@ -213,15 +174,7 @@ def works(
 
 
 def handed_on(works: Mapping[str, Work], home: Mapping[str, str]) -> dict[str, int]:
-    """Return the results that more warps of a group read than make it, with how many those are.
-
-    Parameters
-    ----------
-    works : mapping
-        Operations by name.
-    home : mapping
-        Their groups.
-    """
+    """Return the results that more warps of a group read than make it, with how many those are."""
     found: dict[str, int] = {}
     for reader in works.values():
         for value in {read.value for read in reader.reads if home[read.value] == home[reader.name]}:

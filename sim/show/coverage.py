@@ -32,13 +32,6 @@ def coverage(schedule: Schedule, lifetimes: Iterable[Lifetime]) -> dict[str, lis
     write to the end of its last read; what invariants occupy in SMEM and TMEM is live throughout.
     The result of an elementwise operation takes over an operand's registers, so that it counts from
     the end of its write.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        Where values lie, and how large they are.
-    lifetimes : iterable of Lifetime
-        Of the values; of registers only the first warp's count.
     """
     places = _places(schedule)
     elementwise = {o.name for o in schedule.loop.operations if o.elementwise}

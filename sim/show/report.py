@@ -22,10 +22,7 @@ MOST_SUBJECTS = 34
 def print_run(result: Run) -> None:
     """Print what a run achieved, where its units and its groups spent their time.
 
-    Parameters
-    ----------
-    result : Run
-        The run; with a profile it is told what sets the pace, with advice what to change.
+    `result`: the run; with a profile it is told what sets the pace, with advice what to change.
     """
     _print_achieved(result)
     if result.utilization:

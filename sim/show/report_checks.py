@@ -11,13 +11,7 @@ WIDTH = 80
 
 
 def print_checks(checks: Checks) -> None:
-    """Print what a program's checks found.
-
-    Parameters
-    ----------
-    checks : Checks
-        What a few iterations showed.
-    """
+    """Print what a program's checks found."""
     say(f"checked over {checks.iterations} iterations: no races")
     if checks.numbers is not None:
         _print_numbers(checks.numbers)

@@ -46,13 +46,7 @@ class Slice:
 
 
 def of_warp(spans: Iterable[Span]) -> list[Slice]:
-    """Return what a warp did: operations, joined where they alternate, and stalls between.
-
-    Parameters
-    ----------
-    spans : iterable of Span
-        Of one warp, in order.
-    """
+    """Return what a warp did: operations, joined where they alternate, and stalls between."""
     spans = in_time(spans)
     runs = _runs(spans)
     busy = _alternating([run for found in runs.values() for run in found])
@@ -66,13 +60,7 @@ def of_warp(spans: Iterable[Span]) -> list[Slice]:
 
 
 def of_unit(uses: Iterable[Use]) -> list[Slice]:
-    """Return what an asynchronous unit did.
-
-    Parameters
-    ----------
-    uses : iterable of Use
-        Of one unit, in order.
-    """
+    """Return what an asynchronous unit did."""
     joined: list[Slice] = []
     for use in in_time(uses):
         last = joined[-1] if joined else None
@@ -88,13 +76,7 @@ def of_unit(uses: Iterable[Use]) -> list[Slice]:
 
 
 def of_pipes(recording: Recording) -> dict[str, list[Slice]]:
-    """Return what the first warps of all groups issued to each synchronous pipe.
-
-    Parameters
-    ----------
-    recording : Recording
-        What happened.
-    """
+    """Return what the first warps of all groups issued to each synchronous pipe."""
     runs: dict[str, list[Slice]] = defaultdict(list)
     for (_, lane), spans in recording.spans.items():
         by_unit: dict[str, list[Span]] = defaultdict(list)

@@ -62,14 +62,7 @@ class Row:
 def rows(schedule: Schedule, recording: Recording, begin: float, end: float) -> list[Row]:
     """Return the lines of the picture between two cycles: groups, asynchronous units, pipes.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        What ran.
-    recording : Recording
-        What happened.
-    begin, end : float
-        Cycles.
+    `begin`, `end`: cycles.
     """
     found = [
         (group.name, of_warp(recording.spans.get((group.name, 0), ()))) for group in schedule.groups
@@ -87,16 +80,7 @@ def window(
     They end before any operation would start once more but for the end of the loop, so that loads
     which run ahead are in the picture, unless that reaches back beyond the middle of the run.
 
-    Parameters
-    ----------
-    recording : Recording
-        What happened.
-    last : int
-        The iteration.
-    interval : float, optional
-        Cycles from one iteration to the next; everything until then without it.
-    intervals : int
-        How many to show.
+    `interval`: cycles from one iteration to the next; everything until then without it.
     """
     until = [cycle for (_, of), cycle in recording.completions.items() if of <= last]
     end = max(until, default=1.0)
@@ -113,11 +97,6 @@ def window(
 
 def check_timeline(file: str | Path | None) -> None:
     """Refuse a file that is no picture, or that cannot be written.
-
-    Parameters
-    ----------
-    file : path, optional
-        The file; nothing is checked without it.
 
     Raises
     ------
@@ -136,16 +115,7 @@ def draw_timeline(
 ) -> None:
     """Draw what happens between two cycles.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        What ran.
-    recording : Recording
-        What happened.
-    begin, end : float
-        Cycles.
-    file : path
-        Where to; ends in ``.svg`` or ``.png``.
+    `begin`, `end`: cycles.
 
     Raises
     ------

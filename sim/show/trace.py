@@ -24,15 +24,7 @@ CYCLES_PER_MICROSECOND = 1000
 
 
 class Tracks:
-    """The tracks of a trace: slices that do not overlap, by process and thread.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        What ran.
-    recording : Recording
-        What happened.
-    """
+    """The tracks of a trace: slices that do not overlap, by process and thread."""
 
     def __init__(self, schedule: Schedule, recording: Recording) -> None:
         self._slices: dict[tuple[int, int], list[Slice]] = {}
@@ -56,14 +48,7 @@ class Tracks:
     def find(self, process: int, key: str, cycle: float) -> tuple[int, Slice] | None:
         """Return the track of a name and its slice at a cycle, or None if there is none.
 
-        Parameters
-        ----------
-        process : int
-            ``GROUPS`` or ``UNITS``.
-        key : str
-            Name of the group or unit.
-        cycle : float
-            Cycle.
+        `cycle`: cycle.
         """
         number = self._numbers.get((process, key))
         slices = self._slices.get((process, number or 0), [])
@@ -89,15 +74,7 @@ class Tracks:
 
 
 def trace(schedule: Schedule, recording: Recording) -> str:
-    """Return a trace as JSON text; equal recordings give equal bytes.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        What ran.
-    recording : Recording
-        What happened, with values.
-    """
+    """Return a trace as JSON text; equal recordings give equal bytes."""
     tracks = Tracks(schedule, recording)
     events = [
         *tracks.events(),

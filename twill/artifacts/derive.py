@@ -96,13 +96,6 @@ class _Arrival:
 def derive(order: Order, loop: Loop, machine: Machine) -> Schedule:
     """Return the schedule that an order describes.
 
-    Parameters
-    ----------
-    order : Order
-        Groups, bodies and buffers.
-    loop, machine : Loop, Machine
-        What it orders, and where.
-
     Raises
     ------
     InputError

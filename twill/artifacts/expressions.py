@@ -79,11 +79,6 @@ _NODES = (
 def parsed(expression: str) -> ast.Expression:
     """Return the tree of an expression of numbers.
 
-    Parameters
-    ----------
-    expression : str
-        The expression.
-
     Raises
     ------
     ValueError
@@ -106,13 +101,6 @@ def parsed(expression: str) -> ast.Expression:
 def check_expression(expression: str, path: str) -> None:
     """Refuse text that is not an expression of numbers.
 
-    Parameters
-    ----------
-    expression : str
-        The expression.
-    path : str
-        Where it stands in the machine file.
-
     Raises
     ------
     PydanticCustomError
@@ -125,13 +113,7 @@ def check_expression(expression: str, path: str) -> None:
 
 
 def names_in(expression: str) -> frozenset[str]:
-    """Return the names in an expression, functions left out.
-
-    Parameters
-    ----------
-    expression : str
-        A valid expression.
-    """
+    """Return the names in an expression, functions left out."""
     nodes = ast.walk(parsed(expression))
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name)) - set(FUNCTIONS)
 
@@ -187,17 +169,6 @@ def evaluate(
 ) -> Any:
     """Return the value of `expression`.
 
-    Parameters
-    ----------
-    expression : str
-        One that `check_expression` lets pass.
-    names : mapping
-        Values of the names in it.
-    path, file : str
-        Where it stands, for errors.
-    operation : str
-        Operation that is being costed, for errors.
-
     Raises
     ------
     InputError
@@ -219,13 +190,6 @@ def evaluate(
 
 def to_cycles(value: object, *, path: str, file: str, operation: str = "") -> int:
     """Round a cost up to whole cycles.
-
-    Parameters
-    ----------
-    value : object
-        Cycles; a rounding error of the floating-point arithmetic is forgiven.
-    path, file, operation : str
-        Where it comes from, for errors.
 
     Raises
     ------

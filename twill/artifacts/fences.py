@@ -38,11 +38,6 @@ def with_fences(schedule: Schedule) -> Schedule:
     One comes after what warps do in shared memory where an asynchronous unit does something that
     has to be ordered with it; also after waits for copies in the name of warps (``cp.async``). It
     stands as late as it can, right before the group tells others or a unit anything.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        With programs.
     """
     if not any(unit.proxy for unit in schedule.machine.units.values()):
         return schedule

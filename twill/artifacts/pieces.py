@@ -38,15 +38,7 @@ def pieces(loop: Loop) -> dict[str, dict[tuple[str, int], Fraction]]:
     elements, and all together have as many: then each reads what its results are made of, and
     nobody else does.
 
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-
-    Returns
-    -------
-    dict of str to dict of (str, int) to Fraction
-        For each such value its readers, with the distance, and the part that each reads.
+    Returns: for each such value its readers, with the distance, and the part that each reads.
     """
     found: dict[str, dict[tuple[str, int], Fraction]] = defaultdict(dict)
     tiles = {operation.name: operation.result for operation in loop.operations}

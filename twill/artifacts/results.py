@@ -26,13 +26,7 @@ SCHEDULES = "schedules"
 
 
 def text_hash(text: str) -> str:
-    """Return the SHA-256 of a text in hexadecimal digits.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    """
+    """Return the SHA-256 of a text in hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -56,13 +50,6 @@ class Sealed(Artifact):
     def from_json(cls, text: str | bytes, *, file: str = "") -> Self:
         """Read and check one; see `Artifact.from_json`.
 
-        Parameters
-        ----------
-        text : str or bytes
-            The JSON document.
-        file : str
-            Name used in errors.
-
         Raises
         ------
         InputError
@@ -76,11 +63,6 @@ class Sealed(Artifact):
     @classmethod
     def load(cls, file: str | os.PathLike[str]) -> Self:
         """Read one from an ordinary file.
-
-        Parameters
-        ----------
-        file : path
-            The file, at most 64 MiB.
 
         Raises
         ------
@@ -228,11 +210,6 @@ class KeptSchedule(Part):
 
     def read(self, folder: Path) -> Schedule:
         """Return the schedule.
-
-        Parameters
-        ----------
-        folder : path
-            Where the results are.
 
         Raises
         ------

@@ -82,10 +82,7 @@ class Analysis:
 
         None if the loop has no matrix products or the interval is 0.
 
-        Parameters
-        ----------
-        interval : int
-            Cycles an iteration.
+        `interval`: cycles an iteration.
         """
         work = product_flops(self.loop)
         if not work or not interval:
@@ -95,15 +92,7 @@ class Analysis:
 
 
 def analyse(loop: Loop, machine: Machine) -> Analysis:
-    """Cost a loop and bound its interval; operations without a cost leave the rest standing.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    machine : Machine
-        The machine to cost it for.
-    """
+    """Cost a loop and bound its interval; operations without a cost leave the rest standing."""
     try:
         costs = static_costs(loop, machine)
     except InputError as error:
@@ -127,13 +116,7 @@ def _known_costs(loop: Loop, machine: Machine) -> dict[str, StaticCost]:
 
 
 def product_flops(loop: Loop) -> int:
-    """Return the floating-point operations of a loop's matrix products, 2 m n k each.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop; one iteration counts.
-    """
+    """Return the floating-point operations of a loop's matrix products, 2 m n k each."""
     return sum(
         2 * operation.result.elements * operation.operands[0].shape[-1]
         for operation in loop.operations
@@ -142,13 +125,7 @@ def product_flops(loop: Loop) -> int:
 
 
 def recurrences(problem: Problem) -> tuple[Recurrence, ...]:
-    """Return every recurrence of a problem, largest bound first.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    """
+    """Return every recurrence of a problem, largest bound first."""
     parts = components(
         len(problem.operations), ((edge.producer, edge.consumer) for edge in problem.edges)
     )
@@ -157,15 +134,7 @@ def recurrences(problem: Problem) -> tuple[Recurrence, ...]:
 
 
 def components(size: int, arcs: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Return the strongly connected parts of a graph that contain a cycle, nodes ascending.
-
-    Parameters
-    ----------
-    size : int
-        Nodes.
-    arcs : iterable of (int, int)
-        Arcs.
-    """
+    """Return the strongly connected parts of a graph that contain a cycle, nodes ascending."""
     reach = np.zeros((size, size), dtype=bool)
     for u, v in arcs:
         reach[u, v] = True

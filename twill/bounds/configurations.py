@@ -84,19 +84,8 @@ def configuration_bound(
 ) -> ConfigurationBound | None:
     """Return the configuration bound where it is more than what is known.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    known : int
-        A lower bound of the interval, such as ResMII.
-    turns : bool, optional
-        Whether to count turns too, which follow from the rules of turns and concurrency.
-
-    Returns
-    -------
-    ConfigurationBound or None
-        None too if there are too many configurations to look at.
+    `turns`: whether to count turns too, which follow from the rules of turns and concurrency.
+    Returns: none too if there are too many configurations to look at.
     """
     capacities = dict(problem.capacities)
     plain = _best([p for o in problem.operations for p in _pieces(o, {})], capacities, known)
@@ -111,16 +100,8 @@ def configuration_bound(
 def turns_taken(problem: Problem) -> dict[int, dict[str, int]]:
     """Return what operations that are issued in turn hold of what only one can have.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-
-    Returns
-    -------
-    dict
-        Of each such operation the name of the turn and for how long it has it from its issue on,
-        in time units.
+    Returns: of each such operation the name of the turn and for how long it has it from its issue
+    on, in time units.
     """
     return {
         v: {f"{TURN}{unit}": problem.operations[v].blocked_span}
@@ -130,13 +111,7 @@ def turns_taken(problem: Problem) -> dict[int, dict[str, int]]:
 
 
 def is_turn(unit: str) -> bool:
-    """Return whether what is taken is a turn instead of a functional unit.
-
-    Parameters
-    ----------
-    unit : str
-        A name in `Piece.uses`.
-    """
+    """Return whether what is taken is a turn instead of a functional unit."""
     return unit.startswith(TURN)
 
 

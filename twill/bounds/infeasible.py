@@ -15,13 +15,6 @@ from twill.problem.problem import Problem
 def refuse_infeasible(problem: Problem, groups: Sequence[WarpGroup]) -> None:
     """Refuse a problem that no interval can make feasible.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    groups : sequence of WarpGroup
-        All groups that may be used.
-
     Raises
     ------
     RefusedError
@@ -88,14 +81,8 @@ def _refuse_memory(problem: Problem) -> None:
 def lack(memory: str, value: str | None, needed: int, limit: int) -> Refusal:
     """Say in data what does not fit a memory, in the unit of the machine file.
 
-    Parameters
-    ----------
-    memory : str
-        ``smem`` or ``tmem``.
-    value : str or None
-        What asks for too much; None if it is several things together.
-    needed, limit : int
-        Bytes, or columns of 64 lanes.
+    `value`: what asks for too much; None if it is several things together.
+    `needed`, `limit`: bytes, or columns of 64 lanes.
     """
     columns = memory == "tmem"
     return Refusal(
@@ -108,13 +95,7 @@ def lack(memory: str, value: str | None, needed: int, limit: int) -> Refusal:
 
 
 def infeasible_interval(problem: Problem) -> int:
-    """Return an interval at which a whole iteration fits before the next one starts.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    """
+    """Return an interval at which a whole iteration fits before the next one starts."""
     every = range(len(problem.operations))
     turns = sum(max((problem.turn(u, v) for v in every), default=0) for u in every)
     work = sum(o.cycles + o.latency + o.transfer for o in problem.operations)
@@ -124,15 +105,7 @@ def infeasible_interval(problem: Problem) -> int:
 def as_written(problem: Problem) -> tuple[Problem, int]:
     """Return a problem that is soon solved: operations one after the other as they are written.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-
-    Returns
-    -------
-    tuple of (Problem, int)
-        With orders between neighbours, streaming loads left out; an interval that this needs.
+    Returns: with orders between neighbours, streaming loads left out; an interval that this needs.
     """
     names = [o.index for o in problem.operations if not o.streaming]
     orders = (*problem.wishes.orders, *pairwise(names))
@@ -147,19 +120,7 @@ def no_schedule(
     stages: int,
     families: tuple[str, ...],
 ) -> RefusedError:
-    """Return the refusal of a loop that no interval helps.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    groups : sequence of WarpGroup
-        All groups that may be used.
-    interval, stages : int
-        What was tried last.
-    families : tuple of str
-        Constraint families in the way.
-    """
+    """Return the refusal of a loop that no interval helps."""
     wide = "registers" in families and any(o.registers for o in problem.operations)
     lack = _widest_values(problem, groups) if wide else None
     advice = (
@@ -177,17 +138,7 @@ def no_schedule(
 
 
 def undecided(problem: Problem, least: int, seconds: float | None) -> RefusedError:
-    """Return the refusal where nothing was found, which is no proof that there is nothing.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    least : int
-        Every smaller interval is refuted.
-    seconds : float or None
-        The time that was over, if it was.
-    """
+    """Return the refusal where nothing was found, which is no proof that there is nothing."""
     time_over = "" if seconds is None else f" within {seconds:g} s"
     unit = "units" if problem.scale.mode == "normalized" else "cycles"
     return RefusedError(

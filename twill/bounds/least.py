@@ -63,26 +63,14 @@ class Bounds:
 
 
 def every_bound(problem: Problem) -> Bounds:
-    """Compute all bounds: those of `bounds`, and what all units need together.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    """
+    """Compute all bounds: those of `bounds`, and what all units need together."""
     found = bounds(problem)
     together = configuration_bound(problem, found.resource)
     return replace(found, configurations=together)
 
 
 def bounds(problem: Problem) -> Bounds:
-    """Compute ResMII, RecMII and the longest issue, each of which takes a moment only.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    """
+    """Compute ResMII, RecMII and the longest issue, each of which takes a moment only."""
     by_unit = {unit: resource_bound(problem, unit) for unit in problem.capacities}
     unit = max(by_unit, key=lambda name: by_unit[name])
     recurrence, cycle = recurrence_bound(problem)
@@ -100,13 +88,6 @@ def resource_bound(problem: Problem, unit: str) -> int:
     to half of the capacity, a reservation of more than capacity - t excludes all of t and more, so
     that it may be counted as the whole unit if those below t are not counted at all (the dual
     feasible functions of bin packing, Fekete and Schepers 2001).
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    unit : str
-        A functional unit.
     """
     capacity = problem.capacities[unit]
     mine = [r for operation in problem.operations for r in operation.reservations if r.unit == unit]
@@ -144,15 +125,7 @@ class ResourceArgument:
 
 
 def resource_argument(problem: Problem, unit: str) -> ResourceArgument:
-    """Return the argument that gives `resource_bound`, the plain sum of all work if it does.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    unit : str
-        A functional unit.
-    """
+    """Return the argument that gives `resource_bound`, the plain sum of all work if it does."""
     capacity, bound = problem.capacities[unit], resource_bound(problem, unit)
     mine = [(o.name, r) for o in problem.operations for r in o.reservations if r.unit == unit]
     own = [-(-r.length // (capacity // r.count)) for _, r in mine]
@@ -185,13 +158,7 @@ def _work(mine: Sequence[Reservation], capacity: int, threshold: int) -> int:
 
 
 def recurrence_bound(problem: Problem) -> tuple[int, tuple[str, ...]]:
-    """Return RecMII and the operations of the recurrence that sets it.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    """
+    """Return RecMII and the operations of the recurrence that sets it."""
     arcs = [
         (e.producer, e.consumer, problem.least_delay(i), e.distance)
         for i, e in enumerate(problem.edges)
@@ -214,19 +181,7 @@ def longest_paths(
 ) -> NDArray[np.int64] | None:
     """Return D with M(v) - M(u) >= D[u, v] in every schedule, or None if there is none.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    interval : int
-        I.
-    extra : list of (int, int, int), optional
-        Further constraints (u, v, c): M(v) - M(u) >= c.
-
-    Returns
-    -------
-    ndarray of shape (operations, operations) or None
-        `NO_PATH` where nothing is implied; None if the constraints contradict each other.
+    Returns: `NO_PATH` where nothing is implied; None if the constraints contradict each other.
     """
     size = len(problem.operations)
     matrix = np.full((size, size), NO_PATH, dtype=np.int64)
@@ -243,11 +198,8 @@ def longest_paths(
 def closure(matrix: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """Return the longest paths of a graph, or None if a cycle is longer than 0.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (nodes, nodes)
-        The longest arc from node to node, `NO_PATH` where there is none, at least 0 from a node to
-        itself.
+    `matrix`: the longest arc from node to node, `NO_PATH` where there is none, at least 0 from a
+    node to itself.
     """
     matrix = matrix.copy()
     for k in range(len(matrix)):
@@ -280,28 +232,12 @@ def _positive_cycle(size: int, arcs: list[tuple[int, int, int, int]], interval: 
 
 
 def least_length(problem: Problem, interval: int) -> int:
-    """Return the least time that an iteration takes whatever the resources.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    interval : int
-        I.
-    """
+    """Return the least time that an iteration takes whatever the resources."""
     paths = longest_paths(problem, interval)
     cycles = [o.cycles for o in problem.operations]
     return max(cycles) if paths is None else int((paths.max(axis=0) + cycles).max())
 
 
 def least_stages(problem: Problem, interval: int) -> int:
-    """Return how many intervals an iteration takes at least.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    interval : int
-        I.
-    """
+    """Return how many intervals an iteration takes at least."""
     return max(1, -(-least_length(problem, interval) // interval))

@@ -18,15 +18,6 @@ def lacks_registers(problem: Problem, interval: int, groups: Sequence[WarpGroup]
     In every interval each value lives at least as long as the longest path to its readers, so that
     its registers times that time are taken; what the register file can give to groups, less the
     reserve of each, times the interval is offered.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    interval : int
-        I.
-    groups : sequence of WarpGroup
-        All groups that may be used.
     """
     file = problem.registers
     if file is None:
@@ -47,29 +38,13 @@ def lacks_registers(problem: Problem, interval: int, groups: Sequence[WarpGroup]
 
 
 def average_registers(problem: Problem, interval: int) -> list[int]:
-    """Return how many registers per thread each result takes on average, at least.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    interval : int
-        I.
-    """
+    """Return how many registers per thread each result takes on average, at least."""
     least = least_lifetimes(problem, interval)
     return [o.registers * least[o.index] // interval for o in problem.operations]
 
 
 def least_lifetimes(problem: Problem, interval: int) -> list[int]:
-    """Return for how long each result is in registers at least, wherever its readers are.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    interval : int
-        I; at least the recurrence bound.
-    """
+    """Return for how long each result is in registers at least, wherever its readers are."""
     paths = longest_paths(problem, interval)
     found = []
     for operation in problem.operations:

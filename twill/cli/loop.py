@@ -161,11 +161,6 @@ def dump(
 def parse_settings(settings: list[str]) -> dict[str, str]:
     """Split ``NAME=VALUE`` texts.
 
-    Parameters
-    ----------
-    settings : list of str
-        What ``--set`` was given.
-
     Raises
     ------
     InputError

@@ -22,25 +22,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 
 
 def print_json(data: Any) -> None:
-    """Write data as JSON to stdout.
-
-    Parameters
-    ----------
-    data : object
-        Plain data.
-    """
+    """Write data as JSON to stdout."""
     say(json.dumps(data, indent=1, ensure_ascii=False))
 
 
 @contextlib.contextmanager
 def refusals(*, as_json: bool) -> Iterator[None]:
-    """Print a refusal as data and end in its exit status, if JSON was asked for.
-
-    Parameters
-    ----------
-    as_json : bool
-        Whether it was; otherwise refusals pass.
-    """
+    """Print a refusal as data and end in its exit status, if JSON was asked for."""
     try:
         yield
     except RefusedError as error:
@@ -52,15 +40,6 @@ def refusals(*, as_json: bool) -> Iterator[None]:
 
 def pairs(texts: Iterable[str] | None, between: str, option: str) -> list[tuple[str, str]]:
     """Split the values of a repeatable option in two.
-
-    Parameters
-    ----------
-    texts : iterable of str, optional
-        What was given.
-    between : str
-        What stands between the two parts.
-    option : str
-        For messages.
 
     Raises
     ------
@@ -78,13 +57,6 @@ def pairs(texts: Iterable[str] | None, between: str, option: str) -> list[tuple[
 
 def number(text: str, option: str) -> int:
     """Return a whole number that was given as text.
-
-    Parameters
-    ----------
-    text : str
-        What was given.
-    option : str
-        For messages.
 
     Raises
     ------

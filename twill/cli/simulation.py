@@ -10,13 +10,7 @@ from twill.cli.sweep import sweep_command
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the commands of the studies to a command line.
-
-    Parameters
-    ----------
-    app : typer.Typer
-        Of the simulator.
-    """
+    """Add the commands of the studies to a command line."""
     app.command("compare")(compare_command)
     app.command("sweep")(sweep_command)
     app.command("report")(report_command)

@@ -44,15 +44,7 @@ class Sum:
 
 
 def sums_of(problem: Problem, families: Sequence[str]) -> list[Sum]:
-    """Return all sums of a problem.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    families : sequence of str
-        Constraint families that are switched on.
-    """
+    """Return all sums of a problem."""
     found = []
     if "registers" in families and problem.registers is not None:
         found.append(Sum("registers", "registers", register_occupants(problem), None))
@@ -98,19 +90,7 @@ def _rings(problem: Problem, memory: str) -> dict[int, Occupant]:
 
 
 def excess(problem: Problem, interval: int, entry: Sum, assignment: Assignment) -> list[int]:
-    """Return the occupants at whose start the sum is exceeded, the worst first.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    interval : int
-        I.
-    entry : Sum
-        The sum.
-    assignment : Assignment
-        A solution of the other constraints.
-    """
+    """Return the occupants at whose start the sum is exceeded, the worst first."""
     found = []
     for index, starting in enumerate(entry.occupants):
         total = demand(problem, interval, entry, starting, assignment)
@@ -127,18 +107,7 @@ def demand(
 ) -> int:
     """Return what is taken of a sum at the moment that `starting` starts.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    interval : int
-        I.
-    entry : Sum
-        The sum; of registers, those of the starting operation's group are counted.
-    starting : Occupant
-        One of its occupants.
-    assignment : Assignment
-        A solution.
+    `entry`: the sum; of registers, those of the starting operation's group are counted.
     """
     if lifetime(starting, interval, assignment) is None:
         return 0
@@ -160,15 +129,6 @@ def demand(
 
 def peaks(problem: Problem, interval: int, assignment: Assignment) -> list[int | None]:
     """Return the most registers per thread live on each group, None for groups without operations.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    interval : int
-        I.
-    assignment : Assignment
-        A solution.
     """
     entry = Sum("registers", "registers", register_occupants(problem), None)
     most: list[int | None] = [None] * len(assignment.groups)
@@ -183,34 +143,14 @@ def peaks(problem: Problem, interval: int, assignment: Assignment) -> list[int |
 def in_the_way(
     occupant: Occupant, starting: Occupant, interval: int, assignment: Assignment
 ) -> int:
-    """Return how many instances of `occupant` hold their place when `starting` starts.
-
-    Parameters
-    ----------
-    occupant, starting : Occupant
-        Occupants of one sum.
-    interval : int
-        I.
-    assignment : Assignment
-        A solution.
-    """
+    """Return how many instances of `occupant` hold their place when `starting` starts."""
     time = assignment.start[starting.start] + starting.delay
     span = lifetime(occupant, interval, assignment)
     return 0 if span is None else alive(span, time, interval)
 
 
 def slots(ring: Occupant, interval: int, assignment: Assignment) -> int:
-    """Return how many instances keep a writer of `ring` from their slots when it starts.
-
-    Parameters
-    ----------
-    ring : Occupant
-        An occupant of addressed memory, with its hop.
-    interval : int
-        I.
-    assignment : Assignment
-        A solution.
-    """
+    """Return how many instances keep a writer of `ring` from their slots when it starts."""
     here = assignment.group[ring.start]
     signalled = [
         replace(end, offset=end.offset + ring.hop)
@@ -222,17 +162,7 @@ def slots(ring: Occupant, interval: int, assignment: Assignment) -> int:
 
 
 def lifetime(occupant: Occupant, interval: int, assignment: Assignment) -> tuple[int, int] | None:
-    """Return the half-open time for which `occupant` of iteration 0 exists, or None.
-
-    Parameters
-    ----------
-    occupant : Occupant
-        The occupant.
-    interval : int
-        I.
-    assignment : Assignment
-        The solution.
-    """
+    """Return the half-open time for which `occupant` of iteration 0 exists, or None."""
     group = assignment.group
     if occupant.apart is not None and group[occupant.apart[0]] == group[occupant.apart[1]]:
         return None
@@ -247,17 +177,7 @@ def lifetime(occupant: Occupant, interval: int, assignment: Assignment) -> tuple
 
 
 def alive(span: tuple[int, int], time: int, interval: int) -> int:
-    """Return how many instances of a lifetime, one every I, contain `time`.
-
-    Parameters
-    ----------
-    span : (int, int)
-        Half-open lifetime of one instance.
-    time : int
-        The moment.
-    interval : int
-        I.
-    """
+    """Return how many instances of a lifetime, one every I, contain `time`."""
     return (time - span[0]) // interval - (time - span[1]) // interval
 
 

@@ -112,11 +112,6 @@ class Explanation:
 def problem_of(schedule: Schedule) -> Problem:
     """Return the problem that a schedule solves, with what was asked for.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        A solved schedule.
-
     Raises
     ------
     InputError

@@ -54,17 +54,6 @@ def levers(
 ) -> list[Lever]:
     """Solve every changed problem for its least interval.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        A solved schedule.
-    engine : EngineFactory
-        Answers questions at one interval.
-    seconds : float
-        For each lever.
-    report : Report, optional
-        Told which one is being solved.
-
     Raises
     ------
     InputError
@@ -116,24 +105,12 @@ def _changes(schedule: Schedule) -> Iterator[tuple[str, Callable[[], Problem]]]:
 
 
 def without_registers(problem: Problem) -> Problem:
-    """Return the problem on a machine that does not limit registers.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    """
+    """Return the problem on a machine that does not limit registers."""
     return replace(problem, registers=None)
 
 
 def without_memory(problem: Problem) -> Problem:
-    """Return the problem on a machine that does not limit shared and tensor memory.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    """
+    """Return the problem on a machine that does not limit shared and tensor memory."""
     return replace(problem, memories={})
 
 
@@ -141,11 +118,6 @@ def with_a_group(problem: Problem) -> Problem:
     """Return the problem with one more group of the widest width in use, and warps for it.
 
     A limit that was asked for is raised by one as well.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
     """
     machine = problem.machine
     width = max(group.warps for group in available_groups(problem))
@@ -159,13 +131,7 @@ def with_a_group(problem: Problem) -> Problem:
 
 
 def without_transfers(problem: Problem) -> Problem:
-    """Return the problem with signals and transfers between groups that take no time.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    """
+    """Return the problem with signals and transfers between groups that take no time."""
     edges = []
     for edge in problem.edges:
         transfer = problem.operations[edge.producer].transfer if edge.transferable else 0
@@ -183,13 +149,6 @@ def with_unit_faster(problem: Problem, unit: str) -> Problem:
     Steps on the unit take half their cycles, rounded up, and latencies are shorter by what is
     saved. The instructions stay: what was half the issue slots is all of them then. For the issue
     unit itself it is the instructions that are halved. Normalized costs are chosen anew.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    unit : str
-        A functional unit.
     """
     loop, machine = problem.loop, problem.machine
     faster: Loop = loop.model_copy(

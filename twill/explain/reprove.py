@@ -57,20 +57,6 @@ def reprove(
     OR-Tools is asked about what Yices refuted, Yices about everything else: they have statements
     of the model of their own.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        A valid schedule with a proof.
-    seconds : float, optional
-        For each question.
-    report : Report, optional
-        Told what is being asked.
-
-    Yields
-    ------
-    Reproof
-        For each claim.
-
     Raises
     ------
     InputError

@@ -35,11 +35,6 @@ Data = dict[str, Any]
 def load_schedule_ir(file: str) -> Schedule:
     """Read a schedule from a file of IR.
 
-    Parameters
-    ----------
-    file : str
-        Ends in ``.mlir``.
-
     Raises
     ------
     InputError
@@ -54,13 +49,6 @@ def load_schedule_ir(file: str) -> Schedule:
 
 def parse_schedule_ir(text: str, *, file: str = "") -> Schedule:
     """Return the schedule that IR describes.
-
-    Parameters
-    ----------
-    text : str
-        MLIR in generic form.
-    file : str
-        Name used in errors.
 
     Raises
     ------

@@ -8,11 +8,6 @@ from twill.artifacts.schedule import Schedule
 def load_schedule(name: str) -> Schedule:
     """Return a schedule: packaged by name, or from a ``.json`` or ``.mlir`` file.
 
-    Parameters
-    ----------
-    name : str
-        A name that `twill.artifacts.schedule.packaged_schedules` lists, or a path.
-
     Raises
     ------
     InputError

@@ -25,13 +25,6 @@ Body = Iterable[Issue | Await]
 def sequential(loop: Loop, machine: Machine) -> Schedule:
     """Return the loop as written on one warp group.
 
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    machine : Machine
-        For which SM.
-
     Raises
     ------
     InputError
@@ -43,15 +36,8 @@ def sequential(loop: Loop, machine: Machine) -> Schedule:
 def multi_warp(loop: Loop, machine: Machine, depths: Mapping[str, int] | None = None) -> Schedule:
     """Return the loop with each independent sub-tile on a group of its own, each as written.
 
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    machine : Machine
-        For which SM.
-    depths : mapping, optional
-        Ring slots of each streaming load, or slots of the staging through which one into registers
-        is sent; 2 without them.
+    `depths`: ring slots of each streaming load, or slots of the staging through which one into
+    registers is sent; 2 without them.
 
     Raises
     ------
@@ -76,16 +62,8 @@ def in_order(
 ) -> Schedule:
     """Return groups that issue operations in a given order, with the waits that it needs.
 
-    Parameters
-    ----------
-    kind : str
-        What is added to the loop's name.
-    loop, machine : Loop, Machine
-        What is ordered, and where.
-    bodies : mapping
-        What each group issues and awaits; ``load`` is for operations of variable latency.
-    rings : mapping, optional
-        Slots of results, or of the staging through which those in registers are sent.
+    `bodies`: what each group issues and awaits; ``load`` is for operations of variable latency.
+    `rings`: slots of results, or of the staging through which those in registers are sent.
 
     Raises
     ------
@@ -133,15 +111,7 @@ def _in_registers(operation: Operation) -> bool:
 
 
 def is_streaming(operation: Operation, loop: Loop, machine: Machine) -> bool:
-    """Return whether an operation is a load that waits for nothing.
-
-    Parameters
-    ----------
-    operation : Operation
-        One of the loop's.
-    loop, machine : Loop, Machine
-        The loop, and where it runs.
-    """
+    """Return whether an operation is a load that waits for nothing."""
     return machine.cost(operation).variable_latency and not any(
         d.consumer == operation.name and d.kind == "data" for d in loop.dependences
     )
@@ -150,12 +120,8 @@ def is_streaming(operation: Operation, loop: Loop, machine: Machine) -> bool:
 def components(loop: Loop, operations: Sequence[Operation]) -> list[list[Operation]]:
     """Return operations that depend on each other together, in program order.
 
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    operations : sequence of Operation
-        Those of it that are to be divided; dependences on others do not tie them together.
+    `operations`: those of it that are to be divided; dependences on others do not tie them
+    together.
     """
     leader = {o.name: o.name for o in operations}
 

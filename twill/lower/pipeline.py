@@ -55,36 +55,18 @@ class Pipeline:
         return tuple(found.values())
 
     def crosses(self, edge: Edge) -> bool:
-        """Return whether the ends of an edge are on different groups.
-
-        Parameters
-        ----------
-        edge : Edge
-            An edge of the problem.
-        """
+        """Return whether the ends of an edge are on different groups."""
         return self.place[edge.producer] != self.place[edge.consumer]
 
     def members(self, group: str) -> list[int]:
-        """Return the operations of a group by issue time.
-
-        Parameters
-        ----------
-        group : str
-            The group's name.
-        """
+        """Return the operations of a group by issue time."""
         return sorted(
             (v for v, name in enumerate(self.place) if name == group),
             key=lambda v: (self.start[v], v),
         )
 
     def read_until(self, edge: Edge) -> int:
-        """Return when the consumer has read the value, relative to the producer's iteration.
-
-        Parameters
-        ----------
-        edge : Edge
-            An edge that carries a value.
-        """
+        """Return when the consumer has read the value, relative to the producer's iteration."""
         return self.start[edge.consumer] + edge.distance * self.interval + edge.reads
 
 
@@ -92,15 +74,6 @@ def pipeline(problem: Problem, interval: int, assignment: Assignment) -> Pipelin
     """Name the groups of an assignment in the order in which they are first used.
 
     A group that the user has named keeps that name.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    interval : int
-        I.
-    assignment : Assignment
-        Its solution; groups without operations are dropped.
     """
     first: dict[int, int] = {}
     for v in sorted(range(len(assignment.start)), key=lambda v: (assignment.start[v], v)):

@@ -27,11 +27,6 @@ def within_registers(signals: Signals) -> Signals:
 
     The static schedule counts registers as free when their asynchronous reader is to end; along a
     program they are free when it is known to have ended.
-
-    Parameters
-    ----------
-    signals : Signals
-        The pipeline with its waits and releases.
     """
     if signals.problem.registers is None or signals.problem.rules == "paper":
         return signals
@@ -42,15 +37,7 @@ def within_registers(signals: Signals) -> Signals:
 
 
 def pressures(signals: Signals, bodies: Iterable[Program]) -> dict[str, int]:
-    """Return the most registers per thread that are live at once along each group's program.
-
-    Parameters
-    ----------
-    signals : Signals
-        What the programs were made of.
-    bodies : iterable of Program
-        One a group.
-    """
+    """Return the most registers per thread that are live at once along each group's program."""
     return {program.group: _Walk(signals, program).peak() for program in bodies}
 
 

@@ -72,24 +72,12 @@ class _Window:
 
 
 def programs(signals: Signals) -> tuple[Program, ...]:
-    """Return the program of every group.
-
-    Parameters
-    ----------
-    signals : Signals
-        The pipeline with its waits and releases.
-    """
+    """Return the program of every group."""
     return tuple(_GroupProgram(signals, group).program() for group in signals.pipeline.groups)
 
 
 def barriers(signals: Signals) -> tuple[Barrier, ...]:
-    """Return the barriers that the programs use.
-
-    Parameters
-    ----------
-    signals : Signals
-        The pipeline with its waits and releases.
-    """
+    """Return the barriers that the programs use."""
     targets = {request.target for request in signals.needed}
     found = []
     for v, operation in enumerate(signals.problem.operations):
@@ -120,15 +108,7 @@ def barriers(signals: Signals) -> tuple[Barrier, ...]:
 
 
 def barrier_name(kind: str, operation: str) -> str:
-    """Return the name of a barrier.
-
-    Parameters
-    ----------
-    kind : str
-        ``full``, ``empty``, ``freed``, ``heard``, ``sent``, ``taken``, ``done`` or ``issued``.
-    operation : str
-        The producer's name.
-    """
+    """Return the name of a barrier."""
     return f"{operation}.{kind}"
 
 

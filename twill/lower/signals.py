@@ -93,16 +93,10 @@ class Release:
 class Signals:
     """All waits, releases and slot counts of a pipeline.
 
-    Parameters
-    ----------
-    pipeline : Pipeline
-        The schedule.
-    allocation : Allocation, optional
-        Addresses. Without them every value has as many slots as its readers, and hiding the nominal
-        latency of streaming loads, ask for, and shares them with none.
-    tight : collection of str
-        Groups that wait for what reads their registers as soon as it has read them, since they
-        have no room for it until they wait anyway.
+    `allocation`: addresses. Without them every value has as many slots as its readers, and hiding
+    the nominal latency of streaming loads, ask for, and shares them with none.
+    `tight`: groups that wait for what reads their registers as soon as it has read them, since they
+    have no room for it until they wait anyway.
     """
 
     def __init__(
@@ -145,13 +139,7 @@ class Signals:
         return self.pipeline.start[edge.consumer] + edge.distance * self.interval + max(1, issue)
 
     def told_slots(self, v: int) -> int:
-        """Return the slots of the barriers at which v tells others of more than a slot's value.
-
-        Parameters
-        ----------
-        v : int
-            An operation.
-        """
+        """Return the slots of the barriers at which v tells others of more than a slot's value."""
         ends = [self._heard_at(edge) + self.problem.hop for edge in self._told.get(v, ())]
         last = max(ends, default=0) - self.pipeline.start[v]
         return max(1, -(-last // self.interval))
@@ -247,13 +235,7 @@ class Signals:
         return later if same_slots and in_time else time
 
     def signals_itself(self, v: int) -> bool:
-        """Return whether the completion of v arrives at a barrier without its group's help.
-
-        Parameters
-        ----------
-        v : int
-            An operation.
-        """
+        """Return whether the completion of v arrives at a barrier without its group's help."""
         operation = self.problem.operations[v]
         return operation.asynchronous and operation.memory is not None
 
@@ -301,13 +283,7 @@ class Signals:
         return max(operations[w].nominal_latency for w in {v, *beside})
 
     def staging_slots(self, v: int) -> int:
-        """Return the slots of the SMEM staging of a register value that crosses groups.
-
-        Parameters
-        ----------
-        v : int
-            The producer.
-        """
+        """Return the slots of the SMEM staging of a register value that crosses groups."""
         if self.allocation is not None and v in self.allocation.transfers:
             return self.allocation.transfers[v].count
         last = max(
@@ -343,13 +319,7 @@ class Signals:
         return tuple(found)
 
     def issued_slots(self, v: int) -> int:
-        """Return the slots of the barrier at which v tells others that it has been issued.
-
-        Parameters
-        ----------
-        v : int
-            An operation.
-        """
+        """Return the slots of the barrier at which v tells others that it has been issued."""
         return max((turn.slots for turn in self._turns if turn.before == v), default=1)
 
     @cached_property
@@ -422,12 +392,7 @@ class Signals:
     def _ordered(self, edge: Edge, distance: int) -> bool:
         """Whether dependences order a reader before what its value's maker does later.
 
-        Parameters
-        ----------
-        edge : Edge
-            The reader's.
-        distance : int
-            Iterations by which the maker is later.
+        `distance`: iterations by which the maker is later.
         """
         behind = self._behind.get((edge.consumer, edge.producer))
         if edge.consumer == edge.producer:
@@ -532,13 +497,7 @@ class Signals:
         return max(held) if operation.asynchronous and any(held) else None
 
     def copy_overwrite(self, edge: Edge) -> Request:
-        """Return the wait before the copy that an asynchronous consumer reads is overwritten.
-
-        Parameters
-        ----------
-        edge : Edge
-            A transferable edge between groups.
-        """
+        """Return the wait before the copy that an asynchronous consumer reads is overwritten."""
         slots = self.copy_slots(edge)
         time = self.received_at(edge) + slots * self.interval
         group = self.pipeline.place[edge.consumer]
@@ -546,35 +505,17 @@ class Signals:
         return Request(group, target, slots, time, RECEIVE, received=edge)
 
     def copy_slots(self, edge: Edge) -> int:
-        """Return the slots of the copy that a consumer on another group reads.
-
-        Parameters
-        ----------
-        edge : Edge
-            A transferable edge between groups.
-        """
+        """Return the slots of the copy that a consumer on another group reads."""
         end = self.pipeline.start[edge.consumer] + edge.copy_reads
         return max(1, -(-(end - self.received_at(edge)) // self.interval))
 
     def received_at(self, edge: Edge) -> int:
-        """Return when the consumer's group reads the staging of a value, ahead of the consumer.
-
-        Parameters
-        ----------
-        edge : Edge
-            A transferable edge between groups.
-        """
+        """Return when the consumer's group reads the staging of a value, ahead of the consumer."""
         ahead = self.problem.operations[edge.producer].received_ahead
         return self.pipeline.start[edge.consumer] - ahead
 
     def release_waits(self, release: Release) -> list[Request]:
-        """Return the waits for the asynchronous readers whose end a release announces.
-
-        Parameters
-        ----------
-        release : Release
-            One of `releases`.
-        """
+        """Return the waits for the asynchronous readers whose end a release announces."""
         if release.by_itself is not None:
             return []
         return [
@@ -594,11 +535,6 @@ class Signals:
         Nobody waits for it, and its group does not read these instances, so that nothing keeps it
         behind the wait for the phase before. An mbarrier tells two phases apart by their parity: a
         release too many is one phase ahead of that wait, or two, and then the wait never ends.
-
-        Parameters
-        ----------
-        release : Release
-            One of `releases`.
         """
         target = (release.kind, release.value)
         awaited = min(request.distance for request in self.needed if request.target == target)

@@ -43,16 +43,6 @@ def lay_out(named: Pipeline) -> tuple[Signals, Layout]:
     with nothing. Where that does not fit they are made shallower, the largest first, down to what
     the static schedule needs.
 
-    Parameters
-    ----------
-    named : Pipeline
-        The schedule.
-
-    Returns
-    -------
-    tuple of (Signals, Layout)
-        The waits and releases that go with the addresses.
-
     Raises
     ------
     RefusedError
@@ -193,13 +183,7 @@ def _storage_of(signals: Signals, v: int) -> list[Storage]:
 
 
 def registers_live(pipeline: Pipeline) -> dict[str, int]:
-    """Return the most registers per thread live at once on each group.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-        The schedule.
-    """
+    """Return the most registers per thread live at once on each group."""
     problem = pipeline.problem
     names = list(pipeline.groups)
     assignment = _assignment(pipeline, names)

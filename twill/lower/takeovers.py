@@ -40,13 +40,6 @@ def takeovers(named: Pipeline, allocation: Allocation) -> tuple[Takeover, ...]:
 
     What is updated in place need not be waited for: dependences order the update. Only the first of
     a chain of updates waits, for all that held its place an instance of the chain before.
-
-    Parameters
-    ----------
-    named : Pipeline
-        The schedule.
-    allocation : Allocation
-        Addresses of all that it keeps in memory.
     """
     rings = {Tenant(v, staged=False): ring for v, ring in allocation.values.items()}
     rings |= {Tenant(v, staged=True): ring for v, ring in allocation.transfers.items()}
@@ -75,11 +68,6 @@ def distances(takeover: Takeover) -> Iterator[int]:
 
     A wait for a later iteration does nothing where the loop has no such iteration; then the
     iterations before it count.
-
-    Parameters
-    ----------
-    takeover : Takeover
-        Two values that share addresses.
     """
     yield from range(takeover.distance, max(takeover.distance, 0) + 1)
 

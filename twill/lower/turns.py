@@ -37,11 +37,6 @@ def turns(named: Pipeline) -> list[Turn]:
     operations that fill a pipe share it where they meet, and the one that was to be first ends
     later by as much as the shorter one takes. Those that are longer than it costs to hand the pipe
     over and back take turns too.
-
-    Parameters
-    ----------
-    named : Pipeline
-        The schedule.
     """
     return sorted({*_in_order(named), *_on_pipes(named)})
 

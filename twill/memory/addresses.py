@@ -127,25 +127,10 @@ def allocate(
     that must not share; whoever finds addresses for greater counts has found them for lesser ones.
     So the counts among occupants that do not fit are all that a `Conflict` has to name.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    interval : int
-        I.
-    assignment : Assignment
-        Issue times and warp groups.
-    slots : mapping, optional
-        Least slots of some results, by operation; these share no address with anything. A conflict
-        then proves nothing about other assignments.
-    until_read : bool
-        Whether values live until they have been read, and hops count, under the paper's rules too:
-        what programs need in order not to wait for each other forever.
-
-    Returns
-    -------
-    Allocation or Conflict
-        Deterministic for the same input.
+    `slots`: least slots of some results, by operation; these share no address with anything. A
+    conflict then proves nothing about other assignments.
+    `until_read`: whether values live until they have been read, and hops count, under the paper's
+    rules too: what programs need in order not to wait for each other forever.
     """
     result = Allocation({}, {}, {})
     for memory, capacity in problem.memories.items():

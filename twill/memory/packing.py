@@ -64,13 +64,7 @@ class Range:
     half: int | None
 
     def overlaps(self, other: Range) -> bool:
-        """Return whether two ranges share an address.
-
-        Parameters
-        ----------
-        other : Range
-            The other one.
-        """
+        """Return whether two ranges share an address."""
         if self.half is not None and other.half is not None and self.half != other.half:
             return False
         return (
@@ -91,16 +85,8 @@ def first_fit(
     Each goes to the lowest address; with `costs`, to the lowest of those where sharing costs least,
     and the cheapest of all placements is returned.
 
-    Parameters
-    ----------
-    buffers : sequence of Buffer
-        What to place.
-    apart : frozenset of (int, int)
-        Pairs of positions, the smaller first, that must not share an address.
-    capacity : int
-        Bytes or columns of the memory.
-    costs : mapping, optional
-        What it costs that a pair shares an address.
+    `apart`: pairs of positions, the smaller first, that must not share an address.
+    `capacity`: bytes or columns of the memory.
     """
     found: list[tuple[int, Placed]] = []
     for order in _orders(buffers):
@@ -118,16 +104,9 @@ def pack(
 ) -> Placed | None:
     """Place buffers, or return None if that is impossible.
 
-    Parameters
-    ----------
-    buffers : sequence of Buffer
-        What to place.
-    apart : frozenset of (int, int)
-        Pairs of positions, the smaller first, that must not share an address.
-    capacity : int
-        Bytes or columns of the memory.
-    costs : mapping, optional
-        What it costs that a pair shares an address; heeded where that is easy.
+    `apart`: pairs of positions, the smaller first, that must not share an address.
+    `capacity`: bytes or columns of the memory.
+    `costs`: what it costs that a pair shares an address; heeded where that is easy.
     """
     if heaviest_clique(buffers, apart)[0] > 2 * capacity:
         return None
@@ -139,15 +118,7 @@ def pack(
 
 
 def heaviest_clique(buffers: Sequence[Buffer], apart: Apart) -> tuple[int, tuple[int, ...]]:
-    """Return the most that buffers pairwise apart take together, in half units, and which do.
-
-    Parameters
-    ----------
-    buffers : sequence of Buffer
-        What to place.
-    apart : frozenset of (int, int)
-        Pairs that must not share an address.
-    """
+    """Return the most that buffers pairwise apart take together, in half units, and which do."""
     near = [
         {v for v in range(len(buffers)) if (min(u, v), max(u, v)) in apart and u != v}
         for u in range(len(buffers))

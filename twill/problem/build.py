@@ -21,17 +21,6 @@ def build_problem(
 ) -> Problem:
     """Turn a loop and a machine into integers.
 
-    Parameters
-    ----------
-    loop : Loop
-        What to schedule.
-    machine : Machine
-        Where.
-    rules : str
-        Reading of the concurrency and release rules, ``issue`` or ``paper``.
-    scale : TimeScale, optional
-        Normalized costs; exact cycles without it.
-
     Raises
     ------
     InputError
@@ -82,11 +71,6 @@ def build_problem(
 
 def check(problem: Problem) -> None:
     """Refuse a problem that no machine could be meant for.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
 
     Raises
     ------

@@ -30,13 +30,6 @@ def chains(problem: Problem, memory: str) -> list[Chain]:
 
     An update takes the place of its operand if they are of one size and every other reader of the
     operand is ordered before it by a dependence.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    memory : str
-        ``smem`` or ``tmem``.
     """
     after: dict[int, Edge] = {}
     before: dict[int, Edge] = {}
@@ -63,11 +56,6 @@ def least_distances(problem: Problem) -> dict[tuple[int, int], int]:
     A pair ``(u, v): d`` says that v of iteration i is issued after u of iteration i - d is
     complete, or behind it on a unit that executes in order. Dependences with a delay of their own
     are left out.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
     """
     found = {(v, v): 0 for v in range(len(problem.operations))}
     steps: dict[int, list[tuple[int, int]]] = {}

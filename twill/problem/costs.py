@@ -60,13 +60,6 @@ class StaticCost:
 def static_cost(operation: Operation, machine: Machine) -> StaticCost:
     """Cost one operation for the static model.
 
-    Parameters
-    ----------
-    operation : Operation
-        The operation.
-    machine : Machine
-        The machine to cost it for.
-
     Raises
     ------
     InputError
@@ -98,13 +91,6 @@ def static_cost(operation: Operation, machine: Machine) -> StaticCost:
 
 def static_costs(loop: Loop, machine: Machine) -> dict[str, StaticCost]:
     """Cost every operation of a loop, by name.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    machine : Machine
-        The machine to cost it for.
 
     Raises
     ------

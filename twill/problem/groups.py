@@ -40,13 +40,7 @@ class WarpGroup:
     most: int = UNLIMITED
 
     def takes(self, operation: ProblemOperation) -> bool:
-        """Return whether an operation may run on it.
-
-        Parameters
-        ----------
-        operation : ProblemOperation
-            The operation.
-        """
+        """Return whether an operation may run on it."""
         return self.warps >= operation.warps and self.variable_latency == operation.variable_latency
 
 
@@ -56,11 +50,6 @@ def available_groups(problem: Problem) -> tuple[WarpGroup, ...]:
     Those for operations of variable latency come first. There are as many as could ever help.
     Where both kinds could do with more groups of a width than the machine has, each is given what
     it could do with, and `pools` says how many of them may be used together.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
     """
     limit, counts = _most_live(problem.registers), _counts(problem)
     helpful = _helpful(problem)
@@ -135,11 +124,6 @@ def narrower_is_as_good(problem: Problem) -> bool:
 
     It may not where that costs registers: narrow groups share one allocation, which is the largest
     of theirs in each of their blocks, and a launch of fewer blocks may have fewer registers.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
     """
     file = problem.registers
     if file is None:
@@ -171,13 +155,7 @@ class Pool:
 
 
 def pools(groups: Sequence[WarpGroup]) -> list[Pool]:
-    """Return which groups there are not enough warp groups for to use them all.
-
-    Parameters
-    ----------
-    groups : sequence of WarpGroup
-        The groups.
-    """
+    """Return which groups there are not enough warp groups for to use them all."""
     widths = dict.fromkeys(group.warps for group in groups)
     found = []
     for width in widths:
@@ -189,13 +167,7 @@ def pools(groups: Sequence[WarpGroup]) -> list[Pool]:
 
 
 def most_used(groups: Sequence[WarpGroup]) -> int:
-    """Return how many groups a schedule can use at most.
-
-    Parameters
-    ----------
-    groups : sequence of WarpGroup
-        The groups that it may use.
-    """
+    """Return how many groups a schedule can use at most."""
     return len(groups) - sum(len(pool.members) - pool.most for pool in pools(groups))
 
 
@@ -204,13 +176,6 @@ def opened_before(groups: Sequence[WarpGroup], problem: Problem) -> list[tuple[i
 
     Identical groups are opened in order; a wider group than any operation needs, only after all of
     the next narrower width: what it executes could as well move to one of those that is idle.
-
-    Parameters
-    ----------
-    groups : sequence of WarpGroup
-        The groups.
-    problem : Problem
-        The problem.
     """
     pairs = []
     scarce = {g for pool in pools(groups) for g in pool.members}
@@ -226,15 +191,7 @@ def opened_before(groups: Sequence[WarpGroup], problem: Problem) -> list[tuple[i
 
 
 def filled_before(groups: Sequence[WarpGroup], problem: Problem) -> list[tuple[Pool, int]]:
-    """Return pools, each with a wider group that is used only if no group of the pool is idle.
-
-    Parameters
-    ----------
-    groups : sequence of WarpGroup
-        The groups.
-    problem : Problem
-        The problem.
-    """
+    """Return pools, each with a wider group that is used only if no group of the pool is idle."""
     found = []
     for pool in pools(groups):
         for second, group in enumerate(groups):
@@ -264,15 +221,6 @@ def groups_within(
 
     A group is used only after those that are opened before it, and beside one for the operations
     that none of these take.
-
-    Parameters
-    ----------
-    groups : sequence of WarpGroup
-        The groups.
-    problem : Problem
-        The problem.
-    most : int or None
-        Groups; None is no limit.
     """
     if most is None:
         return frozenset(range(len(groups)))
@@ -311,13 +259,6 @@ def shares(file: RegisterFile, groups: Sequence[WarpGroup]) -> list[Share]:
     """Return which groups are allocated registers together.
 
     A wide group has blocks of its own; all narrow ones have one allocation.
-
-    Parameters
-    ----------
-    file : RegisterFile
-        The limits.
-    groups : sequence of WarpGroup
-        The groups.
     """
     wide = [g for g, group in enumerate(groups) if group.warps >= file.warps]
     narrow = tuple(g for g, group in enumerate(groups) if group.warps < file.warps)
@@ -328,15 +269,7 @@ def shares(file: RegisterFile, groups: Sequence[WarpGroup]) -> list[Share]:
 
 
 def narrow_blocks(file: RegisterFile, groups: Sequence[WarpGroup]) -> int:
-    """Return how many blocks the warps of narrow groups take, were as many used as there may be.
-
-    Parameters
-    ----------
-    file : RegisterFile
-        The limits.
-    groups : sequence of WarpGroup
-        The groups.
-    """
+    """Return how many blocks the warps of narrow groups take, were as many used as there may be."""
     warps = sum(group.warps for group in groups)
     warps -= sum(
         groups[pool.members[0]].warps * (len(pool.members) - pool.most) for pool in pools(groups)
@@ -345,13 +278,7 @@ def narrow_blocks(file: RegisterFile, groups: Sequence[WarpGroup]) -> int:
 
 
 def likely_groups(problem: Problem) -> int:
-    """Return how many groups are enough for most loops: one more than there are kinds of warps.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    """
+    """Return how many groups are enough for most loops: one more than there are kinds of warps."""
     return len({0 if o.variable_latency else o.warps for o in problem.operations}) + 1
 
 
@@ -363,14 +290,7 @@ def allocated(
     Every used group gets the least step that holds what is live on it; what is left goes to the
     wide ones that hold most, equally.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    groups : sequence of WarpGroup
-        The groups.
-    needed : sequence of int or None
-        Most registers per thread live on each; None for a group that is not used.
+    `needed`: most registers per thread live on each; None for a group that is not used.
     """
     file = problem.registers
     if file is None:
@@ -399,12 +319,7 @@ def allocated(
 def least_allocation(file: RegisterFile, live: int) -> int:
     """Return the least allocation that holds so many live registers per thread.
 
-    Parameters
-    ----------
-    file : RegisterFile
-        The limits.
-    live : int
-        Registers per thread of values and working sets.
+    `live`: registers per thread of values and working sets.
     """
     wanted = -(-(live + file.reserve) // file.step) * file.step
     return max(file.least, wanted)

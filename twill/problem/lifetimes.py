@@ -67,11 +67,6 @@ def register_occupants(problem: Problem) -> list[Occupant]:
     """Return what takes registers per thread on warp groups.
 
     What reads an invariant occupies nothing more, but its group has to hold the invariant.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
     """
     occupants = []
     for operation in problem.operations:
@@ -125,13 +120,6 @@ def register_ends(problem: Problem, v: int) -> tuple[Moment, ...]:
     A consumer on the same group holds them until it has read them. One on another group reads the
     SMEM staging, so that they are free once the transfer is done; under the paper's rules they are
     held until that consumer issues.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    v : int
-        The producer.
     """
     operation = problem.operations[v]
     if not problem.consumers[v]:
@@ -148,15 +136,7 @@ def register_ends(problem: Problem, v: int) -> tuple[Moment, ...]:
 
 
 def memory_occupants(problem: Problem, memory: str) -> list[Occupant]:
-    """Return what takes addressed memory: values, and staged transfers in SMEM.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    memory : str
-        ``smem`` or ``tmem``.
-    """
+    """Return what takes addressed memory: values, and staged transfers in SMEM."""
     occupants = []
     hop = problem.hop if problem.rules == "issue" else 0
     for operation in problem.operations:
@@ -175,30 +155,14 @@ def memory_occupants(problem: Problem, memory: str) -> list[Occupant]:
 
 
 def memory_ends(problem: Problem, v: int) -> tuple[Moment, ...]:
-    """Return when the memory of v's result becomes free.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    v : int
-        The producer.
-    """
+    """Return when the memory of v's result becomes free."""
     if not problem.consumers[v]:
         return (Moment(v, problem.operations[v].latency),)
     return tuple(_read(edge) for edge in problem.consumers[v])
 
 
 def unit_occupants(problem: Problem, unit: str) -> list[Occupant]:
-    """Return the reservations of a functional unit.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    unit : str
-        The unit.
-    """
+    """Return the reservations of a functional unit."""
     return [
         Occupant(
             operation.name,

@@ -24,13 +24,6 @@ def cost_list(loop: Loop, machine: Machine) -> tuple[int, ...]:
 
     Reservation lengths, occupancies, issue costs, latencies, transfer costs, given delays and the
     signal hop.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    machine : Machine
-        The machine.
     """
     found = {machine.synchronisation.hop.value}
     for cost in static_costs(loop, machine).values():
@@ -42,15 +35,6 @@ def cost_list(loop: Loop, machine: Machine) -> tuple[int, ...]:
 
 def normalize(loop: Loop, machine: Machine, budget: int = BUDGET) -> TimeScale:
     """Choose normalized costs for a loop on a machine.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    machine : Machine
-        The machine.
-    budget : int
-        U, the most that the normalized costs may sum to.
 
     Raises
     ------
@@ -73,13 +57,7 @@ def normalize(loop: Loop, machine: Machine, budget: int = BUDGET) -> TimeScale:
 
 
 def distortion(costs: tuple[int, ...], replaced: tuple[int, ...]) -> float:
-    """Return the largest factor by which the ratio of two costs changed; 1 is none.
-
-    Parameters
-    ----------
-    costs, replaced : tuple of int
-        Costs before and after.
-    """
+    """Return the largest factor by which the ratio of two costs changed; 1 is none."""
     scales = [Fraction(after, before) for before, after in zip(costs, replaced, strict=True)]
     return float(max(scales) / min(scales))
 

@@ -71,11 +71,6 @@ class Problem:
 
         0 if they do not share an in-order unit. Groups take turns on such a unit: v's group is
         told when u has been issued (docs/model.md, turns).
-
-        Parameters
-        ----------
-        u, v : int
-            Operations.
         """
         first, second = self.operations[u], self.operations[v]
         return model.turn(first, second, self.hop) if self.rules == "issue" else 0
@@ -94,13 +89,7 @@ class Problem:
         return {v: unit for v, unit in units.items() if unit is not None}
 
     def separated(self, u: int, v: int) -> bool:
-        """Return whether the capacity of their unit alone makes two operations take turns.
-
-        Parameters
-        ----------
-        u, v : int
-            Operations.
-        """
+        """Return whether the capacity of their unit alone makes two operations take turns."""
         first, second = self.operations[u], self.operations[v]
         if self.turn(u, v) == self.turn(v, u) == 0:
             return True
@@ -116,25 +105,14 @@ class Problem:
         )
 
     def least_delay(self, position: int) -> int:
-        """Return the delay of edge `position` that holds on whatever groups its ends are.
-
-        Parameters
-        ----------
-        position : int
-            Index into `edges`.
-        """
+        """Return the delay of edge `position` that holds on whatever groups its ends are."""
         edge = self.edges[position]
         return edge.cross_delay if self.forced_cross[position] else edge.delay
 
     def amount(self, memory: str, taken: int) -> str:
         """Say an amount of memory in the unit of the machine file.
 
-        Parameters
-        ----------
-        memory : str
-            ``smem`` or ``tmem``.
-        taken : int
-            Bytes, or columns of 64 lanes.
+        `taken`: bytes, or columns of 64 lanes.
         """
         return f"{taken / HALVES:g} columns" if memory == "tmem" else f"{taken} bytes"
 

@@ -21,13 +21,7 @@ class RegisterFile:
     launch: int | None = None
 
     def pool(self, blocks: int) -> int:
-        """Return the registers per thread that all blocks have together.
-
-        Parameters
-        ----------
-        blocks : int
-            Blocks of `warps` warps that a program is launched with.
-        """
+        """Return the registers per thread that all blocks have together."""
         whole = self.file // (THREADS_PER_WARP * self.warps)
         if self.launch is None or not blocks:
             return whole

@@ -12,39 +12,17 @@ from twill.problem.operations import ProblemOperation
 
 
 def one_unit(u: ProblemOperation, v: ProblemOperation) -> bool:
-    """Whether one in-order unit executes both.
-
-    Parameters
-    ----------
-    u, v : ProblemOperation
-        Two operations.
-    """
+    """Whether one in-order unit executes both."""
     return u.in_order_unit is not None and u.in_order_unit == v.in_order_unit
 
 
 def chained(dependence: Dependence, u: ProblemOperation, v: ProblemOperation) -> bool:
-    """Whether v accumulates in place on the in-order unit that makes u's result (Dependences).
-
-    Parameters
-    ----------
-    dependence : Dependence
-        From u to v.
-    u, v : ProblemOperation
-        Its ends.
-    """
+    """Whether v accumulates in place on the in-order unit that makes u's result (Dependences)."""
     return dependence.in_place and one_unit(u, v)
 
 
 def delay(dependence: Dependence, u: ProblemOperation, v: ProblemOperation) -> int:
-    """Return the least time from issue to issue on one group, if none is given (Dependences).
-
-    Parameters
-    ----------
-    dependence : Dependence
-        From u to v.
-    u, v : ProblemOperation
-        Its ends.
-    """
+    """Return the least time from issue to issue on one group, if none is given (Dependences)."""
     if chained(dependence, u, v):
         return u.cycles
     if dependence.kind == "anti" and (not u.asynchronous or one_unit(u, v)):
@@ -53,15 +31,7 @@ def delay(dependence: Dependence, u: ProblemOperation, v: ProblemOperation) -> i
 
 
 def blocking(dependence: Dependence, u: ProblemOperation, v: ProblemOperation) -> bool:
-    """Whether v waits for u even on u's own group (Dependences).
-
-    Parameters
-    ----------
-    dependence : Dependence
-        From u to v.
-    u, v : ProblemOperation
-        Its ends.
-    """
+    """Whether v waits for u even on u's own group (Dependences)."""
     if dependence.blocking is not None:
         return dependence.blocking
     ordered = chained(dependence, u, v) or (dependence.kind == "anti" and one_unit(u, v))
@@ -69,15 +39,7 @@ def blocking(dependence: Dependence, u: ProblemOperation, v: ProblemOperation) -
 
 
 def transferable(dependence: Dependence, u: ProblemOperation) -> bool:
-    """Whether a value moves through SMEM where the ends are on two groups (rule 6, transfer).
-
-    Parameters
-    ----------
-    dependence : Dependence
-        From u.
-    u : ProblemOperation
-        The producer.
-    """
+    """Whether a value moves through SMEM where the ends are on two groups (rule 6, transfer)."""
     return dependence.kind == "data" and u.registers > 0
 
 
@@ -86,16 +48,7 @@ def cross_delay(
 ) -> int:
     """Return the least time from issue to issue across groups (rules 1 and 6).
 
-    Parameters
-    ----------
-    dependence : Dependence
-        From u to v.
-    u, v : ProblemOperation
-        Its ends.
-    given : int or None
-        The delay on one group, if the loop says it.
-    hop : int
-        From the issue of an arrive until a blocked waiter goes on.
+    `hop`: from the issue of an arrive until a blocked waiter goes on.
     """
     in_chain, moved = chained(dependence, u, v), transferable(dependence, u)
     least = delay(dependence, u, v) if given is None else given
@@ -109,13 +62,6 @@ def reads(dependence: Dependence, u: ProblemOperation, v: ProblemOperation) -> i
     """Return the time after v's issue for which it reads u's value (Lifetimes, release).
 
     A result in registers has slots of its own also where it takes over those of an operand.
-
-    Parameters
-    ----------
-    dependence : Dependence
-        From u to v.
-    u, v : ProblemOperation
-        Its ends.
     """
     if dependence.in_place and (u is v or not u.registers):
         return 0
@@ -125,13 +71,7 @@ def reads(dependence: Dependence, u: ProblemOperation, v: ProblemOperation) -> i
 
 
 def copy_reads(v: ProblemOperation) -> int:
-    """Return the time after v's issue for which it reads a copy in registers (rule 6, transfer).
-
-    Parameters
-    ----------
-    v : ProblemOperation
-        The consumer.
-    """
+    """Return the time after v's issue for which it reads a copy in registers (rule 6, transfer)."""
     return v.latency if v.asynchronous else v.cycles
 
 
@@ -142,15 +82,6 @@ def taken_over(
 
     It is the widest operand in registers that is at least as wide as the result; the first such
     (Lifetimes, release).
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    operations : mapping
-        Its operations as integers, by name.
-    name : str
-        The consumer.
     """
     consumer = operations[name]
     if not loop.operation(name).elementwise or consumer.registers == 0:
@@ -169,11 +100,6 @@ def taken_over(
 def turn(u: ProblemOperation, v: ProblemOperation, hop: int) -> int:
     """Return how long after u an operation of another group follows on their unit (rule 3, turns).
 
-    Parameters
-    ----------
-    u, v : ProblemOperation
-        Two operations.
-    hop : int
-        From the issue of an arrive until a blocked waiter goes on.
+    `hop`: from the issue of an arrive until a blocked waiter goes on.
     """
     return u.issue + hop if one_unit(u, v) else 0

@@ -43,23 +43,11 @@ class Assignment:
     groups: tuple[WarpGroup, ...]
 
     def length(self, problem: Problem) -> int:
-        """Return L: time from the first issue to the last completion.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem that it solves.
-        """
+        """Return L: time from the first issue to the last completion."""
         return max(self.start[o.index] + o.cycles for o in problem.operations)
 
     def transfers(self, problem: Problem) -> int:
-        """Return how many dependences move a register value to another group.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem that it solves.
-        """
+        """Return how many dependences move a register value to another group."""
         return sum(
             edge.transferable and self.group[edge.producer] != self.group[edge.consumer]
             for edge in problem.edges
@@ -74,13 +62,6 @@ class Assignment:
 
         Streaming loads do not count: their latency is hidden by the ring's depth. None if nothing
         blocks.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem that it solves.
-        interval : int
-            I.
         """
         margins = []
         for edge in problem.edges:
@@ -157,13 +138,7 @@ class Engine(Protocol):
     """One joint system at a fixed interval, asked again and again under further limits."""
 
     def solve(self, limits: Limits = NO_LIMITS) -> Answer:
-        """Search for a schedule within these limits.
-
-        Parameters
-        ----------
-        limits : Limits, optional
-            What the schedule may have.
-        """
+        """Search for a schedule within these limits."""
 
     def dispose(self) -> None:
         """Give the solver's memory back."""
@@ -188,25 +163,7 @@ class EngineFactory(Protocol):
         seed: int = 0,
         hints: Iterable[Hint] = (),
     ) -> Engine:
-        """Build the system.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-        interval, length : int
-            I and the most time an iteration may take, L.
-        groups : sequence of WarpGroup
-            Available warp groups.
-        families : sequence of str
-            Constraint families that are switched on.
-        explain : bool
-            Whether an ``unsat`` answer shall name the families it needed.
-        seed : int
-            The solver's random seed.
-        hints : iterable of Hint
-            What engines for similar questions reported.
-        """
+        """Build the system."""
 
 
 @dataclass(frozen=True)
@@ -316,18 +273,7 @@ class RangeProver(Protocol):
     ) -> Refutation:
         """Ask whether any interval from `low` to `high` has a schedule.
 
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-        low, high : int
-            The range, both ends included.
-        most_stages : int
-            The length of an iteration is at most so many intervals.
-        groups : sequence of WarpGroup
-            Groups that may be used.
-        under : Conditions, optional
-            Limits, seed, effort, hints.
+        `most_stages`: the length of an iteration is at most so many intervals.
         """
 
     def least(
@@ -341,25 +287,8 @@ class RangeProver(Protocol):
     ) -> Refutation:
         """Look for the least interval below that of a schedule, and refute all smaller ones.
 
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-        low : int
-            Least interval of interest.
-        most_stages : int
-            The length of an iteration is at most so many intervals.
-        groups : sequence of WarpGroup
-            Groups that may be used.
-        found : Refutation
-            With an interval and an assignment; the search begins there.
-        under : Conditions, optional
-            Limits, seed, effort, hints.
-
-        Returns
-        -------
-        Refutation
-            The best schedule known; proved to be of the least interval if that is the bound.
+        `most_stages`: the length of an iteration is at most so many intervals.
+        Returns: the best schedule known; proved to be of the least interval if that is the bound.
         """
 
     def near(
@@ -372,23 +301,8 @@ class RangeProver(Protocol):
     ) -> Refutation:
         """Look for the least interval with the warp assignment of a schedule.
 
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-        low : int
-            Least interval of interest.
-        most_stages : int
-            The length of an iteration is at most so many intervals.
-        found : Refutation
-            With an interval and an assignment.
-        under : Conditions, optional
-            Limits, seed, effort, hints.
-
-        Returns
-        -------
-        Refutation
-            The best schedule known; its bound is that of `found`.
+        `most_stages`: the length of an iteration is at most so many intervals.
+        Returns: the best schedule known; its bound is that of `found`.
         """
 
     def best(
@@ -400,20 +314,4 @@ class RangeProver(Protocol):
         objective: Objective,
         under: Conditions = FREELY,
     ) -> Improvement:
-        """Look for the best length or slack at an interval.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-        interval : int
-            I.
-        groups : sequence of WarpGroup
-            Groups that may be used.
-        found : Assignment
-            A schedule within the limits; the search begins there.
-        objective : str
-            ``length`` or ``slack``.
-        under : Conditions, optional
-            Limits, seed, effort, hints.
-        """
+        """Look for the best length or slack at an interval."""

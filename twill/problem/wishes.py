@@ -28,11 +28,5 @@ class Wishes:
     shape: tuple[tuple[int, int, int], ...] = ()
 
     def limit(self, name: str) -> int | None:
-        """Return a limit, None if there is none.
-
-        Parameters
-        ----------
-        name : str
-            ``registers``, ``groups``, ``transfers`` or ``stages``.
-        """
+        """Return a limit, None if there is none."""
         return dict(self.limits).get(name)

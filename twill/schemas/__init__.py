@@ -31,12 +31,6 @@ SCHEMAS: dict[str, type[Part]] = {
 
 
 def schema_text(name: str) -> str:
-    """Return the JSON Schema of an artifact as it is shipped.
-
-    Parameters
-    ----------
-    name : str
-        A key of `SCHEMAS`.
-    """
+    """Return the JSON Schema of an artifact as it is shipped."""
     schema = SCHEMAS[name].model_json_schema(by_alias=True)
     return json.dumps(schema, indent=1, ensure_ascii=False, sort_keys=True) + "\n"

@@ -34,25 +34,13 @@ def default_folder() -> Path:
 
 
 def request_key(request: Mapping[str, Any]) -> str:
-    """Return the hash of a request for a schedule, and of the code that answers it.
-
-    Parameters
-    ----------
-    request : mapping
-        Plain data.
-    """
+    """Return the hash of a request for a schedule, and of the code that answers it."""
     text = json.dumps({**request, "code": code_hash()}, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def proved(schedule: Schedule) -> bool:
-    """Return whether every level of a schedule was proved.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    """
+    """Return whether every level of a schedule was proved."""
     proof = schedule.proof
     return (
         proof is not None
@@ -65,17 +53,6 @@ def doubt(schedule: Schedule, problem: Problem, *, seed: int, solver: Mapping[st
     """Return why a schedule is no proved answer to a question; empty if it is one.
 
     Which intervals were refuted is taken on trust; all that follows from the schedule is not.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        What is said to answer it.
-    problem : Problem
-        What was asked, with its wishes.
-    seed : int
-        Of the search.
-    solver : mapping
-        Versions of what would compute it now.
     """
     proof, wishes, names = schedule.proof, problem.wishes, [o.name for o in problem.operations]
     if proof is None or not proved(schedule):
@@ -101,13 +78,7 @@ def doubt(schedule: Schedule, problem: Problem, *, seed: int, solver: Mapping[st
 
 
 def nothing(schedule: Schedule) -> str:  # noqa: ARG001
-    """Have no doubt.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        An answer.
-    """
+    """Have no doubt."""
     return ""
 
 
@@ -117,13 +88,6 @@ class Cache:
     Processes may share a folder: a file is replaced as a whole. One that was changed, or that does
     not answer the question, is as good as none, with a warning on stderr. What cannot be written
     is not kept.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where they are; `default_folder` without it.
-    most : int
-        Most files to keep.
     """
 
     def __init__(
@@ -135,12 +99,7 @@ class Cache:
     def get(self, key: str, doubts: Callable[[Schedule], str] = nothing) -> Schedule | None:
         """Return the schedule kept under a key, None if there is none that can be relied on.
 
-        Parameters
-        ----------
-        key : str
-            From `request_key`.
-        doubts : callable, optional
-            Says why a schedule does not answer the question; empty if it does.
+        `doubts`: says why a schedule does not answer the question; empty if it does.
         """
         file = self._file(key)
         try:
@@ -161,15 +120,7 @@ class Cache:
         return schedule
 
     def put(self, key: str, schedule: Schedule) -> None:
-        """Keep a schedule; one that is not proved level by level is not kept.
-
-        Parameters
-        ----------
-        key : str
-            From `request_key`.
-        schedule : Schedule
-            The answer.
-        """
+        """Keep a schedule; one that is not proved level by level is not kept."""
         if not proved(schedule):
             return
         text = schedule.to_json()
@@ -214,10 +165,7 @@ def _head(key: str, text: str) -> str:
 def code_hash(room: str = "") -> str:
     """Return a hash of the package's own code: an answer of other code is none.
 
-    Parameters
-    ----------
-    room : str
-        A folder of the package that is linked into it, ``sim``; all others without it.
+    `room`: A folder of the package that is linked into it, ``sim``; all others without it.
     """
     digest = hashlib.sha256()
     root = Path(__file__).parent / room

@@ -23,14 +23,9 @@ def refuse_invalid(
 ) -> None:
     """Have the verifier judge an answer before it is given.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        The answer.
-    question : mapping
-        The arguments that it answers beside loop and machine, as plain data.
-    printed : bool
-        Whether it solves the paper's printed system, which forgets some of the model's rules.
+    `question`: the arguments that it answers beside loop and machine, as plain data.
+    `printed`: whether it solves the paper's printed system, which forgets some of the model's
+    rules.
 
     Raises
     ------
@@ -58,19 +53,7 @@ def write_report(
 ) -> str:
     """Write what reproduces a defect to a new file among the system's temporary ones.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        The answer.
-    question : mapping
-        The arguments that it answers beside loop and machine, as plain data.
-    violations : tuple of Violation
-        What the verifier says.
-
-    Returns
-    -------
-    str
-        The file; empty if none could be written.
+    `question`: the arguments that it answers beside loop and machine, as plain data.
     """
     answer = json.loads(schedule.to_json())
     report = {

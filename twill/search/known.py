@@ -38,12 +38,7 @@ class Reached:
 class Known:
     """The best schedule so far and the bound below it, for when the search ends early.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    report : Report
-        Told what is being tried, after the interval or between which two the least one is.
+    `report`: told what is being tried, after the interval or between which two the least one is.
 
     Attributes
     ----------
@@ -67,15 +62,7 @@ class Known:
         self.reached: dict[Level, Reached] = {}
 
     def offer(self, interval: int, found: Assignment) -> None:
-        """Keep a schedule if it is the best so far.
-
-        Parameters
-        ----------
-        interval : int
-            I.
-        found : Assignment
-            The schedule.
-        """
+        """Keep a schedule if it is the best so far."""
         if self.best is not None and self._rank(interval, found) >= self._rank(*self.best):
             return
         better = self.best is None or interval < self.best[0]
@@ -95,26 +82,12 @@ class Known:
         )
 
     def refuted(self, low: int, solver: str = "") -> None:
-        """Take note that every interval below `low` is refuted.
-
-        Parameters
-        ----------
-        low : int
-            In units of the problem's time.
-        solver : str
-            Who says so; nobody needs to where a bound does.
-        """
+        """Take note that every interval below `low` is refuted."""
         if low > self.low:
             self.low, self.solver = low, solver
 
     def say(self, message: str) -> None:
-        """Report what is being tried, with what is known of the least interval.
-
-        Parameters
-        ----------
-        message : str
-            What.
-        """
+        """Report what is being tried, with what is known of the least interval."""
         if self.best is None:
             between = f"{self.low} .."
         elif self.best[0] == self.low:

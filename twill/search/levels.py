@@ -19,21 +19,7 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 class Levels:
-    """Improves a schedule at its interval.
-
-    Parameters
-    ----------
-    questions : Questions
-        Who is asked.
-    problem : Problem
-        The problem.
-    limits : Limits
-        What the user allows.
-    known : Known
-        Told what is being tried, and what is reached.
-    until : str
-        The last level that matters.
-    """
+    """Improves a schedule at its interval."""
 
     def __init__(
         self,
@@ -57,13 +43,6 @@ class Levels:
 
         A level is best among schedules that are no worse in those above it. Stages count in any
         case, since questions are about so many of them.
-
-        Parameters
-        ----------
-        interval : int
-            I.
-        found : Assignment
-            A schedule at that interval.
         """
         problem = self._problem
         reached = self._fewest_stages(interval, found)
@@ -174,17 +153,7 @@ class Levels:
 
 
 def measured(problem: Problem, interval: int, assignment: Assignment) -> dict[Level, int]:
-    """Return what a schedule has of each level but the interval, of slack if anything waits.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    interval : int
-        I.
-    assignment : Assignment
-        Its schedule.
-    """
+    """Return what a schedule has of each level but the interval, of slack if anything waits."""
     length = assignment.length(problem) - min(assignment.start)
     slack = assignment.slack(problem, interval)
     levels: dict[Level, int] = {
@@ -203,14 +172,7 @@ def proofs(
 
     A level is proved if the schedule has its best value, and those of all levels above.
 
-    Parameters
-    ----------
-    values : mapping
-        What the schedule has of each level.
-    reached : mapping
-        The best value of each level, as far as that was looked for.
-    proved : bool
-        Whether the interval was proved to be the least.
+    `reached`: the best value of each level, as far as that was looked for.
     """
     found = []
     for level, value in values.items():

@@ -62,25 +62,11 @@ def paper_search(
     Limits, pins and orders of the user bind the joint system; the modulo schedule knows nothing of
     them.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    engine : EngineFactory
-        Answers questions at one interval.
-    options : Options, optional
-        Limits; an interval whose modulo schedule has more than `most_stages` is passed over.
-        Without an answer within `timeout` the search is refused.
-    report : Report, optional
-        Told what is being tried.
-    modulo : EngineFactory, optional
-        Gives the modulo schedules that CBC does not; `engine` without it.
-
-    Returns
-    -------
-    Found
-        The interval counts as proved only where it equals ResMII, RecMII or the issue time of an
-        operation, or where no smaller one has a modulo schedule; no other level is.
+    `options`: limits; an interval whose modulo schedule has more than `most_stages` is passed over.
+    Without an answer within `timeout` the search is refused.
+    `modulo`: gives the modulo schedules that CBC does not; `engine` without it.
+    Returns: the interval counts as proved only where it equals ResMII, RecMII or the issue time of
+    an operation, or where no smaller one has a modulo schedule; no other level is.
 
     Raises
     ------

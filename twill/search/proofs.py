@@ -11,13 +11,7 @@ from twill.problem.problem import Problem
 
 
 def bound_reached(lower: Bounds) -> LowerBound:
-    """Return the bound of a schedule at the least interval that needs no solver.
-
-    Parameters
-    ----------
-    lower : Bounds
-        The bounds.
-    """
+    """Return the bound of a schedule at the least interval that needs no solver."""
     value = lower.interval
     if value > lower.alone:
         return LowerBound(value=value, reason="configurations", **_weights(lower))
@@ -29,19 +23,7 @@ def bound_reached(lower: Bounds) -> LowerBound:
 
 
 def not_proved(lower: Bounds, value: int, solver: str, most_stages: int) -> LowerBound:
-    """Return the bound of a schedule that is perhaps not at the least interval.
-
-    Parameters
-    ----------
-    lower : Bounds
-        The bounds.
-    value : int
-        The least interval is not below it.
-    solver : str
-        Who has shown that, if the bounds do not.
-    most_stages : int
-        For schedules of at most so many stages.
-    """
+    """Return the bound of a schedule that is perhaps not at the least interval."""
     if value <= lower.alone:
         return LowerBound(value=value, reason="not proved")
     if value == lower.interval:
@@ -63,19 +45,7 @@ def _weights(lower: Bounds) -> dict[str, Any]:
 def proof_within(
     problem: Problem, interval: int, bound: LowerBound, levels: Iterable[LevelProof]
 ) -> Proof:
-    """Return what was proved, with what the user had decided beforehand.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    interval : int
-        The interval that was found.
-    bound : LowerBound
-        Why there is no smaller one, if that was proved.
-    levels : iterable of LevelProof
-        The levels after the interval.
-    """
+    """Return what was proved, with what the user had decided beforehand."""
     wishes, names = problem.wishes, [o.name for o in problem.operations]
     proved = bound.reason != "not proved"
     return Proof(

@@ -68,21 +68,7 @@ class Engines:
 
 
 class Questions:
-    """Asks engines about one problem with all its warp groups.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    groups : tuple of WarpGroup
-        All groups that may be used.
-    engines : Engines
-        Who is asked.
-    known : Known
-        Offered all schedules that are found.
-    seed : int
-        Seed of the engines.
-    """
+    """Asks engines about one problem with all its warp groups."""
 
     def __init__(
         self,
@@ -113,14 +99,7 @@ class Questions:
     ) -> Answer:
         """Ask about one interval: the prover, or without one the rival or the finder to the end.
 
-        Parameters
-        ----------
-        interval, stages : int
-            I, and how many intervals an iteration may take.
-        limits : Limits
-            What the schedule may have.
-        effort : float, optional
-            What the answer is worth, to the prover; without it the question is decided.
+        `effort`: what the answer is worth, to the prover; without it the question is decided.
         """
         if self._engines.prover is None or limits.length is not None:
             return self._ask_engine(interval, stages, limits)
@@ -153,16 +132,7 @@ class Questions:
     ) -> Refutation:
         """Ask the prover about a range.
 
-        Parameters
-        ----------
-        low, high : int
-            The range, both ends included.
-        most_stages : int
-            How many intervals an iteration may take.
-        limits : Limits
-            What the schedule may have.
-        effort : float, optional
-            What the answer is worth; without it the question is decided.
+        `effort`: what the answer is worth; without it the question is decided.
         """
         return self._ask_prover(low, high, most_stages, limits, effort)
 
@@ -171,16 +141,8 @@ class Questions:
     ) -> Refutation:
         """Let the prover decide about one interval.
 
-        Parameters
-        ----------
-        interval : int
-            I.
-        most_stages : int
-            How many intervals an iteration may take.
-        limits : Limits
-            What the schedule may have.
-        row_by_row : bool
-            Whether units are stated row by row, so that the first way is worth more effort.
+        `row_by_row`: whether units are stated row by row, so that the first way is worth more
+        effort.
         """
         first = ROW_BY_ROW_EFFORT if row_by_row else TRIAL_EFFORT
         return self._ask_prover(interval, interval, most_stages, limits, None, first)
@@ -225,21 +187,7 @@ class Questions:
     def least(
         self, low: int, most_stages: int, found: Refutation, limits: Limits, *, decide: bool
     ) -> Refutation:
-        """Let the prover look for the least interval below that of a schedule, first near it.
-
-        Parameters
-        ----------
-        low : int
-            Least interval of interest.
-        most_stages : int
-            How many intervals an iteration may take.
-        found : Refutation
-            With an interval and an assignment.
-        limits : Limits
-            What the schedule may have.
-        decide : bool
-            Whether to go on until all smaller intervals are refuted.
-        """
+        """Let the prover look for the least interval below that of a schedule, first near it."""
         prover = self._engines.prover
         assert prover is not None
         (nearby,) = self._trials(limits, NEARBY_EFFORT)
@@ -257,19 +205,7 @@ class Questions:
     def best(
         self, interval: int, limits: Limits, found: Assignment, objective: Objective
     ) -> Improvement:
-        """Let the prover look for the best schedule in some respect.
-
-        Parameters
-        ----------
-        interval : int
-            I.
-        limits : Limits
-            What the schedule may have.
-        found : Assignment
-            A schedule within them.
-        objective : str
-            ``length`` or ``slack``.
-        """
+        """Let the prover look for the best schedule in some respect."""
         prover = self._engines.prover
         assert prover is not None
         under = replace(next(self._trials(limits, None)), effort=None)
@@ -277,32 +213,14 @@ class Questions:
         return self._learn(interval, answer)
 
     def refute(self, interval: int, most_stages: int, limits: Limits) -> tuple[Answer, str]:
-        """Ask the finder for what makes an interval infeasible; return the solver's name too.
-
-        Parameters
-        ----------
-        interval, most_stages : int
-            I, and how many intervals an iteration may take.
-        limits : Limits
-            What the schedule may have.
-        """
+        """Ask the finder for what makes an interval infeasible; return the solver's name too."""
         engine = self._make(self._engines.finder, interval, most_stages * interval, explain=True)
         answer = self._learn(interval, engine.solve(limits))
         engine.dispose()
         return answer, engine.name
 
     def settle(self, interval: int, limits: Limits, assignment: Assignment) -> Assignment:
-        """Solve once more within all levels, so that the way there leaves no trace.
-
-        Parameters
-        ----------
-        interval : int
-            I.
-        limits : Limits
-            What was reached.
-        assignment : Assignment
-            A schedule within them, in case the engine finds none.
-        """
+        """Solve once more within all levels, so that the way there leaves no trace."""
         self.close()
         self._hints.clear()
         length = limits.length or assignment.length(self._problem)

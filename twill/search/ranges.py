@@ -25,23 +25,8 @@ class Ranges:
     Refuting a range mostly takes little longer than refuting its last interval. So some schedule
     is looked for first, then the least interval of all below it; what is left open is bisected.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    questions : Questions
-        Who is asked; with a prover.
-    limits : Limits
-        What the user allows.
-    few_groups : int
-        Warp groups that are enough for most loops.
-    most_stages : callable
-        Bound on the stages at an interval.
-    known : Known
-        Told what is being tried, and what is refuted.
-    row_by_row : bool
-        Whether the prover decides single intervals row by row, which it cannot do with ranges, and
-        feasibility is monotone.
+    `row_by_row`: whether the prover decides single intervals row by row, which it cannot do with
+    ranges, and feasibility is monotone.
     """
 
     def __init__(
@@ -64,12 +49,7 @@ class Ranges:
 
         The schedule is optimal if it is at that interval.
 
-        Parameters
-        ----------
-        first : int
-            Least interval of interest.
-        known : tuple of (int, Assignment), optional
-            An interval and its schedule; without it some schedule is looked for first.
+        `known`: an interval and its schedule; without it some schedule is looked for first.
         """
         if self._row_by_row:
             return self._climb(first)
@@ -108,15 +88,6 @@ class Ranges:
         """Bisect what a question about a range has left open, where feasibility is monotone.
 
         A single interval is easier to refute, and refutes all below it.
-
-        Parameters
-        ----------
-        low : int
-            Least interval that is not refuted.
-        stages : int
-            How many intervals an iteration may take.
-        found : Refutation
-            With an interval and an assignment.
         """
         assert found.interval is not None
         while low < found.interval:

@@ -22,19 +22,6 @@ def refine(
     Stages relative to each other, the order of issue times modulo I and the groups are kept; the
     times are solved for again, by longest paths in effect.
 
-    Parameters
-    ----------
-    problem : Problem
-        The same loop and machine in clock cycles.
-    found : Found
-        The solution in normalized time.
-    engine : EngineFactory
-        The finder.
-    options : Options
-        Limits of the search.
-    report : Report
-        Told what is being tried.
-
     Raises
     ------
     RefusedError

@@ -165,13 +165,7 @@ class Solved:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with the best schedule until then.
-
-    Parameters
-    ----------
-    solved : Solved
-        The schedule; it claims no more than what was proved.
-    """
+    """Ctrl-C, with the best schedule until then."""
 
     def __init__(self, solved: Solved) -> None:
         super().__init__("this is the best schedule so far")
@@ -196,12 +190,7 @@ def solve(
 ) -> Solved:
     """Find an optimal schedule, and say how long that took; see `schedule`.
 
-    Parameters
-    ----------
-    loop, machine, rules, time, engine, search, budget, options, limits, pins, orders, report
-        As for `schedule`.
-    cache : Cache, optional
-        Where answers are looked up, and kept if every level was proved.
+    `cache`: where answers are looked up, and kept if every level was proved.
     """
     _check_arguments(rules, time, budget, search)
     options, orders = options or Options(), tuple(orders)
@@ -370,13 +359,7 @@ def _scale(loop: Loop, machine: Machine, time: TimeMode, budget: int) -> TimeSca
 
 
 def helpers() -> tuple[EngineFactory, RangeProver] | tuple[None, None]:
-    """Return who helps the finder, and who refutes; nobody without OR-Tools.
-
-    Returns
-    -------
-    tuple of (EngineFactory, RangeProver) or of None
-        For `twill.search.search.search`.
-    """
+    """Return who helps the finder, and who refutes; nobody without OR-Tools."""
     if importlib.util.find_spec("ortools") is None:
         return None, None
     from twill.engines.cpsat.engine import CpSatEngine, CpSatProver
@@ -385,15 +368,7 @@ def helpers() -> tuple[EngineFactory, RangeProver] | tuple[None, None]:
 
 
 def replace_mode(scale: TimeScale, mode: str) -> TimeScale:
-    """Return a time scale of another mode; in a refined one, one unit is one cycle again.
-
-    Parameters
-    ----------
-    scale : TimeScale
-        The scale.
-    mode : str
-        ``refined``.
-    """
+    """Return a time scale of another mode; in a refined one, one unit is one cycle again."""
     return TimeScale.model_validate({**scale.model_dump(), "mode": mode, "cycles_per_unit": 1.0})
 
 
@@ -405,13 +380,6 @@ def with_wishes(
     orders: tuple[tuple[str, str], ...],
 ) -> Problem:
     """Add what the user decided beforehand to a problem.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    limits, pins, orders
-        As for `schedule`.
 
     Raises
     ------
@@ -465,11 +433,6 @@ def _check_arguments(rules: str, time: str, budget: int, search: str) -> None:
 def engine_factory(name: str) -> EngineFactory:
     """Return the engine called `name`; its solver is imported only now.
 
-    Parameters
-    ----------
-    name : str
-        ``difference``, ``cpsat`` or ``verbatim``.
-
     Raises
     ------
     InputError
@@ -491,17 +454,6 @@ def realize(
     named: Pipeline, proof: Proof | None = None, *, seed: int = 0, engine: EngineName | None = None
 ) -> Schedule:
     """Turn a modulo schedule with warp assignment into the artifact.
-
-    Parameters
-    ----------
-    named : Pipeline
-        The solution.
-    proof : Proof, optional
-        What was proved about it.
-    seed : int
-        Seed it was found with.
-    engine : str, optional
-        Engine it was found by, for the versions.
 
     Raises
     ------

@@ -122,13 +122,7 @@ class Found:
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C, with the best schedule until then.
-
-    Parameters
-    ----------
-    found : Found
-        The schedule, and what was proved about it.
-    """
+    """Ctrl-C, with the best schedule until then."""
 
     def __init__(self, found: Found) -> None:
         super().__init__()
@@ -164,20 +158,8 @@ def search(
 ) -> Found:
     """Find a schedule that is optimal level by level.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    engine : EngineFactory
-        The finder: answers questions at one interval.
-    options : Options, optional
-        Limits of the search.
-    report : Report, optional
-        Told what is being tried.
-    rival : EngineFactory, optional
-        Who is asked instead of the finder, which then refutes and solves for the last schedule.
-    prover : RangeProver, optional
-        Who refutes intervals of large problems; the finder without it.
+    `rival`: who is asked instead of the finder, which then refutes and solves for the last
+    schedule.
 
     Raises
     ------
@@ -197,15 +179,7 @@ def least_interval(
 ) -> tuple[int, bool]:
     """Find the least interval only, and whether it was proved to be that.
 
-    Parameters
-    ----------
-    problem, engine, options, report, rival, prover
-        As for `search`.
-
-    Returns
-    -------
-    tuple of (int, bool)
-        An interval that has a schedule; whether every smaller one was refuted.
+    Returns: an interval that has a schedule; whether every smaller one was refuted.
 
     Raises
     ------

@@ -42,13 +42,7 @@ class Again:
     seeds: int = 0
 
     def within(self, options: Options) -> Options:
-        """Return the options of that search.
-
-        Parameters
-        ----------
-        options : Options
-            Of the first.
-        """
+        """Return the options of that search."""
         left = options.timeout
         if left is not None and self.spent:
             left = max(LEAST_SECONDS, left - self.spent)
@@ -62,12 +56,7 @@ Attempt = Callable[[Problem, Again], Found]
 def with_spare(problem: Problem, spare: int) -> Problem:
     """Return a problem whose groups keep so many more registers per thread free.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem; its machine limits registers.
-    spare : int
-        Registers per thread.
+    `spare`: registers per thread.
     """
     file = problem.registers
     assert file is not None
@@ -75,15 +64,7 @@ def with_spare(problem: Problem, spare: int) -> Problem:
 
 
 def lacking(problem: Problem, artifact: Schedule) -> int:
-    """Return how many registers per thread a group needs along its program beyond what it has.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    artifact : Schedule
-        Its answer.
-    """
+    """Return how many registers per thread a group needs along its program beyond what it has."""
     file = problem.registers
     if file is None or problem.rules == "paper":
         return 0
@@ -99,17 +80,6 @@ def enough_along_programs(
     attempt: Attempt,
 ) -> tuple[Found, Schedule]:
     """Return an answer whose programs have enough registers: the first, or one that is asked for.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    found : Found
-        Its best schedule by the clock.
-    realized : callable
-        Makes the artifact.
-    attempt : callable
-        Searches again.
 
     Raises
     ------

@@ -46,15 +46,8 @@ def solve_within(
 ) -> Solved:
     """Solve in a process of its own that may take so much memory.
 
-    Parameters
-    ----------
-    megabytes : int
-        Most resident memory of that process, in units of 10^6 bytes, looked at 20 times a second:
-        Python, the libraries and the solver together.
-    loop, machine, report
-        As for `solve`.
-    **options
-        The other arguments of `solve`.
+    `megabytes`: most resident memory of that process, in units of 10^6 bytes, looked at 20 times a
+    second: Python, the libraries and the solver together.
 
     Raises
     ------
@@ -151,13 +144,7 @@ class _Run:
 
 
 def resident(process: int) -> int:
-    """Return the resident memory of a process in bytes, 0 if it has ended.
-
-    Parameters
-    ----------
-    process : int
-        Its number.
-    """
+    """Return the resident memory of a process in bytes, 0 if it has ended."""
     try:
         pages = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]
     except (OSError, IndexError):

@@ -49,11 +49,6 @@ class Position:
 def positions(schedule: Schedule) -> list[Position]:
     """Return what holds each operation, group by group in the order of the interval.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        A solved one.
-
     Raises
     ------
     InputError

@@ -106,10 +106,7 @@ class Role:
 def roles(schedule: Schedule) -> list[Role]:
     """Return every group's role.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule; without programs nothing is known about signals and order.
+    `schedule`: the schedule; without programs nothing is known about signals and order.
     """
     return [_Roles(schedule).role(group) for group in schedule.groups]
 
@@ -196,13 +193,7 @@ def _title(group: Group, tasks: tuple[Task, ...]) -> str:
 
 
 def registers_text(group: Group) -> str:
-    """Return what a group has in registers, in words.
-
-    Parameters
-    ----------
-    group : Group
-        The group.
-    """
+    """Return what a group has in registers, in words."""
     if group.registers is None and group.registers_live is None:
         return "registers as the kernel has them"
     live = "" if group.registers_live is None else f"{group.registers_live} live at most"

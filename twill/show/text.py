@@ -10,13 +10,7 @@ from twill.verification.proof import conditions
 
 
 def summary(schedule: Schedule) -> dict[str, Any]:
-    """Return the main figures of a schedule as plain data.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    """
+    """Return the main figures of a schedule as plain data."""
     proof = schedule.proof
     interval = schedule.initiation_interval
     return {
@@ -49,13 +43,7 @@ def summary(schedule: Schedule) -> dict[str, Any]:
 
 
 def print_schedule(schedule: Schedule) -> None:
-    """Print the placement of every operation and what was proved.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        A solved schedule.
-    """
+    """Print the placement of every operation and what was proved."""
     interval = schedule.initiation_interval or 1
     order = {group.name: index for index, group in enumerate(schedule.groups)}
     rows = []
@@ -126,13 +114,7 @@ def print_schedule(schedule: Schedule) -> None:
 
 
 def why(bound: LowerBound) -> str:
-    """Say in words why no smaller interval exists.
-
-    Parameters
-    ----------
-    bound : LowerBound
-        The recorded bound.
-    """
+    """Say in words why no smaller interval exists."""
     below = bound.value - 1
     if bound.reason == "no joint schedule":
         within = f"with at most {bound.most_stages} stages"

@@ -10,13 +10,7 @@ from twill.errors import SolverError
 
 
 def new_model(name: str) -> Any:
-    """Return an empty model that prints nothing.
-
-    Parameters
-    ----------
-    name : str
-        Its name, for errors.
-    """
+    """Return an empty model that prints nothing."""
     from pyscipopt import Model
 
     model = Model(name)
@@ -26,13 +20,7 @@ def new_model(name: str) -> Any:
 
 
 def total(terms: Iterable[Any]) -> Any:
-    """Return the sum of linear terms.
-
-    Parameters
-    ----------
-    terms : iterable
-        Of variables of a model.
-    """
+    """Return the sum of linear terms."""
     from pyscipopt import quicksum
 
     return quicksum(terms)
@@ -40,11 +28,6 @@ def total(terms: Iterable[Any]) -> Any:
 
 def optimize(model: Any) -> None:
     """Solve a model to its optimum.
-
-    Parameters
-    ----------
-    model : pyscipopt.Model
-        The model.
 
     Raises
     ------

@@ -20,15 +20,7 @@ HATCHES = ("", "//", "xx", "--", "\\\\", "++", "||", "/-")
 
 
 def svg(draw: Callable[[Figure], None], width: float, height: float) -> str:
-    """Return a figure as SVG; its text stays text, equal figures give equal bytes.
-
-    Parameters
-    ----------
-    draw : callable
-        Fills a figure.
-    width, height : float
-        In inches.
-    """
+    """Return a figure as SVG; its text stays text, equal figures give equal bytes."""
     with drawing(font_size=9, hatch_linewidth=0.5):
         from matplotlib.backends.backend_svg import FigureCanvasSVG
         from matplotlib.figure import Figure

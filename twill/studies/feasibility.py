@@ -66,13 +66,7 @@ def wished(
     pins: Mapping[str, str] | None = None,
     orders: Iterable[tuple[str, str]] = (),
 ) -> Problem:
-    """Return the problem in clock cycles, with what is decided beforehand.
-
-    Parameters
-    ----------
-    loop, machine, rules, limits, pins, orders
-        As for `twill.schedule`.
-    """
+    """Return the problem in clock cycles, with what is decided beforehand."""
     return with_wishes(
         build_problem(loop, machine, rules=rules),
         limits=limits or {},
@@ -82,13 +76,7 @@ def wished(
 
 
 def ask(problem: Problem, interval: int, stages: int, seconds: float) -> Asked:
-    """Ask both engines about one interval, and for the core if there is no schedule.
-
-    Parameters
-    ----------
-    problem, interval, stages, seconds
-        As for `ask_in_turn`.
-    """
+    """Ask both engines about one interval, and for the core if there is no schedule."""
     return next(ask_in_turn(problem, interval, stages, [None], seconds))
 
 
@@ -103,18 +91,8 @@ def ask_in_turn(
 
     Each question begins with what those before it learnt.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem, with its wishes.
-    interval : int
-        I in cycles.
-    stages : int
-        How many intervals an iteration may take.
-    groups : iterable of int or None
-        Most warp groups; None leaves the wish, or the machine's own limit.
-    seconds : float
-        For each answer; a core takes up to `CORE_SECONDS` more.
+    `interval`: I in cycles.
+    `groups`: most warp groups; None leaves the wish, or the machine's own limit.
     """
     questions = _questions(problem)
     try:
@@ -143,15 +121,6 @@ def _core(problem: Problem, interval: int, stages: int, limits: Limits) -> tuple
 
 def least(problem: Problem, seconds: float, most_stages: int | None = None) -> tuple[int, bool]:
     """Return the least interval in cycles, and whether it was proved to be that.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem, with its wishes.
-    seconds : float
-        For the search.
-    most_stages : int, optional
-        Bound on the stages.
 
     Raises
     ------

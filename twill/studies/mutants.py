@@ -44,13 +44,7 @@ class Mutant:
 
 
 def mutants(schedule: Schedule) -> Iterator[Mutant]:
-    """Yield every schedule that differs from a given one by one mistake.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        With programs.
-    """
+    """Yield every schedule that differs from a given one by one mistake."""
     for number, program in enumerate(schedule.programs):
         seen = [program.body]
         for kind, change, body in _bodies(program.body):

@@ -101,25 +101,7 @@ def study(
     seed: int = 0,
     report: Report = silent,
 ) -> Study:
-    """Judge the mutants of a program by their numbers and by the checks.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The program.
-    runs : int
-        Runs by which a mutant's numbers are judged.
-    iterations : int
-        Trip count.
-    most : int, optional
-        Most mutants, chosen evenly at random; all without it.
-    seed : int
-        Of the choice and of the perturbations.
-    report : Report, optional
-        Told which mutant is being judged.
-
-    Where an operation does not say what it computes, all compute some function of what they read.
-    """
+    """Judge the mutants of a program by their numbers and by the checks."""
     schedule = _costed(schedule)
     known_kernel = known(schedule.loop, iterations, seed)
     inputs = known_kernel.inputs if known_kernel is not None else None
@@ -197,13 +179,7 @@ def _latencies(schedule: Schedule) -> Iterator[str | None]:
 
 
 def summary(studies: Sequence[Study]) -> list[list[str]]:
-    """Return a row for each program and one for all: mutants, harmful ones, reported ones.
-
-    Parameters
-    ----------
-    studies : sequence of Study
-        The studies.
-    """
+    """Return a row for each program and one for all: mutants, harmful ones, reported ones."""
     rows = []
     for name, part in [*((s.program, [s]) for s in studies), ("all", list(studies))]:
         verdicts = [verdict for one in part for verdict in one.verdicts]
@@ -232,11 +208,8 @@ COLUMNS = (
 def program(name: str) -> Schedule:
     """Return a program by name.
 
-    Parameters
-    ----------
-    name : str
-        A packaged schedule or a file ending in ``.json``; a packaged loop, which is scheduled for
-        its machine; ``sequential:LOOP`` or ``multi-warp:LOOP`` for a naive program.
+    `name`: A packaged schedule or a file ending in ``.json``; a packaged loop, which is scheduled
+    for its machine; ``sequential:LOOP`` or ``multi-warp:LOOP`` for a naive program.
 
     Raises
     ------

@@ -66,16 +66,7 @@ def promises(
 ) -> Iterator[Promise]:
     """Solve packaged loops and execute their schedules.
 
-    Parameters
-    ----------
-    names : iterable of str, optional
-        Packaged loops; all without it.
-    timeout : float, optional
-        Seconds for each search; what it has found by then is executed.
-    iterations : int
-        Trip count.
-    report : Report, optional
-        Told what is being done.
+    `timeout`: seconds for each search; what it has found by then is executed.
     """
     for name in names or packaged_loops():
         report(name)

@@ -111,13 +111,7 @@ class Experiment:
 
 
 def comparisons(report: Report = silent) -> list[Comparison]:
-    """Simulate the schedules of which measurements are published.
-
-    Parameters
-    ----------
-    report : Report, optional
-        Told what is being simulated.
-    """
+    """Simulate the schedules of which measurements are published."""
     found = []
     for one in _every():
         found.append(one)
@@ -126,13 +120,7 @@ def comparisons(report: Report = silent) -> list[Comparison]:
 
 
 def experiments(report: Report = silent) -> list[Experiment]:
-    """Switch one mechanism at a time in FlashAttention-3's schedules.
-
-    Parameters
-    ----------
-    report : Report, optional
-        Told what is being simulated.
-    """
+    """Switch one mechanism at a time in FlashAttention-3's schedules."""
     found = []
     for what, options in EXPERIMENTS.items():
         for name in (FA3, f"{FA3}_wait_hoisted", f"{FA3}_no_overlap", NEITHER):
@@ -182,13 +170,7 @@ def _gemm_by_stages() -> Iterator[Comparison]:
 
 
 def gemm(stages: int) -> Schedule:
-    """Return the one-SM matrix product of 128 x 128 x 64 tiles with rings of some stages.
-
-    Parameters
-    ----------
-    stages : int
-        Ring slots of either factor.
-    """
+    """Return the one-SM matrix product of 128 x 128 x 64 tiles with rings of some stages."""
     order = Order(
         name=f"one_sm_gemm_{stages}_stages",
         groups=(

@@ -9,13 +9,7 @@ from twill.studies.published import AIM, Comparison, Experiment
 
 
 def print_comparisons(found: Sequence[Comparison]) -> None:
-    """Print what is matched, with signed errors and sources.
-
-    Parameters
-    ----------
-    found : sequence of Comparison
-        The comparisons.
-    """
+    """Print what is matched, with signed errors and sources."""
     rows = [
         [
             one.what,
@@ -43,13 +37,7 @@ def _number(value: float, unit: str) -> str:
 
 
 def print_experiments(found: Sequence[Experiment]) -> None:
-    """Print intervals and use of the tensor core, a line for each switch.
-
-    Parameters
-    ----------
-    found : sequence of Experiment
-        The experiments.
-    """
+    """Print intervals and use of the tensor core, a line for each switch."""
     names = list(dict.fromkeys(one.schedule for one in found))
     rows = []
     for what in dict.fromkeys(one.what for one in found):

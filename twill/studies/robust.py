@@ -116,21 +116,6 @@ def robust(
     each of these with every depth of rings from its own upwards that the memories have room for.
     All are simulated with the same random numbers.
 
-    Parameters
-    ----------
-    first : Schedule
-        An optimal schedule.
-    latency : str
-        Latency sources, as for `twill.sim.run`.
-    solve : callable, optional
-        Finds other schedules.
-    others : sequence of (int, str)
-        Seeds and engines to find them with.
-    iterations : int
-        Trip count of each simulation.
-    report : Report, optional
-        Told what is being tried.
-
     Raises
     ------
     InputError

@@ -49,15 +49,7 @@ class Roles:
         return sorted(set(self.tile.values()))
 
     def named(self, *roles: Role, tile: int | None = None) -> list[str]:
-        """Return the operations that have one of some roles, in program order.
-
-        Parameters
-        ----------
-        *roles : str
-            Roles.
-        tile : int, optional
-            Of one sub-tile only.
-        """
+        """Return the operations that have one of some roles, in program order."""
         return [
             name
             for name, role in self.role.items()
@@ -66,13 +58,7 @@ class Roles:
 
 
 def roles_of(loop: Loop, machine: Machine) -> Roles:
-    """Say what each operation of a loop is for.
-
-    Parameters
-    ----------
-    loop, machine : Loop, Machine
-        The loop, and where it runs.
-    """
+    """Say what each operation of a loop is for."""
     loads = {o.name for o in loop.operations if machine.cost(o).variable_latency}
     products = {o.name for o in loop.operations if o.kind == PRODUCT}
     before = _before(loop)

@@ -66,25 +66,15 @@ class Strategy:
         return asdict(self)
 
     def lacks(self, name: str) -> list[str]:
-        """Return the properties of a published strategy that this one does not have.
-
-        Parameters
-        ----------
-        name : str
-            A key of `STRATEGIES`.
-        """
+        """Return the properties of a published strategy that this one does not have."""
         return [feature for feature in STRATEGIES[name] if not self.features[feature]]
 
 
 def strategy(schedule: Schedule, *, executed: bool | None = None) -> Strategy:
     """Say what a schedule's strategy is.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        With programs.
-    executed : bool, optional
-        Whether overlaps are those of a simulated run; without it only if nothing was placed.
+    `executed`: whether overlaps are those of a simulated run; without it only if nothing was
+    placed.
     """
     if executed is None:
         executed = not schedule.start

@@ -37,15 +37,7 @@ class Windows:
     interval_cycles: float
 
     def share_under(self, over: Iterable[str], under: Iterable[str]) -> float:
-        """Return for what share of the time of some operations others work, 0 to 1.
-
-        Parameters
-        ----------
-        over : iterable of str
-            Whose time counts.
-        under : iterable of str
-            The others, in any iteration.
-        """
+        """Return for what share of the time of some operations others work, 0 to 1."""
         others = _merged(window for name in under for window in self.of[name].values())
         mine = [self.of[name][i] for name in over for i in self.middle]
         total = sum(end - begin for begin, end in mine)
@@ -58,13 +50,7 @@ class Windows:
 
 
 def scheduled(schedule: Schedule) -> Windows:
-    """Return the windows of a solved schedule, modulo its interval.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        With an interval and starts; in its unit of time.
-    """
+    """Return the windows of a solved schedule, modulo its interval."""
     interval = schedule.initiation_interval
     assert interval is not None
     problem = build_problem(
@@ -85,13 +71,7 @@ def scheduled(schedule: Schedule) -> Windows:
 
 
 def simulated(schedule: Schedule) -> Windows:
-    """Return the windows of any schedule, as the simulated SM executes it.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        With programs.
-    """
+    """Return the windows of any schedule, as the simulated SM executes it."""
     recording = Recording(iterations=None)
     found = run(schedule, iterations=SIMULATED_ITERATIONS, recording=recording)
     windows: dict[str, dict[int, Window]] = defaultdict(dict)

@@ -23,15 +23,7 @@ Room = Mapping[tuple[str, bool], int]
 
 
 def check_configurations(problem: Model, bound: LowerBound) -> Iterator[str]:
-    """Yield what is wrong with a bound's weights (`twill.artifacts.schedule.Weight`).
-
-    Parameters
-    ----------
-    problem : Model
-        The problem.
-    bound : LowerBound
-        The recorded bound.
-    """
+    """Yield what is wrong with a bound's weights (`twill.artifacts.schedule.Weight`)."""
     room = _room(problem)
     kinds: set[tuple[Taken, int]] = set()
     ended: dict[str, int] = {}

@@ -40,13 +40,7 @@ class _Access:
 
 
 def check_fences(schedule: Schedule) -> Iterator[str]:
-    """Yield what warps and asynchronous units do in one place with no proxy fence between.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        With programs.
-    """
+    """Yield what warps and asynchronous units do in one place with no proxy fence between."""
     if any(unit.proxy is not None for unit in schedule.machine.units.values()):
         yield from _Fences(schedule).unfenced()
 

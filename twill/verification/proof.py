@@ -56,17 +56,7 @@ class Trusted:
 
 
 class ProofJudge:
-    """Checks the proof of a complete schedule.
-
-    Parameters
-    ----------
-    problem : Model
-        What the schedule solves.
-    schedule : Schedule
-        The schedule.
-    proof : Proof
-        Its proof.
-    """
+    """Checks the proof of a complete schedule."""
 
     def __init__(self, problem: Model, schedule: Schedule, proof: Proof) -> None:
         self.problem, self.schedule, self.proof = problem, schedule, proof
@@ -255,13 +245,7 @@ class ProofJudge:
             proved = proved and entry.proved
 
     def value(self, level: Level) -> int | None:
-        """Return what the schedule has of a level, None of slack where nothing is waited for.
-
-        Parameters
-        ----------
-        level : str
-            The level.
-        """
+        """Return what the schedule has of a level, None of slack where nothing is waited for."""
         if level == "slack":
             return min(self._margins(), default=None)
         return {
@@ -273,13 +257,7 @@ class ProofJudge:
         }[level]
 
     def least(self, level: Level) -> int | None:
-        """Return what none at this interval can have less of, None where only a search can say.
-
-        Parameters
-        ----------
-        level : str
-            The level.
-        """
+        """Return what none at this interval can have less of, None where only a search can say."""
         return {
             "stages": -(-self._shortest // self.interval),
             "groups": len({operation.variable_latency for operation in self.problem.operations}),
@@ -364,13 +342,7 @@ class ProofJudge:
 
 
 def conditions(proof: Proof) -> list[str]:
-    """Return what had been decided beforehand, and the proof is about schedules that keep.
-
-    Parameters
-    ----------
-    proof : Proof
-        The proof.
-    """
+    """Return what had been decided beforehand, and the proof is about schedules that keep."""
     return [
         *(f"{name} at most {most}" for name, most in proof.limits.items()),
         *(f"{operation} on {group}" for operation, group in proof.pins.items()),

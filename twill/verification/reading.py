@@ -103,23 +103,12 @@ class Model:
         return {work.name: work.index for work in self.operations}
 
     def least_delay(self, edge: Edge) -> int:
-        """Return the delay that holds wherever the ends are; loads are on groups of their own.
-
-        Parameters
-        ----------
-        edge : Edge
-            The dependence.
-        """
+        """Return the delay that holds wherever the ends are; loads are on groups of their own."""
         u, v = self.operations[edge.producer], self.operations[edge.consumer]
         return edge.delay if u.variable_latency == v.variable_latency else edge.cross_delay
 
     def turn(self, u: Work, v: Work) -> int:
         """Return how long after u an operation of another group may use their unit; 0 if at once.
-
-        Parameters
-        ----------
-        u, v : Work
-            Two operations.
         """
         takes_turns = (
             self.rules == "issue" and u.in_order_unit and u.in_order_unit == v.in_order_unit
@@ -131,17 +120,6 @@ def read_model(
     loop: Loop, machine: Machine, *, rules: Rules = "issue", scale: TimeScale | None = None
 ) -> Model:
     """Return what the model says of a loop on a machine.
-
-    Parameters
-    ----------
-    loop : Loop
-        What is scheduled.
-    machine : Machine
-        Where.
-    rules : str
-        The reading of the disputed rules.
-    scale : TimeScale, optional
-        Normalized costs; cycles without it.
 
     Raises
     ------

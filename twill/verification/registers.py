@@ -34,11 +34,6 @@ def registers_along_programs(schedule: Schedule) -> dict[str, int]:
 
     Invariants are included, the reserve for addresses and counters is not.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        With programs; groups without one are left out.
-
     Raises
     ------
     InputError

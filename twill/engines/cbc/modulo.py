@@ -47,14 +47,7 @@ def modulo_schedule(
     CBC chooses the rows; the stages are then the least that these rows allow, which makes the
     schedule as short as they allow.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem; only its dependences and unit capacities count.
-    interval : int
-        I.
-    nodes : int, optional
-        Most nodes of CBC's search tree; ``unknown`` if they do not suffice.
+    `nodes`: most nodes of CBC's search tree; ``unknown`` if they do not suffice.
 
     Raises
     ------
@@ -74,13 +67,6 @@ def shortest_modulo_schedule(
     problem: Problem, interval: int
 ) -> tuple[Status, ModuloSchedule | None]:
     """Find a modulo schedule of least length at a fixed interval.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem; only its dependences and unit capacities count.
-    interval : int
-        I.
 
     Raises
     ------

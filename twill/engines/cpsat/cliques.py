@@ -32,13 +32,7 @@ class Clique:
 
 
 def exclusions(problem: Problem) -> dict[tuple[int, int], int]:
-    """Return the pairs that exceed some unit together, where each has to be issued later.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    """
+    """Return the pairs that exceed some unit together, where each has to be issued later."""
     found: dict[tuple[int, int], int] = {}
     for unit, capacity in problem.capacities.items():
         for a, b in itertools.combinations(unit_occupants(problem, unit), 2):
@@ -54,11 +48,6 @@ def cliques(problem: Problem) -> list[Clique]:
     """Return cliques of three and more, most work first.
 
     They are grown greedily, until every operation that excludes others is in one.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
     """
     apart = exclusions(problem)
     beside: dict[int, set[int]] = {}

@@ -17,18 +17,6 @@ def covers(problem: Problem, memory: str) -> list[Conflict]:
 
     Sums at one moment do not tell: around the interval three results can meet two by two without
     ever being alive all at once, and still need addresses of their own.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    memory : str
-        ``smem`` or ``tmem``.
-
-    Returns
-    -------
-    list of Conflict
-        Nothing where there are many results.
     """
     found = chains(problem, memory)
     if len(found) > FEW_CHAINS:

@@ -226,22 +226,8 @@ def prove(
     The interval is a variable: a refutation covers each I of the range by itself, and does not
     rest on feasibility being monotone.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    low, high : int
-        The range, both ends included.
-    most_stages : int
-        The length of an iteration is at most so many intervals.
-    groups : sequence of WarpGroup
-        Groups that may be used.
-    families : sequence of str
-        Constraint families that are switched on.
-    under : Conditions, optional
-        Limits (of the length none), seed, effort, hints.
-    least : bool
-        Whether the least interval of the range is wanted, or any.
+    `most_stages`: the length of an iteration is at most so many intervals.
+    `least`: whether the least interval of the range is wanted, or any.
     """
     cp = import_ortools()
     if low > high:

@@ -24,15 +24,7 @@ LEAST_PART = 1 / 2
 
 
 class Implied:
-    """Implied constraints of one system.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    turns : bool
-        Whether the rules of turns and concurrency hold, beside capacity.
-    """
+    """Implied constraints of one system."""
 
     def __init__(self, problem: Problem, *, turns: bool) -> None:
         self._problem, self._turns, self._cliques = problem, turns, cliques(problem)
@@ -57,13 +49,7 @@ class Implied:
         return max(length, key=lambda u: (length[u], -u), default=None)
 
     def cliques(self, times: Times) -> None:
-        """State that the operations of every busy clique follow one another.
-
-        Parameters
-        ----------
-        times : Times
-            Where it is stated.
-        """
+        """State that the operations of every busy clique follow one another."""
         for clique in self._cliques:
             if clique.work >= LEAST_PART * times.low:
                 times.model.add(times.interval >= clique.work)
@@ -72,11 +58,6 @@ class Implied:
 
     def weights(self, times: Times, sums: Sums) -> None:
         """State that what is in progress fits all units at once, where it starts and in every row.
-
-        Parameters
-        ----------
-        times, sums : Times, Sums
-            Where it is stated.
         """
         sums.at_most(*self._weighing)
         Rows(times).fit(self._problem, self._weighing)
@@ -86,15 +67,7 @@ class Implied:
 
         Not beside anything else that tells the two apart.
 
-        Parameters
-        ----------
-        times : Times
-            Where it is stated.
-
-        Returns
-        -------
-        tuple of int or None
-            The exchange; None if there is none, and nothing was stated.
+        Returns: the exchange; None if there is none, and nothing was stated.
         """
         exchange, first = symmetry(self._problem), times.anchor
         if exchange is None or exchange[first] == first:

@@ -32,17 +32,7 @@ FEW_OCCUPANTS = 12
 
 
 class Sums:
-    """States sums over the operations of a problem.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    times : Times
-        Where it is stated.
-    places : Places
-        The groups.
-    """
+    """States sums over the operations of a problem."""
 
     def __init__(self, problem: Problem, times: Times, places: Places) -> None:
         self._problem, self._times, self._places = problem, times, places
@@ -89,13 +79,7 @@ class Sums:
         return tuple(self._stated)
 
     def take(self, hints: Iterable[Hint]) -> None:
-        """State what had to be stated for similar questions.
-
-        Parameters
-        ----------
-        hints : iterable of Hint
-            What engines reported.
-        """
+        """State what had to be stated for similar questions."""
         for name, what in hints:
             if isinstance(what, Conflict):
                 self._never_again(what)
@@ -103,15 +87,7 @@ class Sums:
                 self._fit(name, what)
 
     def holds(self, found: Assignment, interval: int) -> bool:
-        """Return whether a solution exceeds no memory and has addresses.
-
-        Parameters
-        ----------
-        found : Assignment
-            The solution.
-        interval : int
-            Its I.
-        """
+        """Return whether a solution exceeds no memory and has addresses."""
         return not any(
             excess(self._problem, interval, entry, found) for entry in self._memories.values()
         ) and not isinstance(allocate(self._problem, interval, found), Conflict)
@@ -120,18 +96,6 @@ class Sums:
         """State that memories hold what is alive where `found` exceeds them most, if anywhere.
 
         Most of the many starts never matter. Addresses are looked for once sizes fit.
-
-        Parameters
-        ----------
-        found : Assignment
-            A solution of what is stated so far.
-        interval : int
-            Its I.
-
-        Returns
-        -------
-        bool
-            Whether anything is exceeded, or has no addresses.
         """
         exceeded = False
         for name, entry in self._memories.items():
@@ -213,15 +177,7 @@ class Sums:
                 self.at_most(capacity, unit_occupants(self._problem, unit))
 
     def at_most(self, capacity: int, mine: Sequence[Occupant]) -> None:
-        """State that reservations of one kind never exceed a capacity.
-
-        Parameters
-        ----------
-        capacity : int
-            The capacity.
-        mine : sequence of Occupant
-            The reservations.
-        """
+        """State that reservations of one kind never exceed a capacity."""
         for starting in mine:
             self._model.add(sum(self._busy_at(mine, starting)) <= capacity)
 

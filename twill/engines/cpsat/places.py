@@ -11,19 +11,7 @@ from twill.problem.problem import Problem
 
 
 class Places:
-    """Every operation is on exactly one group of its kind; equal groups are opened in order.
-
-    Parameters
-    ----------
-    times : Times
-        Where it is stated.
-    problem : Problem
-        The problem.
-    groups : sequence of WarpGroup
-        Groups that may be used.
-    within : set of int
-        Positions of those that any schedule of interest may use.
-    """
+    """Every operation is on exactly one group of its kind; equal groups are opened in order."""
 
     def __init__(
         self, times: Times, problem: Problem, groups: Sequence[WarpGroup], within: Set[int]
@@ -75,24 +63,12 @@ class Places:
             self._times.model.add(used >= pool.most * self.used[after])
 
     def keep(self, group: Sequence[int]) -> None:
-        """State that every operation is where it was.
-
-        Parameters
-        ----------
-        group : sequence of int
-            Of every operation its group.
-        """
+        """State that every operation is where it was."""
         for here, mine in zip(self.on, group, strict=True):
             self._times.clause(here.get(mine, False))
 
     def same(self, u: int, v: int) -> Literal:
-        """Return the literal "u and v are on one group".
-
-        Parameters
-        ----------
-        u, v : int
-            Operations.
-        """
+        """Return the literal "u and v are on one group"."""
         if u == v:
             return True
         key = (min(u, v), max(u, v))
@@ -115,13 +91,7 @@ class Places:
         return literal
 
     def conditions(self, end: Moment) -> list[Literal]:
-        """Return the literals under which a moment counts.
-
-        Parameters
-        ----------
-        end : Moment
-            The moment.
-        """
+        """Return the literals under which a moment counts."""
         found = []
         if end.same is not None:
             found.append(self.same(*end.same))

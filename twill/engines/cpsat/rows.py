@@ -20,13 +20,7 @@ Weighing = tuple[int, list[Occupant]]
 
 
 class Rows:
-    """Booleans that say in which row an operation is issued, at one interval.
-
-    Parameters
-    ----------
-    times : Times
-        Where it is stated.
-    """
+    """Booleans that say in which row an operation is issued, at one interval."""
 
     def __init__(self, times: Times) -> None:
         self._times, self._interval = times, times.low
@@ -37,12 +31,7 @@ class Rows:
 
         Nothing where units one by one bound the interval as well.
 
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-        weighing : (int, list of Occupant)
-            The most that fits all units at once, and what weighs in that.
+        `weighing`: the most that fits all units at once, and what weighs in that.
         """
         if not weighing[1] or self._times.low < self._times.high or self._interval > FEW_ROWS:
             return

@@ -26,15 +26,6 @@ Found = tuple[int, Assignment]
 class Run:
     """A search of one system.
 
-    Parameters
-    ----------
-    cp : module
-        ``ortools.sat.python.cp_model``.
-    system : CpSatSystem
-        What is stated; more is, where solutions exceed memories.
-    under : Conditions, optional
-        Seed, way, effort, and who is told of better schedules.
-
     Attributes
     ----------
     best : (int, Assignment) or None
@@ -141,13 +132,7 @@ class Run:
             model.add_hint(variable, value)
 
     def value(self, expression: Any) -> int:
-        """Return a value of the last solution.
-
-        Parameters
-        ----------
-        expression : linear expression
-            Of the model.
-        """
+        """Return a value of the last solution."""
         return int(self._solver.value(expression))
 
     def assignment(self) -> Assignment:
@@ -221,13 +206,6 @@ def one_core(parameters: Any, seed: int) -> None:
 
     Answers take hundreds to thousands of conflicts, which probing, vivification and linear
     relaxations make no fewer; each of them would take longer than the search.
-
-    Parameters
-    ----------
-    parameters : SatParameters
-        Of a solver.
-    seed : int
-        The solver's random seed.
     """
     parameters.num_workers = 1
     parameters.catch_sigint_signal = False

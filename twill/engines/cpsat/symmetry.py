@@ -25,16 +25,8 @@ def symmetry(problem: Problem) -> Exchange | None:
     Operations that look alike, and whose neighbours do, are exchanged in pairs; that this changes
     nothing is then checked on the whole problem.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-
-    Returns
-    -------
-    tuple of int or None
-        None also where more than two operations look alike, and where a user has pinned or ordered
-        operations.
+    Returns: none also where more than two operations look alike, and where a user has pinned or
+    ordered operations.
     """
     wishes = problem.wishes
     if wishes.pins or wishes.orders or wishes.shape:

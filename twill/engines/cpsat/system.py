@@ -22,26 +22,10 @@ from twill.problem.solution import NO_LIMITS, Assignment, Hint, Limits
 class CpSatSystem:
     """Everything about a problem, for every I of a range at once.
 
-    Parameters
-    ----------
-    cp : module
-        ``ortools.sat.python.cp_model``.
-    problem : Problem
-        The problem.
-    low, high : int
-        Least and largest I.
-    length : (int, int)
-        (time units, intervals) that an iteration may take together.
-    groups : sequence of WarpGroup
-        Groups that may be used.
-    families : sequence of str
-        Constraint families that are switched on.
-    limits : Limits, optional
-        What the schedule may have; the length counts only as far as `length` says so.
-    helped : bool
-        Whether groups that the limit leaves shut are left out, and implied constraints stated.
-        Not where the schedule of a small loop is written: which of equally good ones it is should
-        not follow what makes the search fast.
+    `limits`: what the schedule may have; the length counts only as far as `length` says so.
+    `helped`: whether groups that the limit leaves shut are left out, and implied constraints
+    stated. Not where the schedule of a small loop is written: which of equally good ones it is
+    should not follow what makes the search fast.
     """
 
     def __init__(
@@ -200,13 +184,7 @@ class CpSatSystem:
             self.times.require(second, first, 0, 0)
 
     def take(self, hints: Iterable[Hint]) -> None:
-        """State what had to be stated for similar questions.
-
-        Parameters
-        ----------
-        hints : iterable of Hint
-            What engines reported.
-        """
+        """State what had to be stated for similar questions."""
         if "memory" in self.families:
             self.sums.take(hints)
 
@@ -221,24 +199,12 @@ class CpSatSystem:
     # -- what to look for --------------------------------------------------------------------------
 
     def minimize(self, objective: Any) -> None:
-        """Look for the least value of a variable.
-
-        Parameters
-        ----------
-        objective : variable
-            Of the model.
-        """
+        """Look for the least value of a variable."""
         self.objective = objective
         self.times.model.minimize(objective)
 
     def length(self, most: int) -> Any:
-        """Return a variable for the time from first issue to last completion, at one interval.
-
-        Parameters
-        ----------
-        most : int
-            Time units.
-        """
+        """Return a variable for the time from first issue to last completion, at one interval."""
         times, interval = self.times, self.times.low
         length = times.model.new_int_var(0, most, "L")
         for v, operation in enumerate(self.problem.operations):
@@ -251,11 +217,6 @@ class CpSatSystem:
         """Return a variable for the least time between a completion and its blocking consumer.
 
         At one interval only, as for `length`.
-
-        Parameters
-        ----------
-        most : int
-            Time units.
         """
         times, interval = self.times, self.times.low
         slack = times.model.new_int_var(0, most, "slack")
@@ -275,15 +236,7 @@ class CpSatSystem:
         return slack
 
     def look_near(self, found: Assignment, interval: int) -> None:
-        """Begin with a schedule that is known.
-
-        Parameters
-        ----------
-        found : Assignment
-            The schedule.
-        interval : int
-            Its I.
-        """
+        """Begin with a schedule that is known."""
         times, start = self.times, found.start
         if self._exchange is not None:
             other = self._exchange[times.anchor]
@@ -307,13 +260,7 @@ class CpSatSystem:
         self.times.model.add(sum(crossing) <= most)
 
     def limit_slack(self, least: int) -> None:
-        """Demand so much time between a completion and its blocking consumer.
-
-        Parameters
-        ----------
-        least : int
-            Time units.
-        """
+        """Demand so much time between a completion and its blocking consumer."""
         for edge in self.problem.edges:
             if edge.streaming:
                 continue

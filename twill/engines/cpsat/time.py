@@ -26,19 +26,8 @@ class Times:
 
     The base is the time from which the length of an iteration counts; it is the last variable.
 
-    Parameters
-    ----------
-    cp : module
-        ``ortools.sat.python.cp_model``.
-    names : sequence of str
-        Operations.
-    low, high : int
-        Least and largest I.
-    arcs : sequence of Arc
-        What every schedule satisfies; bounds stages, and has to be stated elsewhere. Together they
-        tie every operation to the base.
-    anchor : int
-        The operation whose row is 0: schedules can be rotated.
+    `arcs`: what every schedule satisfies; bounds stages, and has to be stated elsewhere. Together
+    they tie every operation to the base.
     """
 
     def __init__(
@@ -83,13 +72,7 @@ class Times:
     # -- literals -------------------------------------------------------------------------------
 
     def clause(self, *literals: Literal) -> None:
-        """State that one of the literals is true.
-
-        Parameters
-        ----------
-        literals : Literal
-            Constants and variables.
-        """
+        """State that one of the literals is true."""
         if any(x is True for x in literals):
             return
         kept = [x for x in literals if x is not False]
@@ -98,13 +81,7 @@ class Times:
         self.model.add_bool_or(kept)
 
     def either(self, literals: Iterable[Literal]) -> Literal:
-        """Return a literal that is true if one of `literals` is.
-
-        Parameters
-        ----------
-        literals : iterable of Literal
-            Constants and variables.
-        """
+        """Return a literal that is true if one of `literals` is."""
         some = list(literals)
         if any(x is True for x in some):
             return True
@@ -117,15 +94,7 @@ class Times:
         return result
 
     def later_stage(self, v: int, u: int, amount: int) -> Literal:
-        """Return the literal k(v) - k(u) >= amount.
-
-        Parameters
-        ----------
-        v, u : int
-            Operations, or the base.
-        amount : int
-            Stages.
-        """
+        """Return the literal k(v) - k(u) >= amount."""
         if u == v:
             return amount <= 0
         if self._differences[u][v] >= amount:
@@ -143,13 +112,6 @@ class Times:
         """Let rows of u and v exclude each other: v comes at least `after_u` later, or u `after_v`.
 
         Has to be stated before any literal of the two rows is asked for.
-
-        Parameters
-        ----------
-        u, v : int
-            Different operations.
-        after_u, after_v : int
-            At least 1 each.
         """
         self.model.add(self.rows[v] + self.interval >= self.rows[u] + after_u)
         self.model.add(self.rows[u] + self.interval >= self.rows[v] + after_v)
@@ -162,13 +124,7 @@ class Times:
         self._literals["gap", u, v, 0, 0] = ~follows
 
     def row_after(self, v: int, u: int) -> Any:
-        """Return v's row counted from u's on, in [0, I): a variable.
-
-        Parameters
-        ----------
-        v, u : int
-            Different operations.
-        """
+        """Return v's row counted from u's on, in [0, I): a variable."""
         if u == self.anchor:
             return self.rows[v]
         row = self.model.new_int_var(0, self.high - 1, "")
@@ -180,27 +136,13 @@ class Times:
         return row
 
     def row_bounds(self, v: int, u: int) -> tuple[int, int, int]:
-        """Return (a, b, floor) with r(v) - r(u) >= max(a - I, floor), and <= I - b.
-
-        Parameters
-        ----------
-        v, u : int
-            Different operations, or the base.
-        """
+        """Return (a, b, floor) with r(v) - r(u) >= max(a - I, floor), and <= I - b."""
         gap = self._gaps.get((v, u))
         after_u, after_v = (gap[1], 1 - gap[0]) if gap else (1, 1)
         return after_u, after_v, 0 if u == self.anchor else NO_PATH
 
     def later_row(self, v: int, u: int, amount: int, intervals: int = 0) -> Literal:
-        """Return the literal r(v) - r(u) >= amount + intervals * I.
-
-        Parameters
-        ----------
-        v, u : int
-            Operations, or the base.
-        amount, intervals : int
-            Time units and whole intervals.
-        """
+        """Return the literal r(v) - r(u) >= amount + intervals * I."""
         known = self._known(v, u, amount, intervals)
         if known is not None:
             return known
@@ -242,17 +184,7 @@ class Times:
     def require(
         self, v: int, u: int, amount: int, iterations: int, unless: Sequence[Literal] = ()
     ) -> None:
-        """State M(v) + iterations * I >= M(u) + amount unless one of the literals is true.
-
-        Parameters
-        ----------
-        v, u : int
-            Operations, or the base.
-        amount, iterations : int
-            Time units and whole intervals.
-        unless : sequence of Literal
-            Excuses.
-        """
+        """State M(v) + iterations * I >= M(u) + amount unless one of the literals is true."""
         if any(x is True for x in unless):
             return
         least = self._least_whole(amount)
@@ -297,11 +229,5 @@ class Times:
 
 
 def negated(literal: Literal) -> Literal:
-    """Return the complement of a literal.
-
-    Parameters
-    ----------
-    literal : Literal
-        A constant or a variable.
-    """
+    """Return the complement of a literal."""
     return (not literal) if isinstance(literal, bool) else ~literal

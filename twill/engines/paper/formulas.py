@@ -12,13 +12,7 @@ from twill.solvers.yices import import_yices
 
 
 class Formulas:
-    """A Yices context for linear integer arithmetic.
-
-    Parameters
-    ----------
-    seed : int
-        Yices' random seed.
-    """
+    """A Yices context for linear integer arithmetic."""
 
     def __init__(self, seed: int) -> None:
         self._yices: Any = import_yices()
@@ -47,44 +41,20 @@ class Formulas:
         return int(self._terms.new_uninterpreted_term(self._boolean))
 
     def no(self, term: int) -> int:
-        """Return the negation of a term.
-
-        Parameters
-        ----------
-        term : int
-            A Boolean term.
-        """
+        """Return the negation of a term."""
         return int(self._terms.ynot(term))
 
     def both(self, *terms: int) -> int:
-        """Return the conjunction of some terms.
-
-        Parameters
-        ----------
-        terms : int
-            Boolean terms.
-        """
+        """Return the conjunction of some terms."""
         return int(self._terms.yand(terms))
 
     def some(self, terms: Iterable[int]) -> int:
-        """Return the disjunction of any number of terms.
-
-        Parameters
-        ----------
-        terms : iterable of int
-            Boolean terms.
-        """
+        """Return the disjunction of any number of terms."""
         kept = [term for term in terms if term != self.false]
         return int(self._terms.yor(kept)) if kept else self.false
 
     def total(self, items: Iterable[tuple[int, int]]) -> int:
-        """Return the integer term: sum of the weights whose Boolean term is true.
-
-        Parameters
-        ----------
-        items : iterable of (int, int)
-            Weights and Boolean terms.
-        """
+        """Return the integer term: sum of the weights whose Boolean term is true."""
         terms, zero = self._terms, self._terms.integer(0)
         parts = [
             terms.ite(term, terms.integer(weight), zero)
@@ -94,51 +64,21 @@ class Formulas:
         return int(terms.sum(parts)) if parts else int(zero)
 
     def equals(self, number: int, value: int) -> int:
-        """Return the atom: an integer term is `value`.
-
-        Parameters
-        ----------
-        number : int
-            An integer term.
-        value : int
-            A constant.
-        """
+        """Return the atom: an integer term is `value`."""
         return int(self._terms.arith_eq_atom(number, self._terms.integer(value)))
 
     def at_most(self, number: int, value: int) -> int:
-        """Return the atom: an integer term is at most `value`.
-
-        Parameters
-        ----------
-        number : int
-            An integer term.
-        value : int
-            A constant.
-        """
+        """Return the atom: an integer term is at most `value`."""
         return int(self._terms.arith_leq_atom(number, self._terms.integer(value)))
 
     def after(self, later: int, earlier: int, amount: int) -> int:
-        """Return the atom: one integer term exceeds another by at least `amount`.
-
-        Parameters
-        ----------
-        later, earlier : int
-            Integer terms.
-        amount : int
-            A constant.
-        """
+        """Return the atom: one integer term exceeds another by at least `amount`."""
         difference = self._terms.sub(later, earlier)
         return int(self._terms.arith_geq_atom(difference, self._terms.integer(amount)))
 
     @contextlib.contextmanager
     def under(self, guard: int | None) -> Iterator[None]:
-        """Within the block, make what is stated hold only where `guard` is assumed.
-
-        Parameters
-        ----------
-        guard : int or None
-            A Boolean term; None for always.
-        """
+        """Within the block, make what is stated hold only where `guard` is assumed."""
         outer, self._guard = self._guard, guard
         try:
             yield
@@ -146,13 +86,7 @@ class Formulas:
             self._guard = outer
 
     def state(self, *alternatives: int) -> None:
-        """Assert that one of the alternatives holds.
-
-        Parameters
-        ----------
-        alternatives : int
-            Boolean terms.
-        """
+        """Assert that one of the alternatives holds."""
         kept = list(alternatives)
         if self._guard is not None:
             kept.append(self.no(self._guard))
@@ -160,18 +94,7 @@ class Formulas:
         self.stated += 1
 
     def check(self, assumptions: Sequence[int] = ()) -> str:
-        """Search for a model.
-
-        Parameters
-        ----------
-        assumptions : sequence of int
-            Terms assumed for this call.
-
-        Returns
-        -------
-        str
-            ``sat``, ``unsat`` or ``unknown``.
-        """
+        """Search for a model."""
         status = self._yices.Status
         context, parameters = self._context, self._parameters.params
 
@@ -194,13 +117,7 @@ class Formulas:
         return [int(term) for term in self._context.get_unsat_core()]
 
     def values(self, terms: Sequence[int]) -> list[bool]:
-        """Return the values of Boolean terms after ``sat``.
-
-        Parameters
-        ----------
-        terms : sequence of int
-            Boolean terms.
-        """
+        """Return the values of Boolean terms after ``sat``."""
         model = self._yices.Model.from_context(self._context, 1)
         try:
             return [bool(model.get_bool_value(term)) for term in terms]

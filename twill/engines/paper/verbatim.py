@@ -106,10 +106,7 @@ class VerbatimEngine:
     def accepts(self, assignment: Assignment) -> Answer:
         """Ask whether a given schedule solves the printed system.
 
-        Parameters
-        ----------
-        assignment : Assignment
-            Issue times from 0 on and groups, which must be those of this engine.
+        `assignment`: issue times from 0 on and groups, which must be those of this engine.
         """
         system = self._at(self.length)
         return system.answer(system.exactly(assignment))
@@ -425,13 +422,7 @@ class _Printed:
     # -- questions ----------------------------------------------------------------------------
 
     def answer(self, assumptions: Sequence[int]) -> Answer:
-        """Search for a model under assumptions.
-
-        Parameters
-        ----------
-        assumptions : sequence of int
-            Boolean terms.
-        """
+        """Search for a model under assumptions."""
         status = self.formulas.check([*self._guards.values(), *assumptions])
         statistics = {
             "op": len(self._op) * self.copies * self.span,
@@ -444,24 +435,12 @@ class _Printed:
         return Answer("unknown", statistics=statistics)
 
     def exactly(self, assignment: Assignment) -> list[int]:
-        """Return terms that hold in a given schedule only.
-
-        Parameters
-        ----------
-        assignment : Assignment
-            The schedule.
-        """
+        """Return terms that hold in a given schedule only."""
         starts = [self.op(v, 0, t) for v, t in enumerate(assignment.start)]
         return [*starts, *(self._opw[v][w] for v, w in enumerate(assignment.group))]
 
     def within(self, limits: Limits) -> list[int]:
-        """Return terms that hold within limits; that of the length is the system's own.
-
-        Parameters
-        ----------
-        limits : Limits
-            The limits.
-        """
+        """Return terms that hold within limits; that of the length is the system's own."""
         found = []
         if limits.groups is not None and limits.groups < len(self.groups):
             found.append(self._limit_groups(limits.groups))
@@ -515,13 +494,7 @@ class _Printed:
     # -- terms --------------------------------------------------------------------------------
 
     def op(self, v: int, i: int, t: int) -> int:
-        """Return op[v, i, t], false outside of Q.
-
-        Parameters
-        ----------
-        v, i, t : int
-            Operation, copy and slot.
-        """
+        """Return op[v, i, t], false outside of Q."""
         return self._op[v][i][t] if 0 <= t < self.span else self.formulas.false
 
     def _starts(self) -> list[int]:

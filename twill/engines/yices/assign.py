@@ -13,17 +13,7 @@ from twill.problem.problem import Problem
 
 
 class Placing:
-    """Warp uniqueness and variable latency: every operation is on exactly one group of its kind.
-
-    Parameters
-    ----------
-    clauses : Clauses
-        Where it is stated.
-    problem : Problem
-        The problem.
-    groups : sequence of WarpGroup
-        Groups that may be used.
-    """
+    """Warp uniqueness and variable latency: every operation is on exactly one group of its kind."""
 
     def __init__(self, clauses: Clauses, problem: Problem, groups: Sequence[WarpGroup]) -> None:
         self._clauses, self._problem, self.groups = clauses, problem, tuple(groups)
@@ -84,13 +74,7 @@ class Placing:
             self._clauses.clause(Diagram(self._clauses, items).at_most(most))
 
     def same(self, u: int, v: int) -> Literal:
-        """Return the literal "u and v are on one group".
-
-        Parameters
-        ----------
-        u, v : int
-            Operations.
-        """
+        """Return the literal "u and v are on one group"."""
         if u == v:
             return True
         key = (min(u, v), max(u, v))
@@ -115,13 +99,7 @@ class Placing:
         return literal
 
     def unless(self, end: Moment) -> list[Literal]:
-        """Return literals that excuse a constraint on a moment that does not count.
-
-        Parameters
-        ----------
-        end : Moment
-            The moment.
-        """
+        """Return literals that excuse a constraint on a moment that does not count."""
         found: list[Literal] = []
         if end.same is not None:
             found.append(self._clauses.negated(self.same(*end.same)))
@@ -130,13 +108,7 @@ class Placing:
         return found
 
     def read(self, values: dict[int, bool]) -> tuple[int, ...]:
-        """Return the group of each operation.
-
-        Parameters
-        ----------
-        values : dict
-            Of the terms in `on`, in the model.
-        """
+        """Return the group of each operation."""
         return tuple(
             next(g for g, x in on.items() if x is True or (x is not False and values[int(x)]))
             for on in self.on

@@ -19,20 +19,8 @@ from twill.engines.yices.terms import Clauses, Differences, Literal
 class Clock:
     """Rows in [0, I) and stages of all operations and of the base.
 
-    Parameters
-    ----------
-    clauses : Clauses
-        Where everything is asserted.
-    names : sequence of str
-        Operations.
-    interval : int
-        I.
-    paths : ndarray of shape (operations + 1, operations + 1)
-        D with M(v) - M(u) >= D[u, v], the base included.
-    anchor : int
-        The operation whose row is 0: schedules can be rotated.
-    separations : sequence of (int, int, int)
-        (u, v, c): r(v) - r(u) >= c in every schedule.
+    `paths`: D with M(v) - M(u) >= D[u, v], the base included.
+    `separations`: (u, v, c): r(v) - r(u) >= c in every schedule.
     """
 
     def __init__(
@@ -81,27 +69,11 @@ class Clock:
         self.stages.bound(self.base, 0, 0)
 
     def range_of(self, v: int, u: int) -> tuple[int, int]:
-        """Return bounds on M(v) - M(u).
-
-        Parameters
-        ----------
-        v, u : int
-            Operations, or the base.
-        """
+        """Return bounds on M(v) - M(u)."""
         return self._paths[u][v], -self._paths[v][u]
 
     def require(self, v: int, u: int, amount: int, *unless: Literal) -> None:
-        """Assert M(v) - M(u) >= amount unless one of the literals is true.
-
-        Parameters
-        ----------
-        v, u : int
-            Operations, or the base.
-        amount : int
-            Time units.
-        unless : literal
-            Excuses.
-        """
+        """Assert M(v) - M(u) >= amount unless one of the literals is true."""
         stage, row = self.stages.stated, self.rows.at_least
         whole, rest = divmod(amount, self.interval)
         self._clauses.clause(*unless, stage(v, u, whole))
@@ -109,17 +81,7 @@ class Clock:
         self._clauses.clause(*unless, stage(v, u, whole + 2), row(v, u, rest - self.interval))
 
     def cases(self, v: int, u: int, w: int, amount: int) -> Iterator[list[Literal]]:
-        """Yield conjunctions, one of which is true iff (k(v) - k(u)) I + r(v) - r(w) >= amount.
-
-        Parameters
-        ----------
-        v, u : int
-            Operations whose stages are compared.
-        w : int
-            The operation whose row is compared with v's.
-        amount : int
-            Time units.
-        """
+        """Yield conjunctions, one of which is true iff (k(v) - k(u)) I + r(v) - r(w) >= amount."""
         whole, rest = divmod(amount, self.interval)
         stage, row = self.stages.at_least, self.rows.at_least
         parts = [
@@ -133,15 +95,7 @@ class Clock:
                 yield list(dict.fromkeys(chosen))
 
     def at_least(self, v: int, u: int, amount: int) -> Literal:
-        """Return the literal M(v) - M(u) >= amount.
-
-        Parameters
-        ----------
-        v, u : int
-            Operations, or the base.
-        amount : int
-            Time units.
-        """
+        """Return the literal M(v) - M(u) >= amount."""
         low, high = self.range_of(v, u)
         if v == u or low >= amount or high < amount:
             return low >= amount if v != u else amount <= 0
@@ -169,12 +123,6 @@ class Clock:
         return literal
 
     def times(self, rows: Sequence[int], stages: Sequence[int]) -> tuple[int, ...]:
-        """Return issue times from the base on, given the values of a model.
-
-        Parameters
-        ----------
-        rows, stages : sequence of int
-            Of all operations and the base.
-        """
+        """Return issue times from the base on, given the values of a model."""
         absolute = [k * self.interval + r for k, r in zip(stages, rows, strict=True)]
         return tuple(time - absolute[self.base] for time in absolute[: self.base])

@@ -13,12 +13,7 @@ class Diagram:
     Two amounts of room that no subset of what follows tells apart are one node, so that weights of
     few sizes, such as tiles, give small diagrams whatever the bound.
 
-    Parameters
-    ----------
-    clauses : Clauses
-        Where nodes are defined.
-    items : sequence of (int, literal)
-        Positive weights and their literals; those of large weight come first.
+    `items`: positive weights and their literals; those of large weight come first.
     """
 
     def __init__(self, clauses: Clauses, items: Sequence[tuple[int, Literal]]) -> None:
@@ -36,13 +31,7 @@ class Diagram:
         self._nodes: dict[tuple[int, int], Literal] = {}
 
     def at_most(self, limit: int) -> Literal:
-        """Return a literal that implies: the weights of the true items sum to at most `limit`.
-
-        Parameters
-        ----------
-        limit : int
-            The bound.
-        """
+        """Return a literal that implies: the weights of the true items sum to at most `limit`."""
         with self._clauses.under(None):
             return self._node(limit - self._constant)
 

@@ -27,15 +27,7 @@ Event = tuple[str, int]
 
 
 class Counts:
-    """The lazily stated sums of a system.
-
-    Parameters
-    ----------
-    system : System
-        What they are added to.
-    hints : iterable of Hint
-        Stated at once, as where a neighbouring question needed them.
-    """
+    """The lazily stated sums of a system."""
 
     def __init__(self, system: System, hints: Iterable[Hint] = ()) -> None:
         self._system, self._clauses = system, system.clauses
@@ -57,13 +49,7 @@ class Counts:
         return (*self.stated, *((ADDRESSES, conflict) for conflict in self.conflicts))
 
     def state_violated(self, assignment: Assignment) -> bool:
-        """State the sums that `assignment` violates most; return whether there were any.
-
-        Parameters
-        ----------
-        assignment : Assignment
-            A solution of what is stated so far.
-        """
+        """State the sums that `assignment` violates most; return whether there were any."""
         found = False
         problem, interval = self._system.problem, self._system.interval
         for name, entry in self._sums.items():
@@ -73,13 +59,7 @@ class Counts:
         return found
 
     def learn_addresses(self, assignment: Assignment) -> bool:
-        """State that what has no addresses together is never alive so again, if there is any.
-
-        Parameters
-        ----------
-        assignment : Assignment
-            A solution that violates no sum.
-        """
+        """State that what has no addresses together is never alive so again, if there is any."""
         system = self._system
         if "memory" not in system.families:
             return False
@@ -102,13 +82,7 @@ class Counts:
             self._clauses.clause(*(self._clauses.negated(x) for x in facts))
 
     def share_registers(self, assignment: Assignment) -> Assignment | None:
-        """Return the assignment with registers allocated; None once more had to be stated.
-
-        Parameters
-        ----------
-        assignment : Assignment
-            A solution that violates no sum.
-        """
+        """Return the assignment with registers allocated; None once more had to be stated."""
         problem = self._system.problem
         stated = problem.registers is not None and "registers" in self._system.families
         if not stated or all(g.allocation for g in assignment.groups):

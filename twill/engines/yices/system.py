@@ -25,20 +25,8 @@ from twill.problem.problem import Problem
 class System:
     """Everything about a problem at one interval that is stated from the start.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    interval, length : int
-        I and the most time an iteration may take, L.
-    groups : sequence of WarpGroup
-        Groups that may be used.
-    families : sequence of str
-        Constraint families that are switched on.
-    explain : bool
-        Whether every family is stated under a guard, so that a refutation names those it needs.
-    seed : int
-        The solver's random seed.
+    `explain`: whether every family is stated under a guard, so that a refutation names those it
+    needs.
 
     Raises
     ------
@@ -265,13 +253,7 @@ class System:
         return found
 
     def shifts(self, low: int, high: int) -> range:
-        """Return every m with low <= m I <= high.
-
-        Parameters
-        ----------
-        low, high : int
-            Time units.
-        """
+        """Return every m with low <= m I <= high."""
         return range(-(-low // self.interval), high // self.interval + 1)
 
 

@@ -22,13 +22,7 @@ Literal = bool | int
 
 
 class Clauses:
-    """A Yices context for integer differences, with clauses added for good.
-
-    Parameters
-    ----------
-    seed : int
-        Yices' random seed.
-    """
+    """A Yices context for integer differences, with clauses added for good."""
 
     def __init__(self, seed: int) -> None:
         self._yices: Any = import_yices()
@@ -68,26 +62,14 @@ class Clauses:
         return int(self.terms.new_uninterpreted_term(self._boolean))
 
     def negated(self, literal: Literal) -> Literal:
-        """Return the complement of `literal`.
-
-        Parameters
-        ----------
-        literal : bool or int
-            A constant or a term.
-        """
+        """Return the complement of `literal`."""
         if isinstance(literal, bool):
             return not literal
         return int(self.terms.ynot(literal))
 
     @contextlib.contextmanager
     def under(self, guard: int | None) -> Iterator[None]:
-        """Within the block, make clauses hold only where `guard` is assumed.
-
-        Parameters
-        ----------
-        guard : int or None
-            A Boolean term; None for always.
-        """
+        """Within the block, make clauses hold only where `guard` is assumed."""
         outer, self._guard = self._guard, guard
         try:
             yield
@@ -95,13 +77,7 @@ class Clauses:
             self._guard = outer
 
     def clause(self, *literals: Literal) -> None:
-        """Assert that one of the literals is true.
-
-        Parameters
-        ----------
-        literals : bool or int
-            Constants and terms.
-        """
+        """Assert that one of the literals is true."""
         kept: set[int] = set()
         for literal in literals:
             if literal is True:
@@ -121,13 +97,7 @@ class Clauses:
         self._context.assert_formula(ordered[0] if len(ordered) == 1 else self.terms.yor(ordered))
 
     def either(self, literals: Sequence[Literal]) -> Literal:
-        """Return a literal that is true if one of `literals` is.
-
-        Parameters
-        ----------
-        literals : sequence of literal
-            Constants and terms.
-        """
+        """Return a literal that is true if one of `literals` is."""
         if any(x is True for x in literals):
             return True
         some = list(dict.fromkeys(x for x in literals if x is not False))
@@ -140,18 +110,7 @@ class Clauses:
         return result
 
     def check(self, assumptions: Sequence[int] = ()) -> str:
-        """Search for a model.
-
-        Parameters
-        ----------
-        assumptions : sequence of int
-            Terms assumed for this call.
-
-        Returns
-        -------
-        str
-            ``sat``, ``unsat`` or ``unknown``.
-        """
+        """Search for a model."""
         if self.contradiction:
             return "unsat"
         status = self._yices.Status
@@ -178,15 +137,7 @@ class Clauses:
     def model(
         self, variables: Sequence[int], literals: Sequence[int]
     ) -> tuple[list[int], list[bool]]:
-        """Return values after ``sat``.
-
-        Parameters
-        ----------
-        variables : sequence of int
-            Integer terms.
-        literals : sequence of int
-            Boolean terms.
-        """
+        """Return values after ``sat``."""
         model = self._yices.Model.from_context(self._context, 1)
         try:
             return (
@@ -197,26 +148,12 @@ class Clauses:
             model.dispose()
 
     def assert_term(self, term: int) -> None:
-        """Assert a term of the theory as it is.
-
-        Parameters
-        ----------
-        term : int
-            A Boolean term.
-        """
+        """Assert a term of the theory as it is."""
         self._context.assert_formula(term)
 
 
 class Differences:
-    """Integer variables of which only differences matter, within known bounds.
-
-    Parameters
-    ----------
-    clauses : Clauses
-        Where atoms are asserted.
-    names : sequence of str
-        One variable for each.
-    """
+    """Integer variables of which only differences matter, within known bounds."""
 
     def __init__(self, clauses: Clauses, names: Sequence[str]) -> None:
         self._clauses, self._terms = clauses, clauses.terms
@@ -231,25 +168,11 @@ class Differences:
         return len(self._atoms)
 
     def bounded(self, paths: NDArray[np.int64]) -> None:
-        """Let longest paths decide atoms; what they follow from has to be asserted elsewhere.
-
-        Parameters
-        ----------
-        paths : ndarray of shape (variables, variables)
-            D with x(v) - x(u) >= D[u, v].
-        """
+        """Let longest paths decide atoms; what they follow from has to be asserted elsewhere."""
         self._paths = [[int(x) for x in row] for row in paths]
 
     def at_least(self, v: int, u: int, amount: int) -> Literal:
-        """Return the literal x(v) - x(u) >= amount.
-
-        Parameters
-        ----------
-        v, u : int
-            Variables.
-        amount : int
-            The difference.
-        """
+        """Return the literal x(v) - x(u) >= amount."""
         if v == u:
             return amount <= 0
         low, high = self._paths[u][v], self._paths[v][u]
@@ -260,15 +183,7 @@ class Differences:
         return self.stated(v, u, amount)
 
     def stated(self, v: int, u: int, amount: int) -> Literal:
-        """Return x(v) - x(u) >= amount as a term even where bounds decide it.
-
-        Parameters
-        ----------
-        v, u : int
-            Variables.
-        amount : int
-            The difference.
-        """
+        """Return x(v) - x(u) >= amount as a term even where bounds decide it."""
         if v == u:
             return amount <= 0
         if v < u:
@@ -276,25 +191,11 @@ class Differences:
         return self._atom(v, u, amount)
 
     def range_of(self, v: int, u: int) -> tuple[int, int]:
-        """Return bounds on x(v) - x(u).
-
-        Parameters
-        ----------
-        v, u : int
-            Variables, in one connected window.
-        """
+        """Return bounds on x(v) - x(u)."""
         return self._paths[u][v], -self._paths[v][u]
 
     def bound(self, v: int, low: int, high: int) -> None:
-        """Assert low <= x(v) <= high.
-
-        Parameters
-        ----------
-        v : int
-            A variable.
-        low, high : int
-            Its bounds.
-        """
+        """Assert low <= x(v) <= high."""
         variable, integer = self.variables[v], self._terms.integer
         self._clauses.assert_term(self._terms.arith_geq_atom(variable, integer(low)))
         self._clauses.assert_term(self._terms.arith_leq_atom(variable, integer(high)))

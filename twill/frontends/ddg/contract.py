@@ -34,13 +34,6 @@ class Delay:
 def contract(delays: Iterable[Delay], free: Iterable[int]) -> list[Delay]:
     """Replace every way through free nodes by one delay; of several keep the longest.
 
-    Parameters
-    ----------
-    delays : iterable of Delay
-        The graph.
-    free : iterable of int
-        Nodes to remove.
-
     Raises
     ------
     InputError

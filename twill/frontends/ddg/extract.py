@@ -60,15 +60,6 @@ USE_ACCUMULATOR = 4
 def load_ddg(file: str, *, loop: int | None = None, name: str | None = None) -> Loop:
     """Read one loop of a ``ddg-0.1`` file.
 
-    Parameters
-    ----------
-    file : str
-        The JSON file.
-    loop : int, optional
-        Its ``loop_id``; the only innermost loop without it.
-    name : str, optional
-        Name of the result; the kernel's without it.
-
     Raises
     ------
     InputError

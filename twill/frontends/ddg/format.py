@@ -35,13 +35,7 @@ Pipeline = Literal["TMA", "TC", "CUDA", "SFU", "NONE"]
 
 
 def is_ddg(data: bytes) -> bool:
-    """Return whether a JSON document says that it is a dependence graph of this family.
-
-    Parameters
-    ----------
-    data : bytes
-        The document.
-    """
+    """Return whether a JSON document says that it is a dependence graph of this family."""
     return _VERSION.search(data) is not None
 
 

@@ -17,26 +17,12 @@ MOST_DIMENSIONS = 8
 
 
 def is_integer(text: str) -> bool:
-    """Return whether a type is an integer scalar.
-
-    Parameters
-    ----------
-    text : str
-        The type.
-    """
+    """Return whether a type is an integer scalar."""
     return _SCALAR.match(text) is not None and text.startswith("i")
 
 
 def tile_of(text: str, *, path: str) -> Tile | None:
     """Return a type as a tile; None for what holds no data: tokens, descriptors, pointers.
-
-    Parameters
-    ----------
-    text : str
-        For example ``tensor<128x64xf32, #ttg.linear<{...}>>`` or
-        ``!ttg.memdesc<64x64xf16, #ttg.nvmma_shared<{...}>, #ttg.shared_memory>``.
-    path : str
-        Where the type stands, for errors.
 
     Raises
     ------

@@ -45,13 +45,7 @@ class Coupling:
 
 
 class Classes:
-    """Dimensions in classes, a union-find forest.
-
-    Parameters
-    ----------
-    loop : Loop
-        Whose dimensions.
-    """
+    """Dimensions in classes, a union-find forest."""
 
     def __init__(self, loop: Loop) -> None:
         self.loop = loop
@@ -64,28 +58,12 @@ class Classes:
                     self._parent[dimension] = dimension
 
     def join(self, one: Dimension, other: Dimension) -> None:
-        """Put two dimensions into one class.
-
-        Parameters
-        ----------
-        one, other : Dimension
-            Dimensions along which the same elements lie.
-        """
+        """Put two dimensions into one class."""
         first, second = sorted((self._root(one), self._root(other)), key=in_program_order)
         self._parent[second] = first
 
     def couple(self, dimension: Dimension, operation: int, reason: str) -> None:
-        """Forbid to split a dimension.
-
-        Parameters
-        ----------
-        dimension : Dimension
-            Elements along it depend on each other.
-        operation : int
-            Position of the operation to blame.
-        reason : str
-            See `Coupling`.
-        """
+        """Forbid to split a dimension."""
         self._couplings.append((dimension, Coupling(operation, reason)))
 
     def members(self) -> list[frozenset[Dimension]]:
@@ -97,23 +75,11 @@ class Classes:
         return [frozenset(dimensions) for dimensions in ordered]
 
     def coupling(self, members: frozenset[Dimension]) -> Coupling | None:
-        """Return the first reason in program order not to split a class, None if there is none.
-
-        Parameters
-        ----------
-        members : frozenset of Dimension
-            The class.
-        """
+        """Return the first reason in program order not to split a class, None if there is none."""
         return min(self.couplings(members), key=lambda coupling: coupling.operation, default=None)
 
     def couplings(self, members: frozenset[Dimension]) -> list[Coupling]:
-        """Return every reason not to split a class.
-
-        Parameters
-        ----------
-        members : frozenset of Dimension
-            The class.
-        """
+        """Return every reason not to split a class."""
         return [coupling for dimension, coupling in self._couplings if dimension in members]
 
     def _root(self, dimension: Dimension) -> Dimension:
@@ -124,38 +90,18 @@ class Classes:
 
 
 def first_of(members: list[Dimension] | frozenset[Dimension]) -> Dimension:
-    """Return the member that stands for a class: of the first result that has one.
-
-    Parameters
-    ----------
-    members : collection of Dimension
-        The class.
-    """
+    """Return the member that stands for a class: of the first result that has one."""
     return min(members, key=in_program_order)
 
 
 def in_program_order(dimension: Dimension) -> tuple[bool, bool, int, int, int]:
-    """Return a key that sorts dimensions: results first, then operands, then invariants.
-
-    Parameters
-    ----------
-    dimension : Dimension
-        A dimension.
-    """
+    """Return a key that sorts dimensions: results first, then operands, then invariants."""
     owner, place, axis = dimension
     return (place != RESULT, owner < 0, owner, place, axis)
 
 
 def tiles_of(loop: Loop, owner: int) -> list[tuple[int, Tile]]:
-    """Return the tiles of an operation or invariant with their places.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    owner : int
-        As in `Dimension`.
-    """
+    """Return the tiles of an operation or invariant with their places."""
     if owner < 0:
         return [(0, loop.invariants[-1 - owner].tile)]
     operation = loop.operations[owner]
@@ -164,14 +110,6 @@ def tiles_of(loop: Loop, owner: int) -> list[tuple[int, Tile]]:
 
 
 def extent(loop: Loop, dimension: Dimension) -> int:
-    """Return how many elements lie along a dimension.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    dimension : Dimension
-        One of its dimensions.
-    """
+    """Return how many elements lie along a dimension."""
     tiles = dict(tiles_of(loop, dimension.owner))
     return tiles[dimension.place].shape[dimension.axis]

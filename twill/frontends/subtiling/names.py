@@ -16,20 +16,6 @@ def numbered(names: Mapping[int, str], factor: int, taken: Iterable[str]) -> Nam
     The number follows the part before the first dot, after an underscore where it would be taken
     for a part of the name or make a name that is used already.
 
-    Parameters
-    ----------
-    names : mapping of int to str
-        What is copied.
-    factor : int
-        How many copies.
-    taken : iterable of str
-        Names that are kept.
-
-    Returns
-    -------
-    mapping of (int, int) to str
-        Names by key and number of the copy.
-
     Raises
     ------
     InputError

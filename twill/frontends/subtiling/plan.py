@@ -119,24 +119,12 @@ class Plan:
         return {index for index in found if readers.get(index)}
 
     def with_role(self, role: Role) -> list[Operation]:
-        """Return the operations of one role in program order.
-
-        Parameters
-        ----------
-        role : Role
-            Which.
-        """
+        """Return the operations of one role in program order."""
         pairs = zip(self.loop.operations, self.roles, strict=True)
         return [operation for operation, of in pairs if of is role]
 
     def split_axes(self, owner: int, place: int) -> list[int]:
-        """Return the split dimensions of a tile; a plan that can be carried out has at most one.
-
-        Parameters
-        ----------
-        owner, place : int
-            As in `Dimension`.
-        """
+        """Return the split dimensions of a tile; a plan that can be carried out has at most one."""
         return self._axes.get((owner, place), [])
 
     @cached_property
@@ -177,13 +165,7 @@ class Plan:
 
 
 def multiplications(product: Operation) -> int:
-    """Return how many multiplications a product takes.
-
-    Parameters
-    ----------
-    product : Operation
-        A matrix product.
-    """
+    """Return how many multiplications a product takes."""
     return (product.result.elements if product.result else 0) * product.operands[0].shape[-1]
 
 
@@ -191,13 +173,6 @@ def choices(loop: Loop, factor: int) -> list[Plan]:
     """Return the possible plans: shared loads first, then most product work, then fewest chains.
 
     Their order does not depend on the factor or the machine.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    factor : int
-        How many sub-tiles.
 
     Raises
     ------
@@ -221,14 +196,7 @@ def choices(loop: Loop, factor: int) -> list[Plan]:
 def along(loop: Loop, factor: int, where: str) -> Plan:
     """Return the plan that splits a given dimension.
 
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    factor : int
-        How many sub-tiles.
-    where : str
-        ``operation:dimension`` of its result (of what it stores, if it has none).
+    `where`: ``operation:dimension`` of its result (of what it stores, if it has none).
 
     Raises
     ------
@@ -250,12 +218,7 @@ def along(loop: Loop, factor: int, where: str) -> Plan:
 def dimension(loop: Loop, where: str) -> Dimension:
     """Return a dimension by the name that people give it.
 
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    where : str
-        ``operation:dimension`` of its result (of what it stores, if it has none).
+    `where`: ``operation:dimension`` of its result (of what it stores, if it has none).
 
     Raises
     ------
@@ -292,15 +255,7 @@ def _obstacle(classes: Classes, plan: Plan) -> str | None:
 
 
 def label(loop: Loop, dimension: Dimension) -> str:
-    """Return a dimension as people name it, ``operation:dimension``.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    dimension : Dimension
-        One of its dimensions.
-    """
+    """Return a dimension as people name it, ``operation:dimension``."""
     owner, _, axis = dimension
     name = loop.operations[owner].name if owner >= 0 else loop.invariants[-1 - owner].name
     return f"{name}:{axis}"

@@ -20,24 +20,12 @@ ALIKE = frozenset(
 
 
 def is_product(operation: Operation) -> bool:
-    """Return whether an operation is a matrix product: ``mma``, ``mma_sync`` or ``mma_scaled``.
-
-    Parameters
-    ----------
-    operation : Operation
-        The operation.
-    """
+    """Return whether an operation is a matrix product: ``mma``, ``mma_sync`` or ``mma_scaled``."""
     return operation.kind in ("mma", "mma_sync", "mma_scaled")
 
 
 def dimension_classes(loop: Loop) -> Classes:
-    """Return which dimensions of a loop's tiles can only be split together, or not at all.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    """
+    """Return which dimensions of a loop's tiles can only be split together, or not at all."""
     classes = Classes(loop)
     for index, operation in enumerate(loop.operations):
         _relate(classes, index, operation)

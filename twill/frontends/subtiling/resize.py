@@ -15,14 +15,7 @@ def resize(loop: Loop, along: str, size: int) -> Loop:
     Costs follow from the machine's rules. What an iteration does changes with it: compare work per
     time, not intervals.
 
-    Parameters
-    ----------
-    loop : Loop
-        A loop whose dependences say along which axes values are read.
-    along : str
-        ``operation:dimension``, a dimension of that operation's result.
-    size : int
-        Elements along it.
+    `loop`: A loop whose dependences say along which axes values are read.
 
     Raises
     ------

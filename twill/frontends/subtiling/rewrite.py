@@ -14,13 +14,7 @@ from twill.names import MOST_NAME
 
 
 class Rewriter:
-    """Makes the sub-tiled loop.
-
-    Parameters
-    ----------
-    plan : Plan
-        What to split.
-    """
+    """Makes the sub-tiled loop."""
 
     def __init__(self, plan: Plan) -> None:
         loop = plan.loop

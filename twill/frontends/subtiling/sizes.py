@@ -13,13 +13,7 @@ WARPS_OF_A_GROUP = 4
 
 
 def machine_of(loop: Loop) -> Machine | None:
-    """Return the first packaged machine of the architecture that a loop was compiled for.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    """
+    """Return the first packaged machine of the architecture that a loop was compiled for."""
     architecture = loop.origin.architecture if loop.origin else None
     if not architecture:
         return None
@@ -29,11 +23,6 @@ def machine_of(loop: Loop) -> Machine | None:
 
 def check_divisible(plan: Plan) -> None:
     """Check that the factor divides what is split.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan.
 
     Raises
     ------
@@ -52,14 +41,7 @@ def check_divisible(plan: Plan) -> None:
 def check_products(plan: Plan, operations: list[Operation], machine: Machine) -> None:
     """Check that the products of sub-tiles have shapes that the machine has instructions for.
 
-    Parameters
-    ----------
-    plan : Plan
-        The plan.
-    operations : list of Operation
-        For each operation of the loop what one sub-tile has of it.
-    machine : Machine
-        The machine.
+    `operations`: for each operation of the loop what one sub-tile has of it.
 
     Raises
     ------

@@ -15,17 +15,7 @@ Attributes = Mapping[str, str | bool | int | float]
 
 
 def part_of(tile: Tile, axis: int, factor: int) -> Tile:
-    """Return one of `factor` equal parts of a tile.
-
-    Parameters
-    ----------
-    tile : Tile
-        The whole.
-    axis : int
-        The dimension that is split.
-    factor : int
-        How many parts.
-    """
+    """Return one of `factor` equal parts of a tile."""
     shape = tuple(e // factor if i == axis else e for i, e in enumerate(tile.shape))
     held = tile.elements_per_thread
     return tile.model_copy(
@@ -38,11 +28,6 @@ def part_of(tile: Tile, axis: int, factor: int) -> Tile:
 
 def reduction_attributes(whole: Operation, part: Operation) -> Attributes:
     """Return the attributes of a reduction of a sub-tile: more lanes share a row if rows run out.
-
-    Parameters
-    ----------
-    whole, part : Operation
-        The reduction before and after its rows were split.
     """
     lanes, warps = whole.attributes.get("lanes"), whole.attributes.get("lane_warps")
     if not isinstance(lanes, int) or not isinstance(warps, int):
@@ -65,14 +50,8 @@ def _along_the_row(reduction: Operation) -> int:
 def shared_vector(vector: Tile, whole: Tile, part: Tile, factor: int) -> Tile:
     """Return what a thread holds of a vector along the columns of a tile whose rows were split.
 
-    Parameters
-    ----------
-    vector : Tile
-        The vector, of which a thread holds the columns that it has of the tile.
-    whole, part : Tile
-        The tile before and after, both with their elements per thread.
-    factor : int
-        How many parts.
+    `vector`: the vector, of which a thread holds the columns that it has of the tile.
+    `whole`, `part`: the tile before and after, both with their elements per thread.
     """
     columns = vector.elements_per_thread
     before, after = whole.elements_per_thread, part.elements_per_thread

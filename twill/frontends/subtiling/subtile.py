@@ -18,11 +18,6 @@ def plan_subtiles(
 ) -> Plan:
     """Decide what to split and check that it can be.
 
-    Parameters
-    ----------
-    loop, factor, along, machine
-        As in `subtile`.
-
     Raises
     ------
     InputError, RefusedError
@@ -69,19 +64,12 @@ def subtile(
     shared. A product that sums over them becomes a chain of products, each adding in place to the
     one before.
 
-    Parameters
-    ----------
-    loop : Loop
-        A loop whose dependences say as which operand, and along which axes, values are read.
-    factor : int
-        How many sub-tiles of equal size, from 2 to 64.
-    along : str, optional
-        ``operation:dimension``, the dimension of that operation's result to split. Without it: one
-        that splits no load if there is such, with most of the multiplications, and the fewest
-        chains.
-    machine : Machine, optional
-        Whose matrix product instructions limit the sizes; without it a packaged machine of the
-        architecture that the loop was compiled for, and none if it does not say.
+    `loop`: A loop whose dependences say as which operand, and along which axes, values are read.
+    `along`: ``operation:dimension``, the dimension of that operation's result to split. Without it:
+    one that splits no load if there is such, with most of the multiplications, and the fewest
+    chains.
+    `machine`: whose matrix product instructions limit the sizes; without it a packaged machine of
+    the architecture that the loop was compiled for, and none if it does not say.
 
     Raises
     ------

@@ -17,18 +17,8 @@ MOST_NAMED = 4
 def annotated(rolled: Listing, scheduled: Listing) -> tuple[str, str]:
     """Return a dump's text with every attribute that it gets, and what could not be matched.
 
-    Parameters
-    ----------
-    rolled : Listing
-        The module that is dumped.
-    scheduled : Listing
-        The same module after Triton has scheduled its loops.
-
-    Returns
-    -------
-    tuple of str
-        The text, and a remark about operations of Triton's schedule that are not in the dump;
-        empty without such.
+    Returns: the text, and a remark about operations of Triton's schedule that are not in the dump;
+    empty without such.
     """
     attributes: dict[int, dict[str, str]] = {}
     for ended in rolled.ended:

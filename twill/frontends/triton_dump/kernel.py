@@ -24,19 +24,11 @@ def dump_kernel(
 ) -> str:
     """Compile a kernel of a Python file to TTGIR and return it in generic form.
 
-    Parameters
-    ----------
-    where : str
-        ``FILE.py:KERNEL``. The file is imported, so that what it does when imported happens.
-    settings : mapping
-        For a ``tl.constexpr`` parameter its value as a Python literal (or a type such as
-        ``tl.float16``), for another one its Triton type: ``tensordesc<fp16[128,64]>``, ``*fp16``
-        (taken to be aligned to 16 bytes), ``i32``, ``i32:16`` (16 divides it), ``fp32``.
-        A ``tl.constexpr`` with a default may be left out.
-    architecture : int
-        Compute capability times ten: 90 or 100.
-    num_warps : int
-        Warps that the layouts are for, a power of two.
+    `where`: ``FILE.py:KERNEL``. The file is imported, so that what it does when imported happens.
+    `settings`: for a ``tl.constexpr`` parameter its value as a Python literal (or a type such as
+    ``tl.float16``), for another one its Triton type: ``tensordesc<fp16[128,64]>``, ``*fp16`` (taken
+    to be aligned to 16 bytes), ``i32``, ``i32:16`` (16 divides it), ``fp32``. A ``tl.constexpr``
+    with a default may be left out.
 
     Raises
     ------

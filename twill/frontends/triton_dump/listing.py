@@ -43,11 +43,6 @@ class Ended:
 class Listing:
     """The text of a module in generic form, taken apart.
 
-    Parameters
-    ----------
-    text : str
-        Generic form with locations.
-
     Attributes
     ----------
     lines : list of str
@@ -70,10 +65,7 @@ class Listing:
     def annotated(self, attributes: Mapping[int, Mapping[str, str]]) -> str:
         """Return the text with more attributes.
 
-        Parameters
-        ----------
-        attributes : mapping
-            For the index of a line, attributes as text by name.
+        `attributes`: for the index of a line, attributes as text by name.
         """
         lines = list(self.lines)
         for number, extra in attributes.items():
@@ -83,13 +75,7 @@ class Listing:
 
 
 def without_locations(line: str) -> str:
-    """Return a line of MLIR without its ``loc(...)``.
-
-    Parameters
-    ----------
-    line : str
-        A line of a module's text.
-    """
+    """Return a line of MLIR without its ``loc(...)``."""
     kept, rest = "", line
     while LOCATION in rest:
         before, rest = rest.split(LOCATION, 1)
@@ -159,13 +145,7 @@ def _outermost(location: str) -> str:
 
 
 def source_of(location: str) -> tuple[str, str]:
-    """Return variable and place from MLIR's text of a location; of a call, the outermost caller.
-
-    Parameters
-    ----------
-    location : str
-        What stands between the parentheses of ``loc(...)``, without aliases.
-    """
+    """Return variable and place from MLIR's text of a location; of a call, the outermost caller."""
     caller = _outermost(location)
     variable, place = _VARIABLE.search(caller), _PLACE.search(caller)
     where = f"{Path(place[1]).name}:{place[2]}:{place[3]}" if place else ""

@@ -57,20 +57,9 @@ def dump(
 ) -> str:
     """Compile `kernel` to TTGIR and return it in generic form.
 
-    Parameters
-    ----------
-    kernel : triton.runtime.JITFunction
-        A function decorated with ``triton.jit``, from a source file.
-    signature : mapping
-        Triton type of each argument, for example ``tensordesc<fp16[64,128]>``, ``*fp32``, ``i32``,
-        ``constexpr``. Pointers are taken to be aligned to 16 bytes; ``i32:16`` is an integer that
-        16 divides.
-    constants : mapping
-        Values of the ``constexpr`` arguments.
-    architecture : int
-        Compute capability times ten: 90 or 100.
-    num_warps : int
-        Warps that the layouts are for.
+    `signature`: triton type of each argument, for example ``tensordesc<fp16[64,128]>``, ``*fp32``,
+    ``i32``, ``constexpr``. Pointers are taken to be aligned to 16 bytes; ``i32:16`` is an integer
+    that 16 divides.
 
     Raises
     ------
@@ -104,13 +93,6 @@ def dump(
 def check_target(architecture: int, num_warps: int) -> None:
     """Check that there is an extraction point for a target.
 
-    Parameters
-    ----------
-    architecture : int
-        Compute capability times ten.
-    num_warps : int
-        Warps that layouts are for.
-
     Raises
     ------
     InputError
@@ -129,13 +111,7 @@ def check_target(architecture: int, num_warps: int) -> None:
 
 
 def dumped(lowering: Lowering) -> str:
-    """Return the dump of what `lowering` lowers.
-
-    Parameters
-    ----------
-    lowering : Lowering
-        A kernel's modules, target and options.
-    """
+    """Return the dump of what `lowering` lowers."""
     version = import_triton().__version__
     rolled = _listing_before(STOP_BEFORE, lowering)
     scheduled = _listing_before(SCHEDULED_BEFORE, lowering)

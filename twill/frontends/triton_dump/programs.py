@@ -23,16 +23,6 @@ def dump_compiled(folder: str | Path) -> Callable[[], None]:
     change. Kernels are compiled once more even if they are in Triton's cache. A kernel that cannot
     be dumped causes a warning.
 
-    Parameters
-    ----------
-    folder : path
-        Where to write; made if there is none.
-
-    Returns
-    -------
-    callable
-        Call it to stop.
-
     Raises
     ------
     MissingLibraryError

@@ -29,17 +29,6 @@ def arguments_of(
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the signature and the constants that `settings` give a kernel.
 
-    Parameters
-    ----------
-    kernel : triton.runtime.JITFunction
-        Whose parameters are set.
-    settings : mapping
-        Text by parameter; see `twill.frontends.triton_dump.dump_kernel`.
-    example : str
-        Beginning of a command line that errors complete.
-    file : str
-        Name used in errors.
-
     Raises
     ------
     InputError

@@ -78,13 +78,7 @@ class Versions:
 
 
 def product_operands(operation: Operation) -> dict[str, int | None]:
-    """Return the IR positions of a tcgen05 product's operands by role; None for absent ones.
-
-    Parameters
-    ----------
-    operation : Operation
-        A ``ttng.tc_gen5_mma`` or its scaled form.
-    """
+    """Return the IR positions of a tcgen05 product's operands by role; None for absent ones."""
     roles = ["a", "b", "d", "token"]
     if name_of(operation) == PRODUCTS[1]:
         roles += ["a_scale", "b_scale"]
@@ -99,15 +93,7 @@ def product_operands(operation: Operation) -> dict[str, int | None]:
 
 
 class Buffers:
-    """Accesses to mutable buffers in one loop body.
-
-    Parameters
-    ----------
-    dump : Dump
-        For types.
-    graph : BodyGraph
-        The body.
-    """
+    """Accesses to mutable buffers in one loop body."""
 
     def __init__(self, dump: Dump, graph: BodyGraph) -> None:
         self._dump = dump
@@ -192,15 +178,7 @@ class Buffers:
 
 
 def _of_one(accesses: Sequence[Access], *, fresh: bool) -> Versions:
-    """Follow the versions of one buffer through two iterations.
-
-    Parameters
-    ----------
-    accesses : sequence of Access
-        In program order.
-    fresh : bool
-        Whether every iteration allocates it anew.
-    """
+    """Follow the versions of one buffer through two iterations."""
     flows: list[BufferFlow] = []
     renamed: list[BufferFlow] = []
     untouched: list[Access] = []

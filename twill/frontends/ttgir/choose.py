@@ -12,13 +12,6 @@ from twill.frontends.ttgir.reader import Dump, name_of, string
 def choose_loop(dump: Dump, wanted: str | None) -> Operation:
     """Return the loop called `wanted`, or the only one that multiplies matrices, or the only one.
 
-    Parameters
-    ----------
-    dump : Dump
-        A dump.
-    wanted : str, optional
-        An induction variable's name or a number in program order.
-
     Raises
     ------
     InputError

@@ -86,47 +86,21 @@ class Draft:
     renamed: list[Flow] = field(default_factory=list)
 
     def reads_of(self, key: float) -> list[Flow]:
-        """Return the flows that read the result of node `key`.
-
-        Parameters
-        ----------
-        key : float
-            A node.
-        """
+        """Return the flows that read the result of node `key`."""
         return [flow for flow in self.flows if flow.producer == key and flow.kind == "data"]
 
     def reads_by(self, key: float) -> list[Flow]:
-        """Return the flows that node `key` reads.
-
-        Parameters
-        ----------
-        key : float
-            A node.
-        """
+        """Return the flows that node `key` reads."""
         return [flow for flow in self.flows if flow.consumer == key and flow.kind == "data"]
 
     def rewire(self, change: Callable[[Flow], Iterable[Flow]]) -> None:
-        """Replace every flow by those that `change` makes of it; of equals one remains.
-
-        Parameters
-        ----------
-        change : callable
-            From a flow to flows.
-        """
+        """Replace every flow by those that `change` makes of it; of equals one remains."""
         for name in ("flows", "renamed"):
             rewired = [new for flow in getattr(self, name) for new in change(flow)]
             setattr(self, name, distinct(rewired, self.products()))
 
     def remove(self, key: float, into: Iterable[str]) -> None:
-        """Remove a node and what touches it, and record it as folded.
-
-        Parameters
-        ----------
-        key : float
-            The node.
-        into : iterable of str
-            Names of the operations that do its work.
-        """
+        """Remove a node and what touches it, and record it as folded."""
         node = self.nodes.pop(key)
         self.flows = [f for f in self.flows if key not in (f.producer, f.consumer)]
         self.renamed = [f for f in self.renamed if key not in (f.producer, f.consumer)]
@@ -134,25 +108,11 @@ class Draft:
         self.folded.append(Folded(name=node.name, kind=node.source, into=tuple(sorted(into))))
 
     def update(self, key: float, **changes: object) -> None:
-        """Replace attributes of a node.
-
-        Parameters
-        ----------
-        key : float
-            The node.
-        **changes
-            New values of its attributes.
-        """
+        """Replace attributes of a node."""
         self.nodes[key] = replace(self.nodes[key], **changes)  # type: ignore[arg-type] # by name
 
     def unused(self, name: str) -> str:
-        """Return `name`, numbered if it is taken.
-
-        Parameters
-        ----------
-        name : str
-            The name wanted.
-        """
+        """Return `name`, numbered if it is taken."""
         taken = {node.name for node in self.nodes.values()}
         number, free = 2, name
         while free in taken:
@@ -165,15 +125,7 @@ class Draft:
 
     @staticmethod
     def axes_of(axes: Axes | None, made: Tile | None) -> Axes | None:
-        """Return axes as the artifact has them: none where tiles are laid out alike.
-
-        Parameters
-        ----------
-        axes : tuple of int or None
-            As traced; None where views mixed all dimensions.
-        made : Tile or None
-            What is read.
-        """
+        """Return axes as the artifact has them: none where tiles are laid out alike."""
         rank = len(made.shape) if made is not None else 0
         if axes is None:
             return (None,) * rank or None
@@ -198,13 +150,7 @@ class Draft:
         )
 
     def dependences(self, flows: Iterable[Flow]) -> tuple[Dependence, ...]:
-        """Return flows as dependences, sorted by producer and consumer in program order.
-
-        Parameters
-        ----------
-        flows : iterable of Flow
-            `flows` or `renamed`.
-        """
+        """Return flows as dependences, sorted by producer and consumer in program order."""
         return tuple(
             Dependence(
                 producer=self.nodes[flow.producer].name,
@@ -226,13 +172,6 @@ def distinct(flows: Iterable[Flow], products: Set[float]) -> list[Flow]:
 
     Of flows between the same nodes the first remains, unless they lie along different axes or are
     different operands of a product.
-
-    Parameters
-    ----------
-    flows : iterable of Flow
-        Flows.
-    products : set of float
-        The nodes that are matrix products.
     """
     found: dict[tuple[float, float, int, str, Axes | None, int | None], Flow] = {}
     for flow in flows:

@@ -62,16 +62,7 @@ def load_ttgir(
 ) -> Loop:
     """Extract a loop of a TTGIR dump.
 
-    Parameters
-    ----------
-    file : str
-        An ``.mlir`` file in generic form (see `twill.frontends.triton_dump`).
-    name : str, optional
-        Name of the loop; the kernel's without it.
-    loop : str, optional
-        Which loop: its induction variable's name or its number in program order.
-    whole_tiles : bool
-        Keep tensor memory accesses apart from the arithmetic between them.
+    `loop`: which loop: its induction variable's name or its number in program order.
 
     Raises
     ------
@@ -96,15 +87,6 @@ def extract(
     whole_tiles: bool = False,
 ) -> Loop:
     """Extract a loop of a TTGIR dump given as text.
-
-    Parameters
-    ----------
-    text : str
-        MLIR in generic form.
-    file : str
-        Name used in errors.
-    name, loop, whole_tiles
-        As in `load_ttgir`.
 
     Raises
     ------

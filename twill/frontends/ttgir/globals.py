@@ -26,15 +26,7 @@ ADDRESSES = VIEWS | {"tt.make_tensor_descriptor", "ttg.convert_layout"}
 
 
 def global_order(graph: BodyGraph, kept: Sequence[int]) -> list[Flow]:
-    """Return order flows between accesses to one argument of which at least one writes.
-
-    Parameters
-    ----------
-    graph : BodyGraph
-        The loop body.
-    kept : sequence of int
-        Positions of the operations that cost something.
-    """
+    """Return order flows between accesses to one argument of which at least one writes."""
     body = graph.operations
     accesses = [
         (i, body[i], _roots(body[i].operands[0], graph))

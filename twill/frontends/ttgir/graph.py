@@ -55,13 +55,6 @@ class BodyGraph:
 def body_graph(loop: Operation, file: str = "") -> BodyGraph:
     """Build the graph of a loop as it is written.
 
-    Parameters
-    ----------
-    loop : Operation
-        An ``scf.for``.
-    file : str
-        Name used in errors.
-
     Raises
     ------
     RefusedError
@@ -135,17 +128,7 @@ class _Origins:
 def fold(graph: BodyGraph, free: set[int]) -> list[Use]:
     """Contract free nodes: their producers reach their consumers, distances adding up.
 
-    Parameters
-    ----------
-    graph : BodyGraph
-        The graph as written.
-    free : set of int
-        Nodes without cost.
-
-    Returns
-    -------
-    list of Use
-        Edges between the other nodes; several distances between two nodes are kept apart.
+    Returns: edges between the other nodes; several distances between two nodes are kept apart.
     """
     reading: dict[int, list[Use]] = {}
     for use in graph.uses:

@@ -12,11 +12,6 @@ def order_in_place(draft: Draft) -> None:
 
     A reader that can only come after the update keeps the update from being in place: the value
     is then copied, which registers allow and tensor memory never asks for.
-
-    Parameters
-    ----------
-    draft : Draft
-        Changed in place.
     """
     for update in [flow for flow in draft.flows if flow.in_place]:
         orders = [

@@ -134,13 +134,6 @@ def is_free(dump: Dump, operation: Operation) -> bool:
 
     Views and layout relabels do; so do conversions that only rename registers, and what is address
     computation: arithmetic on integer scalars, and pointers that change their layout.
-
-    Parameters
-    ----------
-    dump : Dump
-        The dump that it belongs to.
-    operation : Operation
-        An operation of the loop body.
     """
     name = name_of(operation)
     if name in VIEWS or name == "arith.constant":
@@ -163,25 +156,13 @@ def _has_contents(dump: Dump, operation: Operation) -> bool:
 
 
 def kind_of(operation: Operation) -> str:
-    """Return the scheduler's kind of an operation; its IR name if there is no other.
-
-    Parameters
-    ----------
-    operation : Operation
-        An operation of the loop body.
-    """
+    """Return the scheduler's kind of an operation; its IR name if there is no other."""
     name = name_of(operation)
     return KINDS.get(name, name)
 
 
 def combine_of(operation: Operation) -> str | None:
-    """Return how a reduction combines two elements, or None if it is not one known operation.
-
-    Parameters
-    ----------
-    operation : Operation
-        A ``tt.reduce``.
-    """
+    """Return how a reduction combines two elements, or None if it is not one known operation."""
     inner = [name_of(o) for o in operation.regions[0].blocks[0].ops]
     if len(inner) == 2:
         return COMBINES.get(inner[0])

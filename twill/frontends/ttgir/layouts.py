@@ -34,11 +34,6 @@ class Layout:
 def parse_layout(text: str) -> Layout:
     """Parse an attribute such as ``#ttg.slice<{dim = 1, parent = #ttg.blocked<{...}>}>``.
 
-    Parameters
-    ----------
-    text : str
-        The attribute with all aliases expanded.
-
     Raises
     ------
     InputError
@@ -99,13 +94,6 @@ def elements_per_thread(layout: Layout, shape: tuple[int, ...]) -> int | None:
     """Return how many elements of a tile one thread holds, replicas counted.
 
     None if the layout is of a kind that this reader does not know.
-
-    Parameters
-    ----------
-    layout : Layout
-        The layout.
-    shape : tuple of int
-        The tile's shape.
     """
     counts = _per_dimension(layout, shape)
     return None if counts is None else max(1, math.prod(counts))
@@ -147,13 +135,6 @@ def sharing(layout: Layout, axis: int) -> tuple[int, int] | None:
     """Return the lanes and the warps over which elements along `axis` are spread.
 
     None if the layout is of a kind that this reader does not know.
-
-    Parameters
-    ----------
-    layout : Layout
-        The layout of a tile.
-    axis : int
-        A dimension of it.
     """
     p = layout.parameters
     if layout.name == "blocked":

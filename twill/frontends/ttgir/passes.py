@@ -14,15 +14,7 @@ INTEGERS = ("i64", "i32", "i16", "i8", "i1")
 
 
 def run_passes(draft: Draft, *, whole_tiles: bool) -> None:
-    """Rewrite a draft until its operations are those that warps issue.
-
-    Parameters
-    ----------
-    draft : Draft
-        As read from the dump; changed in place.
-    whole_tiles : bool
-        Keep tensor memory accesses apart from the arithmetic between them.
-    """
+    """Rewrite a draft until its operations are those that warps issue."""
     absorb_addresses(draft)
     fill_loads(draft)
     stage_stores(draft)
@@ -36,11 +28,6 @@ def absorb_addresses(draft: Draft) -> None:
     """Fold integer arithmetic that only makes addresses into the accesses that use them.
 
     The warps that issue an access compute where it goes; nobody else needs the result.
-
-    Parameters
-    ----------
-    draft : Draft
-        Changed in place.
     """
     absorbed = True
     while absorbed:
@@ -70,11 +57,6 @@ def fill_loads(draft: Draft) -> None:
     TMA writes shared memory, so the allocation of a loaded tile is no work of its own, and reading
     the tile in registers takes a load from shared memory. A load through pointers fills an
     allocation by an asynchronous copy if a thread has 4 bytes to copy and nobody reads registers.
-
-    Parameters
-    ----------
-    draft : Draft
-        Changed in place.
     """
     for key in sorted(k for k, node in draft.nodes.items() if node.kind == "load"):
         tma = draft.nodes[key].attributes["engine"] == "tma"
@@ -170,11 +152,6 @@ def stage_stores(draft: Draft) -> None:
     """Let stores by TMA read shared memory, which their source is first written to.
 
     A change of layout for the sake of the store alone is that write.
-
-    Parameters
-    ----------
-    draft : Draft
-        Changed in place.
     """
     for key in sorted(k for k, node in draft.nodes.items() if node.kind == "store"):
         store = draft.nodes[key]
@@ -223,11 +200,6 @@ def join_chunks(draft: Draft) -> None:
 
     Where nobody else reads what lies between, no more than a chunk of the tile is ever in
     registers; at whole-tile grain rescaling an accumulator would need all of it.
-
-    Parameters
-    ----------
-    draft : Draft
-        Changed in place.
     """
     for key in sorted(k for k, node in draft.nodes.items() if node.kind == "tmem_load"):
         chain = _chain(draft, key)

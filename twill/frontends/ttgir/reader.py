@@ -76,13 +76,6 @@ class Type:
 class Dump:
     """A parsed dump.
 
-    Parameters
-    ----------
-    text : str
-        MLIR in generic form, without locations.
-    file : str
-        Name used in errors.
-
     Raises
     ------
     InputError
@@ -127,23 +120,11 @@ class Dump:
         return [o for o in self._module.walk() if name_of(o) == "scf.for"]
 
     def has(self, name: str) -> bool:
-        """Return whether an operation of this name occurs.
-
-        Parameters
-        ----------
-        name : str
-            An operation's name.
-        """
+        """Return whether an operation of this name occurs."""
         return any(name_of(operation) == name for operation in self._module.walk())
 
     def type_of(self, value: SSAValue) -> Type:
-        """Return the type of a value.
-
-        Parameters
-        ----------
-        value : SSAValue
-            An operand or result.
-        """
+        """Return the type of a value."""
         written = str(value.type)
         if written not in self._types:
             self._types[written] = self._type(self._expanded(written))
@@ -166,11 +147,6 @@ class Dump:
 
     def transposed(self, value: SSAValue) -> bool | None:
         """Return whether a tile lies transposed in shared memory; None if its type does not tell.
-
-        Parameters
-        ----------
-        value : SSAValue
-            A buffer or a descriptor.
         """
         match = _TRANSPOSED.search(self._expanded(str(value.type)))
         return None if match is None else match[1] == "true"
@@ -191,13 +167,6 @@ class Dump:
 
 def parse_module(text: str, file: str, what: str) -> Operation:
     """Return the module that a text in MLIR's generic form describes.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    file, what : str
-        The file and what it should be, for errors.
 
     Raises
     ------
@@ -237,94 +206,44 @@ def _refuse_huge_tensors(text: str, file: str) -> None:
 
 
 def name_of(operation: Operation) -> str:
-    """Return an operation's name, also of one that xdsl does not know.
-
-    Parameters
-    ----------
-    operation : Operation
-        The operation.
-    """
+    """Return an operation's name, also of one that xdsl does not know."""
     unregistered = getattr(operation, "op_name", None)
     return str(unregistered.data) if unregistered is not None else operation.name
 
 
 def has_body(operation: Operation) -> bool:
-    """Return whether an operation has a region with a block that is not empty.
-
-    Parameters
-    ----------
-    operation : Operation
-        Any operation.
-    """
+    """Return whether an operation has a region with a block that is not empty."""
     return bool(
         operation.regions and operation.regions[0].blocks and operation.regions[0].blocks[0].ops
     )
 
 
 def attribute(operation: Operation, key: str) -> Any:
-    """Return an attribute or property of an operation, or None.
-
-    Parameters
-    ----------
-    operation : Operation
-        The operation.
-    key : str
-        The attribute's name.
-    """
+    """Return an attribute or property of an operation, or None."""
     found = operation.attributes.get(key)
     return found if found is not None else operation.properties.get(key)
 
 
 def integer(operation: Operation, key: str) -> int | None:
-    """Return an integer attribute's value, or None.
-
-    Parameters
-    ----------
-    operation : Operation
-        The operation.
-    key : str
-        The attribute's name.
-    """
+    """Return an integer attribute's value, or None."""
     value = getattr(attribute(operation, key), "value", None)
     return None if value is None else int(value.data)
 
 
 def integers(operation: Operation, key: str) -> list[int] | None:
-    """Return an integer array attribute's values, or None.
-
-    Parameters
-    ----------
-    operation : Operation
-        The operation.
-    key : str
-        The attribute's name.
-    """
+    """Return an integer array attribute's values, or None."""
     found = attribute(operation, key)
     return [int(v) for v in found.get_values()] if isinstance(found, DenseArrayBase) else None
 
 
 def string(operation: Operation, key: str) -> str | None:
-    """Return a string attribute's value, or None.
-
-    Parameters
-    ----------
-    operation : Operation
-        The operation.
-    key : str
-        The attribute's name.
-    """
+    """Return a string attribute's value, or None."""
     found = attribute(operation, key)
     return found.data if isinstance(found, StringAttr) else None
 
 
 def uses(operation: Operation) -> Iterator[SSAValue]:
-    """Yield what an operation reads, including what its regions capture.
-
-    Parameters
-    ----------
-    operation : Operation
-        The operation.
-    """
+    """Yield what an operation reads, including what its regions capture."""
     inside = {
         result for inner in operation.walk() if inner is not operation for result in inner.results
     }

@@ -42,17 +42,7 @@ class Source:
 
 
 class Values:
-    """Trace values through loop-carried arguments and free operations.
-
-    Parameters
-    ----------
-    dump : Dump
-        For types.
-    graph : BodyGraph
-        The loop body.
-    free : set of int
-        Positions of the operations that cost nothing.
-    """
+    """Trace values through loop-carried arguments and free operations."""
 
     def __init__(self, dump: Dump, graph: BodyGraph, free: set[int]) -> None:
         self._dump = dump
@@ -62,13 +52,7 @@ class Values:
         self._position = {operation: i for i, operation in enumerate(graph.operations)}
 
     def sources(self, value: SSAValue) -> Iterator[Source]:
-        """Yield what `value` is made of, through free operations and views from outside.
-
-        Parameters
-        ----------
-        value : SSAValue
-            An operand of an operation of the body.
-        """
+        """Yield what `value` is made of, through free operations and views from outside."""
         order = itertools.count()
         rank = len(self._dump.type_of(value).shape)
         pending: list[tuple[int, int, SSAValue, Axes | None]] = [
@@ -135,13 +119,7 @@ class Values:
 
 
 def rotating(graph: BodyGraph) -> set[SSAValue]:
-    """Return the loop-carried arguments that only ever exchange what the first iteration found.
-
-    Parameters
-    ----------
-    graph : BodyGraph
-        The loop body.
-    """
+    """Return the loop-carried arguments that only ever exchange what the first iteration found."""
     found: set[SSAValue] = set()
     for argument in graph.carried:
         passed = [argument]
@@ -154,13 +132,6 @@ def rotating(graph: BodyGraph) -> set[SSAValue]:
 
 def steady_flag(graph: BodyGraph, value: SSAValue) -> bool | None:
     """Return what an i1 is in every iteration but the first ones, or None if that is not constant.
-
-    Parameters
-    ----------
-    graph : BodyGraph
-        The loop body.
-    value : SSAValue
-        A constant, or a loop-carried argument that becomes one.
     """
     passed: set[SSAValue] = set()
     while value in graph.carried and value not in passed:
@@ -174,15 +145,7 @@ def steady_flag(graph: BodyGraph, value: SSAValue) -> bool | None:
 
 
 def root_of(value: SSAValue, views: frozenset[str]) -> SSAValue:
-    """Follow views back to the value that they show.
-
-    Parameters
-    ----------
-    value : SSAValue
-        A value.
-    views : frozenset of str
-        Names of operations that only look at their first operand.
-    """
+    """Follow views back to the value that they show."""
     passed: set[SSAValue] = set()
     owner = value.owner
     while isinstance(owner, Operation) and name_of(owner) in views and owner.operands:

@@ -39,13 +39,6 @@ TILES = ("tensor", "memdesc")
 def check_operation(dump: Dump, operation: Operation) -> None:
     """Check that an operation can be what its name says.
 
-    Parameters
-    ----------
-    dump : Dump
-        For types.
-    operation : Operation
-        An operation of the loop body.
-
     Raises
     ------
     InputError

@@ -69,13 +69,7 @@ class Comparison:
 
 
 def compare(first: Schedule, second: Schedule) -> Comparison:
-    """Compare two schedules.
-
-    Parameters
-    ----------
-    first, second : Schedule
-        The schedules, of one loop or of similar ones.
-    """
+    """Compare two schedules."""
     case = _Comparison(first, second)
     found = tuple(difference for topic in case.topics for difference in topic())
     return Comparison(first, second, case.partner, found, frozenset(case.moved()), case.turned)

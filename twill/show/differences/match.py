@@ -15,11 +15,6 @@ def matched_groups(first: Schedule, second: Schedule) -> dict[str, str]:
 
     A group of which no operation is found in the other's keeps no partner, unless it is the only
     one left.
-
-    Parameters
-    ----------
-    first, second : Schedule
-        The schedules.
     """
     ours = [group.name for group in first.groups]
     theirs = [group.name for group in second.groups]

@@ -16,13 +16,6 @@ FRAME = 2.6
 def draw_differences(found: Comparison, file: str) -> None:
     """Draw two solved schedules on one scale of time.
 
-    Parameters
-    ----------
-    found : Comparison
-        The schedules and what was moved.
-    file : str
-        Ends in ``.svg``, ``.png`` or ``.html``.
-
     Raises
     ------
     InputError
@@ -64,13 +57,7 @@ def draw_differences(found: Comparison, file: str) -> None:
 
 
 def matched_looks(found: Comparison) -> tuple[dict[str, Look], dict[str, Look]]:
-    """Return the looks of both schedules' groups; groups that match look alike.
-
-    Parameters
-    ----------
-    found : Comparison
-        The schedules, with matched groups.
-    """
+    """Return the looks of both schedules' groups; groups that match look alike."""
     first, second = looks(found.first), _many_looks(found)
     free = [look for look in second if look not in first.values()]
     matched: dict[str, Look] = {}

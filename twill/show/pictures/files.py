@@ -50,13 +50,6 @@ section {{ border-left: .6rem solid #ccc; padding-left: 1rem; margin: 1.5rem 0; 
 def check_ending(file: str, endings: tuple[str, ...]) -> str:
     """Return a file's ending if it is one of those that can be written; standard output gets SVG.
 
-    Parameters
-    ----------
-    file : str
-        The file.
-    endings : tuple of str
-        Those that can be written.
-
     Raises
     ------
     InputError
@@ -73,13 +66,7 @@ def check_ending(file: str, endings: tuple[str, ...]) -> str:
 
 @contextlib.contextmanager
 def new_figure(width: float, height: float) -> Iterator[Figure]:
-    """Make a figure whose text stays text in SVG, and whose identifiers do not change.
-
-    Parameters
-    ----------
-    width, height : float
-        Inches.
-    """
+    """Make a figure whose text stays text in SVG, and whose identifiers do not change."""
     with drawing(
         hatch_linewidth=0.5, hatch_color="0.55", font_family="DejaVu Sans", path_simplify=True
     ):
@@ -94,14 +81,7 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
 def save(figure: Figure, file: str, title: str) -> None:
     """Write a figure.
 
-    Parameters
-    ----------
-    figure : Figure
-        What to write, within `new_figure`.
-    file : str
-        Ends in ``.svg``, ``.png`` or ``.html`` (a page with the SVG in it).
-    title : str
-        Of the page.
+    `file`: ends in ``.svg``, ``.png`` or ``.html`` (a page with the SVG in it).
 
     Raises
     ------
@@ -120,13 +100,7 @@ def save(figure: Figure, file: str, title: str) -> None:
 
 
 def svg_text(figure: Figure) -> str:
-    """Return a figure as SVG.
-
-    Parameters
-    ----------
-    figure : Figure
-        Within `new_figure`.
-    """
+    """Return a figure as SVG."""
     stream = io.StringIO()
     metadata = {"Date": None, "Creator": None}
     figure.savefig(stream, format="svg", metadata=metadata)
@@ -136,25 +110,11 @@ def svg_text(figure: Figure) -> str:
 
 
 def svg_element(figure: Figure) -> str:
-    """Return a figure as an SVG element for a page.
-
-    Parameters
-    ----------
-    figure : Figure
-        Within `new_figure`.
-    """
+    """Return a figure as an SVG element for a page."""
     text = svg_text(figure)
     return text[text.index("<svg") :]
 
 
 def page(title: str, body: str) -> str:
-    """Return a page that needs nothing else.
-
-    Parameters
-    ----------
-    title : str
-        Its heading.
-    body : str
-        HTML.
-    """
+    """Return a page that needs nothing else."""
     return PAGE.format(title=escape(title), body=body)

@@ -28,13 +28,6 @@ Point = tuple[float, float]
 def draw_graph(schedule: Schedule, file: str) -> None:
     """Draw a schedule's dependence graph.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        Placed; it need not have been solved.
-    file : str
-        Ends in ``.svg``, ``.png``, ``.html``, or ``.dot`` for Graphviz.
-
     Raises
     ------
     InputError
@@ -58,13 +51,7 @@ def draw_graph(schedule: Schedule, file: str) -> None:
 
 
 def graph_layout(schedule: Schedule) -> Layout:
-    """Return where the graph's nodes and edges lie.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    """
+    """Return where the graph's nodes and edges lie."""
     order = {group.name: number for number, group in enumerate(schedule.groups)}
     rank = {name: order[group] for name, group in schedule.assignment.items()}
     return layout([o.name for o in schedule.loop.operations], _edges(schedule), rank)
@@ -76,13 +63,7 @@ def _edges(schedule: Schedule) -> list[tuple[str, str, int]]:
 
 
 def node_texts(schedule: Schedule) -> dict[str, str]:
-    """Return what stands in each node: letter and name, kind, units.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    """
+    """Return what stands in each node: letter and name, kind, units."""
     styles, group = looks(schedule), schedule.assignment
     found = {}
     for operation in schedule.loop.operations:
@@ -217,13 +198,7 @@ def _bent(route: tuple[Point, ...]) -> tuple[Curve, Point]:
 
 
 def dot(schedule: Schedule) -> str:
-    """Return the graph in Graphviz's language.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    """
+    """Return the graph in Graphviz's language."""
     styles, group, texts = looks(schedule), schedule.assignment, node_texts(schedule)
     lines = ["digraph schedule {", '  node [shape=box, style="rounded,filled", fontsize=10];']
     for name, text in texts.items():

@@ -40,14 +40,8 @@ def layout(
 ) -> Layout:
     """Lay a graph out.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Nodes.
-    edges : sequence of (str, str, int)
-        Producer, consumer, distance; those of distance 0 lead downwards.
-    rank : mapping
-        A number for each node; nodes of one number are kept together where nothing else decides.
+    `rank`: A number for each node; nodes of one number are kept together where nothing else
+    decides.
     """
     level = levels(names, edges)
     chains = [_chain(number, edge, level) for number, edge in enumerate(edges)]
@@ -80,13 +74,6 @@ def levels(names: Sequence[str], edges: Iterable[tuple[str, str, int]]) -> dict[
     """Return a row for each node, below all that it needs in its own iteration.
 
     What needs nothing is directly above the first that needs it.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Nodes.
-    edges : iterable of (str, str, int)
-        Producer, consumer, distance.
     """
     before: dict[str, set[str]] = {name: set() for name in names}
     for producer, consumer, distance in edges:

@@ -43,13 +43,7 @@ class Look:
 
 
 def looks(schedule: Schedule) -> dict[str, Look]:
-    """Return how each warp group looks.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    """
+    """Return how each warp group looks."""
     found = {}
     for number, group in enumerate(schedule.groups):
         again, position = divmod(number, len(COLOURS))
@@ -60,15 +54,7 @@ def looks(schedule: Schedule) -> dict[str, Look]:
 
 
 def codes(schedule: Schedule, styles: dict[str, Look] | None = None) -> dict[str, str]:
-    """Return a short name for each operation, its group's letter and a number, for narrow bars.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    styles : dict, optional
-        Looks of its groups; its own without them.
-    """
+    """Return a short name for each operation, its group's letter and a number, for narrow bars."""
     letters, group = styles or looks(schedule), schedule.assignment
     counts: dict[str, int] = {}
     found = {}
@@ -80,34 +66,14 @@ def codes(schedule: Schedule, styles: dict[str, Look] | None = None) -> dict[str
 
 
 def key(short: dict[str, str], used: set[str], characters: int) -> str:
-    """Return lines that say which operations short names stand for, an empty one before them.
-
-    Parameters
-    ----------
-    short : dict
-        Short names by operation.
-    used : set of str
-        Operations that appear under their short name.
-    characters : int
-        Of a line.
-    """
+    """Return lines that say which operations short names stand for, an empty one before them."""
     entries = sorted((text[0], int(text[1:]), name) for name, text in short.items() if name in used)
     words = [f"{letter}{number}\u00a0{name}" for letter, number, name in entries]
     return "\n".join(["", *textwrap.wrap(",  ".join(words), characters)]) if words else ""
 
 
 def legend(figure: Figure, schedule: Schedule, more: list[Patch] | None = None) -> None:
-    """Put a legend of the warp groups below a figure.
-
-    Parameters
-    ----------
-    figure : Figure
-        With a constrained layout.
-    schedule : Schedule
-        Whose groups.
-    more : list of Patch, optional
-        Further entries.
-    """
+    """Put a legend of the warp groups below a figure."""
     from matplotlib.patches import Patch
 
     patches = [

@@ -89,11 +89,6 @@ class Placed:
 def placed(schedule: Schedule) -> Placed:
     """Return where a schedule puts work.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        A solved one.
-
     Raises
     ------
     InputError
@@ -175,12 +170,7 @@ class Cell:
 def table(row: Row, interval: int) -> list[Cell]:
     """Return the modular reservation table of a unit.
 
-    Parameters
-    ----------
-    row : Row
-        The unit.
-    interval : int
-        I: what is taken at a time is taken in every interval.
+    `interval`: I: what is taken at a time is taken in every interval.
     """
     pieces = [(bar, *piece) for bar in row.bars for piece in _wrapped(bar, interval)]
     edges = sorted({0, interval, *(edge for _, begin, end in pieces for edge in (begin, end))})
@@ -220,10 +210,7 @@ def _wrapped(bar: Bar, interval: int) -> list[tuple[int, int]]:
 def lanes(spans: list[tuple[int, int]]) -> list[int]:
     """Give each span the first lane in which it overlaps with none before it.
 
-    Parameters
-    ----------
-    spans : list of (int, int)
-        Begin and end, in the order in which they are served.
+    `spans`: begin and end, in the order in which they are served.
     """
     ends: list[list[tuple[int, int]]] = []
     found = []

@@ -25,13 +25,6 @@ LEAST_HEIGHT = 0.11
 def draw_reservations(schedule: Schedule, file: str) -> None:
     """Draw a schedule's modular reservation table.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        A solved one.
-    file : str
-        Ends in ``.svg``, ``.png`` or ``.html``.
-
     Raises
     ------
     InputError

@@ -20,13 +20,6 @@ WIDTH, LINE, CHARACTERS = 11.0, 0.2, 122
 def draw_roles(schedule: Schedule, file: str) -> None:
     """Write a schedule's roles: a page, a picture or text.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    file : str
-        Ends in ``.html``, ``.svg``, ``.png`` or ``.txt``.
-
     Raises
     ------
     InputError
@@ -45,13 +38,7 @@ def draw_roles(schedule: Schedule, file: str) -> None:
 
 
 def lines(role: Role) -> Iterator[tuple[str, str]]:
-    """Yield what is said about a role: a heading and a text.
-
-    Parameters
-    ----------
-    role : Role
-        The role.
-    """
+    """Yield what is said about a role: a heading and a text."""
     warps = role.group.warps
     yield "has", f"{warps} warp{'s' if warps > 1 else ''}; {registers_text(role.group)}"
     for stage in sorted({task.stage for task in role.tasks}):
@@ -78,15 +65,7 @@ def _said(signal: Signal, word: str) -> str:
 
 
 def roles_text(schedule: Schedule, width: int = 80) -> str:
-    """Return the roles as text.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    width : int
-        Characters of a line, at least.
-    """
+    """Return the roles as text."""
     styles = looks(schedule)
     found: list[str] = []
     for role in roles(schedule):

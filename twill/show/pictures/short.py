@@ -9,13 +9,7 @@ from twill.names import MOST_SHOWN, elided
 
 
 def with_short_names(schedule: Schedule) -> Schedule:
-    """Return a schedule in which long names lack their middle; itself if there are none.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    """
+    """Return a schedule in which long names lack their middle; itself if there are none."""
     names = [schedule.name, schedule.loop.name, *(group.name for group in schedule.groups)]
     names += [operation.name for operation in schedule.loop.operations]
     long = sorted({name for name in names if len(name) > MOST_SHOWN}, key=len, reverse=True)

@@ -26,13 +26,6 @@ ALONE = 1
 def draw_timeline(schedule: Schedule, file: str) -> None:
     """Draw a schedule's placed iterations.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        A solved one.
-    file : str
-        Ends in ``.svg``, ``.png`` or ``.html``.
-
     Raises
     ------
     InputError
@@ -55,13 +48,7 @@ def draw_timeline(schedule: Schedule, file: str) -> None:
 
 
 def rows_of(found: Placed) -> list[Row]:
-    """Return the rows of a timeline: groups, and units in use of which there is one.
-
-    Parameters
-    ----------
-    found : Placed
-        The schedule as bars.
-    """
+    """Return the rows of a timeline: groups, and units in use of which there is one."""
     alone = (row for row in found.units if row.capacity == ALONE and row.bars)
     return [*found.groups, *alone]
 
@@ -80,12 +67,7 @@ def _spans(row: Row, interval: int, iterations: int) -> list[tuple[Bar, int, int
 def row_lanes(row: Row, interval: int, iterations: int) -> int:
     """Return how many lanes a row needs, at least 1.
 
-    Parameters
-    ----------
-    row : Row
-        The row.
-    interval, iterations : int
-        I, and iterations drawn.
+    `interval`, `iterations`: I, and iterations drawn.
     """
     spans = [(begin, end) for _, _, begin, end in _spans(row, interval, iterations)]
     return max(lanes(spans), default=0) + 1
@@ -102,22 +84,8 @@ def draw_rows(
 ) -> None:
     """Draw iterations on axes.
 
-    Parameters
-    ----------
-    axes : Axes
-        Where.
-    found : Placed
-        The schedule as bars.
-    rows : list of Row
-        What to draw.
-    iterations : int
-        How many.
-    marked : frozenset of str
-        Operations with a thick edge.
-    width : int, optional
-        Time that the axes show; until the last iteration's end without it.
-    styles : dict, optional
-        Looks of groups by name; those of the schedule without it.
+    `width`: time that the axes show; until the last iteration's end without it.
+    `styles`: looks of groups by name; those of the schedule without it.
     """
     until_end = found.length + (iterations - 1) * found.interval
     end = width or until_end

@@ -28,13 +28,8 @@ PARTS = """\
 def code(schedule: Schedule, iterations: int | None = None) -> str:
     """Return a schedule as pseudo-code.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        With programs.
-    iterations : int, optional
-        Trip count n, at least 1; without it n is left open, and is at least the number of stages
-        less one.
+    `iterations`: trip count n, at least 1; without it n is left open, and is at least the number of
+    stages less one.
 
     Raises
     ------

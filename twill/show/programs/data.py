@@ -35,12 +35,8 @@ def program_data(schedule: Schedule, iterations: int | None = None) -> Data:
     Iterations, slots and parities are whole numbers, or expressions of the loop's counter i and
     the trip count n, as text.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        With programs.
-    iterations : int, optional
-        Trip count n, at least 1; without it n is left open, and is at least `least_iterations`.
+    `iterations`: trip count n, at least 1; without it n is left open, and is at least
+    `least_iterations`.
 
     Raises
     ------
@@ -72,11 +68,6 @@ def program_data(schedule: Schedule, iterations: int | None = None) -> Data:
 
 def check_programs(schedule: Schedule) -> None:
     """Refuse a schedule without programs.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
 
     Raises
     ------
@@ -221,13 +212,7 @@ class _GroupData:
 
 
 def value(iteration: Iteration) -> int | str:
-    """Return an iteration as a number, or as text where it depends on i or n.
-
-    Parameters
-    ----------
-    iteration : Iteration
-        The iteration.
-    """
+    """Return an iteration as a number, or as text where it depends on i or n."""
     return str(iteration) if iteration.base else iteration.offset
 
 
@@ -236,13 +221,7 @@ def _number(text: str) -> int | str:
 
 
 def function(operation: Operation) -> str:
-    """Return what an operation is called in code: its kind, and what a reduction combines by.
-
-    Parameters
-    ----------
-    operation : Operation
-        One of a loop.
-    """
+    """Return what an operation is called in code: its kind, and what a reduction combines by."""
     combine = operation.attributes.get("combine")
     name = FUNCTIONS.get(operation.kind, operation.kind)
     return f"{name}_{combine}" if isinstance(combine, str) else name

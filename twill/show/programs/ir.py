@@ -55,11 +55,6 @@ _PLAIN = (
 def ir(schedule: Schedule) -> str:
     """Return a schedule as IR that reads back into an equal one.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        With programs that issue every operation.
-
     Raises
     ------
     InputError

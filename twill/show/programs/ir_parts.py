@@ -28,13 +28,7 @@ Plain = str | int | bool | Sequence[str] | Sequence[int]
 
 
 def attribute_of(value: Plain) -> Attribute:
-    """Return a plain value as an attribute.
-
-    Parameters
-    ----------
-    value : str, int, bool or sequence
-        The value.
-    """
+    """Return a plain value as an attribute."""
     if isinstance(value, bool):
         return BoolAttr.from_bool(value)
     if isinstance(value, int):
@@ -53,18 +47,7 @@ def operation_of(
 ) -> Operation:
     """Return an operation.
 
-    Parameters
-    ----------
-    name : str
-        Its name.
-    attributes : mapping
-        Plain values; those that are None are left out.
-    operands : sequence of SSAValue
-        What it reads.
-    results : sequence of (str, Attribute)
-        What its results are called, as far as MLIR allows, and their types.
-    regions : sequence of Region
-        Its regions.
+    `results`: what its results are called, as far as MLIR allows, and their types.
     """
     made = UnregisteredOp.with_name(name).create(
         operands=operands,
@@ -78,15 +61,7 @@ def operation_of(
 
 
 def hint(value: SSAValue, name: str) -> None:
-    """Call a value by a name, if MLIR allows it.
-
-    Parameters
-    ----------
-    value : SSAValue
-        The value.
-    name : str
-        The name.
-    """
+    """Call a value by a name, if MLIR allows it."""
     if NAME.fullmatch(name):
         value.name_hint = name.replace(".", "_")
 
@@ -107,37 +82,17 @@ class Types:
     known: dict[str, Attribute] = field(default_factory=dict)
 
     def registers(self, tile: Tile) -> Attribute:
-        """Return the type of a tile in registers.
-
-        Parameters
-        ----------
-        tile : Tile
-            The tile.
-        """
+        """Return the type of a tile in registers."""
         return self._parsed(f"tensor<{self._elements(tile)}>")
 
     def input(self, tile: Tile) -> Attribute:
-        """Return the type of an invariant, where it lies.
-
-        Parameters
-        ----------
-        tile : Tile
-            The tile.
-        """
+        """Return the type of an invariant, where it lies."""
         if tile.memory not in _SPACES:
             return self.registers(tile)
         return self._parsed(f"!ttg.memdesc<{self._elements(tile)}, {_SPACES[tile.memory]}>")
 
     def memory(self, tile: Tile, storage: Storage) -> Attribute:
-        """Return the type of the slots of a tile.
-
-        Parameters
-        ----------
-        tile : Tile
-            The tile.
-        storage : Storage
-            Its slots.
-        """
+        """Return the type of the slots of a tile."""
         space = _SPACES.get(storage.memory, "#ttg.shared_memory")
         return self._parsed(
             f"!ttg.memdesc<{storage.slots}x{self._elements(tile)}, {space}, mutable>"

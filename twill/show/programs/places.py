@@ -49,15 +49,7 @@ class Place:
     carried: int = 0
 
     def text(self, iteration: Iteration, number: Iteration) -> str:
-        """Return how an instance is called in a round.
-
-        Parameters
-        ----------
-        iteration : Iteration
-            Whose instance.
-        number : Iteration
-            The round.
-        """
+        """Return how an instance is called in a round."""
         if self.rotating:
             return self._rotated(self.age(iteration, number))
         return f"{self.name}{ring(iteration, self.slots)}"
@@ -82,14 +74,7 @@ class Place:
     ) -> Iterator[tuple[str, str]]:
         """Yield the renamings at the end of a round: new name, old name.
 
-        Parameters
-        ----------
-        number : Iteration
-            The round.
-        iterations : int, optional
-            The trip count.
-        last : int
-            The program's last stage; the round after the last one needs nothing.
+        `last`: the program's last stage; the round after the last one needs nothing.
         """
         begun = bool(number.base) or number.offset >= self.stage
         if not self.rotating or not begun or self.first_round(number):
@@ -109,29 +94,13 @@ class Place:
 
 
 def ring(iteration: Iteration, slots: int | None) -> str:
-    """Return the index of an iteration's slot in brackets; nothing where there is one slot.
-
-    Parameters
-    ----------
-    iteration : Iteration
-        The iteration.
-    slots : int, optional
-        Slots; without a number every iteration has its own.
-    """
+    """Return the index of an iteration's slot in brackets; nothing where there is one slot."""
     index = slot(iteration, slots)
     return "" if index == "0" and slots == 1 else f"[{index}]"
 
 
 def slot(iteration: Iteration, slots: int | None) -> str:
-    """Return the index of an iteration's slot.
-
-    Parameters
-    ----------
-    iteration : Iteration
-        The iteration.
-    slots : int, optional
-        Slots; without a number every iteration has its own.
-    """
+    """Return the index of an iteration's slot."""
     if slots is None:
         return str(iteration)
     if slots == 1:
@@ -142,15 +111,7 @@ def slot(iteration: Iteration, slots: int | None) -> str:
 
 
 def phase(iteration: Iteration, slots: int) -> str:
-    """Return the parity of a barrier's phase of an iteration.
-
-    Parameters
-    ----------
-    iteration : Iteration
-        The iteration.
-    slots : int
-        The barrier's slots.
-    """
+    """Return the parity of a barrier's phase of an iteration."""
     if not iteration.base:
         return str(iteration.offset // slots & 1)
     if slots == 1:
@@ -182,13 +143,7 @@ class Operand:
 
 
 class Places:
-    """All places of a schedule.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        With programs.
-    """
+    """All places of a schedule."""
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
@@ -209,13 +164,7 @@ class Places:
         return found
 
     def result(self, value: str) -> Place:
-        """Return where an operation puts its result.
-
-        Parameters
-        ----------
-        value : str
-            The operation.
-        """
+        """Return where an operation puts its result."""
         storage = self._storage.get((value, False, None, 0))
         carried = max((d.distance for d in self._data if d.producer == value), default=0)
         if storage is None:
@@ -249,25 +198,14 @@ class Places:
         ]
 
     def staging(self, value: str) -> Place:
-        """Return where a register value is staged for other groups.
-
-        Parameters
-        ----------
-        value : str
-            The value.
-        """
+        """Return where a register value is staged for other groups."""
         storage = self._storage.get((value, True, None, 0))
         return Place(f"{value}.staging", storage.slots if storage else None)
 
     def copy(self, value: str, reader: str, distance: int) -> Place:
         """Return where another group's reader has its copy of a register value.
 
-        Parameters
-        ----------
-        value, reader : str
-            The value and the operation that reads it.
-        distance : int
-            Iterations by which it is later than the value.
+        `distance`: iterations by which it is later than the value.
         """
         storage = self._storage.get((value, False, reader, distance))
         later = f".{distance}_later" if distance else ""
@@ -275,13 +213,7 @@ class Places:
         return Place(name, storage.slots if storage else None, carried=distance)
 
     def read(self, dependence: Dependence) -> Place:
-        """Return where the consumer of a dependence finds the value.
-
-        Parameters
-        ----------
-        dependence : Dependence
-            One that carries data.
-        """
+        """Return where the consumer of a dependence finds the value."""
         value, reader = dependence.producer, dependence.consumer
         storage = self._storage.get((value, False, None, 0))
         in_registers = storage is not None and storage.memory == "registers"
@@ -290,13 +222,7 @@ class Places:
         return self.result(value)
 
     def operands(self, operation: Operation) -> list[Operand]:
-        """Return what an operation reads, in the order of its operands.
-
-        Parameters
-        ----------
-        operation : Operation
-            One of the loop.
-        """
+        """Return what an operation reads, in the order of its operands."""
         found: list[tuple[int, Operand]] = [
             (len(operation.operands) if d.operand is None else d.operand,
              Operand(self.read(d), d.distance))
@@ -315,26 +241,14 @@ class Places:
         return [operand for _, operand in sorted(found, key=lambda entry: entry[0])]
 
     def accumulates(self, operation: Operation) -> bool:
-        """Return whether an operation adds to its own result of the iteration before.
-
-        Parameters
-        ----------
-        operation : Operation
-            One of the loop.
-        """
+        """Return whether an operation adds to its own result of the iteration before."""
         return any(
             d.producer == d.consumer == operation.name and d.in_place and d.distance == 1
             for d in self._data
         )
 
     def initial(self, group: str | None) -> list[tuple[str, str]]:
-        """Return names and kinds of what the loop reads from before its first iteration.
-
-        Parameters
-        ----------
-        group : str, optional
-            Whose registers hold it; without one, what is in memory.
-        """
+        """Return names and kinds of what the loop reads from before its first iteration."""
         found: dict[str, str] = {}
         for d in self._data:
             place = self.read(d)

@@ -51,10 +51,7 @@ class Iteration:
     def minus(self, distance: int) -> Iteration:
         """Return the iteration so many before.
 
-        Parameters
-        ----------
-        distance : int
-            Iterations.
+        `distance`: iterations.
         """
         return Iteration(self.base, self.offset - distance)
 
@@ -119,14 +116,8 @@ def pipelined(
 ) -> Pipelined:
     """Write a program out for a trip count.
 
-    Parameters
-    ----------
-    program : Program
-        Of one group.
-    barriers : dict
-        The schedule's barriers by name; waits that hardware answers at once need no condition.
-    iterations : int, optional
-        The trip count, at least 1; left open without it.
+    `barriers`: the schedule's barriers by name; waits that hardware answers at once need no
+    condition.
     """
     last = program.last_stage
     writer = _Writer(program, barriers, iterations)
@@ -235,15 +226,7 @@ def _joined(first: Step, second: Step) -> Step | None:
 
 
 def unrolled(program: Program, iterations: int) -> Iterator[tuple[Instruction, int]]:
-    """Yield what a group executes for a trip count, in order, with the iterations concerned.
-
-    Parameters
-    ----------
-    program : Program
-        Of one group.
-    iterations : int
-        The trip count.
-    """
+    """Yield what a group executes for a trip count, in order, with the iterations concerned."""
     for number in range(iterations + program.last_stage):
         for instruction in program.body:
             parts = instruction.parts if isinstance(instruction, Interleave) else (instruction,)

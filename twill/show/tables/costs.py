@@ -29,13 +29,7 @@ MARKS = {
 
 
 def print_costs(analysis: Analysis) -> None:
-    """Print the table of costs, the limits and what occupies memory throughout.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        A loop on a machine.
-    """
+    """Print the table of costs, the limits and what occupies memory throughout."""
     units = list(analysis.machine.units)
     say(f"{analysis.loop.name} on {analysis.machine.name}, cycles of one iteration")
     rows = [_row(analysis, operation, units) for operation in analysis.loop.operations]
@@ -207,13 +201,7 @@ def _print_bounds(analysis: Analysis) -> None:
 
 
 def cycle_text(recurrence: Recurrence) -> str:
-    """Return the cycle of a recurrence with its delays and distances.
-
-    Parameters
-    ----------
-    recurrence : Recurrence
-        The recurrence.
-    """
+    """Return the cycle of a recurrence with its delays and distances."""
     if not recurrence.steps:
         return f"{', '.join(recurrence.operations)} (without delay)"
     return recurrence.start + "".join(
@@ -226,11 +214,6 @@ def limits(analysis: Analysis) -> list[dict[str, Any]]:
     """Return each bound with the throughput that it alone would allow.
 
     ResMII of every unit, what all units need together if that is more, and RecMII.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        A loop on a machine without unknown costs.
     """
     found = analysis.bounds
     assert found is not None
@@ -284,11 +267,6 @@ def dependences(analysis: Analysis) -> list[dict[str, Any]]:
 
     Both are what holds if the two operations are on one warp group, or, where one of them is a load
     of variable latency, on two.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        A loop on a machine whose costs are all known.
     """
     problem = analysis.problem
     if problem is None:
@@ -318,13 +296,7 @@ def _print_invariants(analysis: Analysis) -> None:
 
 
 def occupied(analysis: Analysis) -> dict[str, dict[str, Any]]:
-    """Return what invariants occupy of each addressed memory that holds some.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        A loop on a machine.
-    """
+    """Return what invariants occupy of each addressed memory that holds some."""
     found: dict[str, dict[str, Any]] = {}
     for name, memory in analysis.machine.memories.items():
         tiles = [i.tile for i in analysis.loop.invariants if i.tile.memory == name]
@@ -337,13 +309,7 @@ def occupied(analysis: Analysis) -> dict[str, dict[str, Any]]:
 
 
 def costs_data(analysis: Analysis) -> dict[str, Any]:
-    """Return everything that `print_costs` shows as plain data, with source locations.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        A loop on a machine.
-    """
+    """Return everything that `print_costs` shows as plain data, with source locations."""
     found = analysis.bounds
     configurations = None if found is None else found.configurations
     return {

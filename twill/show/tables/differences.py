@@ -28,13 +28,7 @@ MEANING = {
 
 
 def differences_data(found: Comparison) -> dict[str, Any]:
-    """Return a comparison as plain data.
-
-    Parameters
-    ----------
-    found : Comparison
-        The comparison.
-    """
+    """Return a comparison as plain data."""
     return {
         "equal": found.equal,
         "first": found.first.name,
@@ -47,13 +41,7 @@ def differences_data(found: Comparison) -> dict[str, Any]:
 
 
 def print_differences(found: Comparison) -> None:
-    """Print what differs, topic by topic.
-
-    Parameters
-    ----------
-    found : Comparison
-        The comparison.
-    """
+    """Print what differs, topic by topic."""
     renamed = {b: a for b, a in found.groups.items() if a != b}
     if found.equal:
         say("equal: they run alike")

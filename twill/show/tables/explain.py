@@ -16,15 +16,7 @@ Items = tuple[tuple[str, int, int], ...]
 
 
 def explanation_data(found: Explanation, levers: list[Lever] | None) -> dict[str, Any]:
-    """Return an explanation as plain data.
-
-    Parameters
-    ----------
-    found : Explanation
-        The explanation.
-    levers : list of Lever, optional
-        What was found out about changed problems.
-    """
+    """Return an explanation as plain data."""
     bound = found.bound
     return {
         "interval": found.interval,
@@ -40,13 +32,7 @@ def explanation_data(found: Explanation, levers: list[Lever] | None) -> dict[str
 
 
 def print_explanation(found: Explanation) -> None:
-    """Print why the interval below fails.
-
-    Parameters
-    ----------
-    found : Explanation
-        The explanation.
-    """
+    """Print why the interval below fails."""
     bound, unit = found.bound, found.unit
     if bound.reason == "not proved":
         paragraph(
@@ -146,13 +132,7 @@ def _print_role(role: Role, below: int) -> None:
 
 
 def print_levers(levers: list[Lever]) -> None:
-    """Print what every lever brings.
-
-    Parameters
-    ----------
-    levers : list of Lever
-        The levers.
-    """
+    """Print what every lever brings."""
     say()
     say("what would help, each solved for")
     rows = [[lever.name, _interval(lever), _gain(lever), _status(lever)] for lever in levers]

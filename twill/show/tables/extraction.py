@@ -11,13 +11,7 @@ from twill.show.tables.words import kinds_line
 
 
 def extraction_data(loop: Loop) -> dict[str, Any]:
-    """Return the summary of an extracted loop as plain data.
-
-    Parameters
-    ----------
-    loop : Loop
-        A loop that a front end made.
-    """
+    """Return the summary of an extracted loop as plain data."""
     origin = loop.origin
     kinds: dict[str, int] = {}
     for operation in loop.operations:
@@ -36,13 +30,7 @@ def extraction_data(loop: Loop) -> dict[str, Any]:
 
 
 def print_extraction(loop: Loop) -> None:
-    """Print the summary of an extracted loop.
-
-    Parameters
-    ----------
-    loop : Loop
-        A loop that a front end made.
-    """
+    """Print the summary of an extracted loop."""
     data = extraction_data(loop)
     say(f"loop {loop.name}")
     _print_origin(data["origin"] or {})

@@ -47,19 +47,7 @@ def grid(
     footer: Sequence[Sequence[str]] = (),
     console: Console | None = None,
 ) -> None:
-    """Write a table; where the terminal is too narrow, in pieces that repeat the first column.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-        The columns.
-    rows : sequence of sequences of str
-        Cells.
-    footer : sequence of sequences of str
-        Further rows, set apart below.
-    console : rich.console.Console, optional
-        Where to.
-    """
+    """Write a table; where the terminal is too narrow, in pieces that repeat the first column."""
     rows, footer = ([[cell(text) for text in row] for row in part] for part in (rows, footer))
     console = console or output()
     widths = [

@@ -12,36 +12,18 @@ from twill.show.tables.words import kinds_line
 
 
 def rules_by_kind(machine: Machine) -> dict[str, int]:
-    """Return how many rules each kind of operation has, in the file's order.
-
-    Parameters
-    ----------
-    machine : Machine
-        The machine.
-    """
+    """Return how many rules each kind of operation has, in the file's order."""
     return dict(Counter(kind for rule in machine.rules for kind in dict.fromkeys(rule.kind)))
 
 
 def machine_data(machine: Machine) -> dict[str, Any]:
-    """Return a machine as plain data, its rules counted by kind.
-
-    Parameters
-    ----------
-    machine : Machine
-        The machine.
-    """
+    """Return a machine as plain data, its rules counted by kind."""
     data = machine.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"rules"})
     return data | {"hash": machine.digest, "rules_by_kind": rules_by_kind(machine)}
 
 
 def print_machine(machine: Machine) -> None:
-    """Print the picture and the numbers of a machine.
-
-    Parameters
-    ----------
-    machine : Machine
-        The machine.
-    """
+    """Print the picture and the numbers of a machine."""
     draw(machine)
     _print_units(machine)
     for name, memory in machine.memories.items():

@@ -16,15 +16,7 @@ MOST_CONTEXTS = 8
 
 
 def draw(machine: Machine, console: Console | None = None) -> None:
-    """Draw a machine's SM, at most 98 columns wide.
-
-    Parameters
-    ----------
-    machine : Machine
-        The machine.
-    console : rich.console.Console, optional
-        Where to.
-    """
+    """Draw a machine's SM, at most 98 columns wide."""
     console = console or output()
     title = (
         f"{machine.name}, {plural(machine.multiprocessors.value, 'SM')} at "

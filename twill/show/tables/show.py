@@ -27,13 +27,7 @@ NAMED_CELL = 6
 
 
 def show_data(schedule: Schedule) -> dict[str, Any]:
-    """Return what the table and the lines show as plain data.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    """
+    """Return what the table and the lines show as plain data."""
     data = summary(schedule)
     data["letters"] = {name: look.letter for name, look in looks(schedule).items()}
     data["roles"] = {role.group.name: role.title for role in roles(schedule)}
@@ -55,13 +49,7 @@ def show_data(schedule: Schedule) -> dict[str, Any]:
 
 
 def show(schedule: Schedule) -> None:
-    """Print a schedule as a table and lines.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    """
+    """Print a schedule as a table and lines."""
     console = output()
     _table(schedule, console)
     styles = looks(schedule)
@@ -82,13 +70,7 @@ def show(schedule: Schedule) -> None:
 
 
 def show_positions(schedule: Schedule) -> None:
-    """Print what holds each operation where it is.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        A solved one.
-    """
+    """Print what holds each operation where it is."""
     styles, width = looks(schedule), min(WIDEST, output().width)
     held = positions(schedule)
     interval = schedule.initiation_interval or 1

@@ -14,13 +14,7 @@ WARPS = 4
 
 
 def print_structure(loop: Loop) -> None:
-    """Print operations, shapes and dependences, and that a machine would add costs.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    """
+    """Print operations, shapes and dependences, and that a machine would add costs."""
     say(f"{loop.name}: {len(loop.operations)} operations, {len(loop.dependences)} dependences")
     grid(
         [
@@ -68,25 +62,13 @@ def _short_tile(tile: Tile) -> str:
 
 
 def tile_text(tile: Tile) -> str:
-    """Return shape, element type and memory of a tile in words.
-
-    Parameters
-    ----------
-    tile : Tile
-        The tile.
-    """
+    """Return shape, element type and memory of a tile in words."""
     where = "" if tile.memory == "none" else f" in {tile.memory}"
     return f"{_short_tile(tile)}{where}"
 
 
 def result_registers(operation: Operation) -> int:
-    """Return the registers per thread of an operation's result, 0 if it is elsewhere.
-
-    Parameters
-    ----------
-    operation : Operation
-        The operation.
-    """
+    """Return the registers per thread of an operation's result, 0 if it is elsewhere."""
     result = operation.result
     if result is None or result.memory != "registers":
         return 0
@@ -94,15 +76,7 @@ def result_registers(operation: Operation) -> int:
 
 
 def occupied_text(loop: Loop, invariant: Invariant) -> str:
-    """Return what an invariant occupies, with its unit.
-
-    Parameters
-    ----------
-    loop : Loop
-        Its loop.
-    invariant : Invariant
-        The invariant.
-    """
+    """Return what an invariant occupies, with its unit."""
     tile = invariant.tile
     if tile.memory == "tmem":
         return f"{tile.columns} columns"
@@ -113,13 +87,7 @@ def occupied_text(loop: Loop, invariant: Invariant) -> str:
 
 
 def recurrent(loop: Loop) -> list[list[str]]:
-    """Return the operations of every recurrence, in program order.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    """
+    """Return the operations of every recurrence, in program order."""
     names = [operation.name for operation in loop.operations]
     position = {name: index for index, name in enumerate(names)}
     arcs = ((position[d.producer], position[d.consumer]) for d in loop.dependences)
@@ -127,24 +95,12 @@ def recurrent(loop: Loop) -> list[list[str]]:
 
 
 def folded_kinds(loop: Loop) -> dict[str, int]:
-    """Return how many free operations of each kind were folded away, most first.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    """
+    """Return how many free operations of each kind were folded away, most first."""
     return dict(Counter(folded.kind for folded in loop.folded).most_common())
 
 
 def operation_data(operation: Operation) -> dict[str, Any]:
-    """Return an operation as plain data, what it stores included.
-
-    Parameters
-    ----------
-    operation : Operation
-        The operation.
-    """
+    """Return an operation as plain data, what it stores included."""
     result = operation.result
     return {
         "name": operation.name,
@@ -161,13 +117,7 @@ def operation_data(operation: Operation) -> dict[str, Any]:
 
 
 def invariants_data(loop: Loop) -> list[dict[str, Any]]:
-    """Return the invariants as plain data.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    """
+    """Return the invariants as plain data."""
     return [
         invariant.model_dump(mode="json", exclude_none=True)
         | {"occupies": occupied_text(loop, invariant)}
@@ -176,13 +126,7 @@ def invariants_data(loop: Loop) -> list[dict[str, Any]]:
 
 
 def structure_data(loop: Loop) -> dict[str, Any]:
-    """Return what `print_structure` shows as plain data.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    """
+    """Return what `print_structure` shows as plain data."""
     return {
         "loop": loop.name,
         "machine": None,

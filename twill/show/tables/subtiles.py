@@ -12,15 +12,7 @@ from twill.show.tables.words import plural
 
 
 def subtiles_data(plan: Plan, made: Loop) -> dict[str, Any]:
-    """Return what `print_subtiles` shows as plain data.
-
-    Parameters
-    ----------
-    plan : Plan
-        What was split.
-    made : Loop
-        The sub-tiled loop.
-    """
+    """Return what `print_subtiles` shows as plain data."""
     return {
         "loop": made.name,
         "factor": plan.factor,
@@ -42,15 +34,7 @@ def subtiles_data(plan: Plan, made: Loop) -> dict[str, Any]:
 
 
 def print_subtiles(plan: Plan, made: Loop) -> None:
-    """Print what is shared, what every sub-tile has of its own, and the products.
-
-    Parameters
-    ----------
-    plan : Plan
-        What was split.
-    made : Loop
-        The sub-tiled loop.
-    """
+    """Print what is shared, what every sub-tile has of its own, and the products."""
     data = subtiles_data(plan, made)
     say(
         f"{data['loop']}: {plural(plan.factor, 'sub-tile')} of {data['sub_tile']} along "

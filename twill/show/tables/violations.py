@@ -14,13 +14,7 @@ MOST = 4
 
 
 def print_violations(violations: Sequence[Violation]) -> None:
-    """Print what is broken, the first few of each rule.
-
-    Parameters
-    ----------
-    violations : sequence of Violation
-        At least one.
-    """
+    """Print what is broken, the first few of each rule."""
     by_rule: dict[str, list[Violation]] = defaultdict(list)
     for violation in violations:
         by_rule[violation.rule].append(violation)
@@ -35,11 +29,6 @@ def print_violations(violations: Sequence[Violation]) -> None:
 
 def print_verdict(verdict: Verdict) -> None:
     """Print what was checked, what is broken, and what a proof says that only engines have shown.
-
-    Parameters
-    ----------
-    verdict : Verdict
-        Of any schedule.
     """
     if not verdict.valid:
         print_violations(verdict.violations)
@@ -55,13 +44,7 @@ def print_verdict(verdict: Verdict) -> None:
 
 
 def print_reproof(reproof: Reproof) -> None:
-    """Print what became of a claim that had been taken on trust.
-
-    Parameters
-    ----------
-    reproof : Reproof
-        The outcome.
-    """
+    """Print what became of a claim that had been taken on trust."""
     words = {
         "refuted": f"refuted again by {reproof.solver}",
         "false": f"false: {reproof.solver} has found one, which says otherwise than",

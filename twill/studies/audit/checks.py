@@ -39,13 +39,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def audit(subject: Subject) -> list[tuple[str, Finding]]:
-    """Run all checks; return the name of each check that finds something, with what it finds.
-
-    Parameters
-    ----------
-    subject : Subject
-        What to audit.
-    """
+    """Run all checks; return the name of each check that finds something, with what it finds."""
     return [
         (check.__name__, finding) for check in CHECKS for finding in dict.fromkeys(check(subject))
     ]

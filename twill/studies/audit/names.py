@@ -20,15 +20,7 @@ class Use:
 
 
 def uses_of(rule: Rule, where: str) -> Iterator[Use]:
-    """Yield the expressions of a rule in the order of their evaluation.
-
-    Parameters
-    ----------
-    rule : Rule
-        The rule.
-    where : str
-        Its path.
-    """
+    """Yield the expressions of a rule in the order of their evaluation."""
     yield Use(f"{where}.when", names_in(rule.when), frozenset())
     given: frozenset[str] = frozenset()
     for name, expression in rule.let.items():

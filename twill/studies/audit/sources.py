@@ -10,15 +10,7 @@ NOTHING = frozenset({"", "?", "-", "none", "unknown", "guess", "tbd", "n/a"})
 
 
 def citations(value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path and text of every ``source`` in a document.
-
-    Parameters
-    ----------
-    value : object
-        Dictionaries and sequences.
-    path : str
-        Where it stands.
-    """
+    """Yield the path and text of every ``source`` in a document."""
     if isinstance(value, dict):
         for key, inner in value.items():
             where = f"{path}.{key}" if path else str(key)

@@ -64,13 +64,7 @@ class Subject:
         return self.machine.rules[: len(self.own.get("rules", ()))]
 
     def own_names(self, table: str) -> list[str]:
-        """Return the names that the file itself gives in a table.
-
-        Parameters
-        ----------
-        table : str
-            ``units``, ``constants`` or ``sources``.
-        """
+        """Return the names that the file itself gives in a table."""
         return list(self.own.get(table, {}))
 
     @functools.cached_property
@@ -88,11 +82,6 @@ class Subject:
 
     def attributes(self, kinds: tuple[str, ...]) -> set[str] | None:
         """Return the attributes of packaged operations of some kinds; None if there are none such.
-
-        Parameters
-        ----------
-        kinds : tuple of str
-            Kinds of operations.
         """
         operations = [o for loop in self.everything for o in loop.operations if o.kind in kinds]
         if not operations:
@@ -105,11 +94,6 @@ Check = Callable[[Subject], Iterator[Finding]]
 
 def read_subject(name: str) -> Subject:
     """Read a machine and the packaged loops that are meant for it.
-
-    Parameters
-    ----------
-    name : str
-        A packaged name or a path.
 
     Raises
     ------

@@ -230,16 +230,7 @@ def kernel_cases(
     Where ``verbatim`` is chosen, which knows the paper's rules only, the default engine solves the
     same under these rules as well, if it is chosen too.
 
-    Parameters
-    ----------
-    names : iterable of str, optional
-        From `CASES`.
-    engines, modes : iterable of str, optional
-        Engines and time modes.
-    timeout : float
-        Seconds after which a case is stopped.
-    stop : float
-        The same for ``verbatim``.
+    `timeout`: seconds after which a case is stopped.
 
     Raises
     ------
@@ -283,16 +274,7 @@ def growth_cases(
 ) -> list[Case]:
     """Return the cases of synthetic loops, in exact time.
 
-    Parameters
-    ----------
-    sizes, seeds : iterable of int
-        Operations, 10 to 200, and seeds.
-    engines : iterable of str, optional
-        The default engine without it.
-    machines : iterable of str, optional
-        All that synthetic loops exist for without it.
-    timeout : float
-        Seconds after which a case is stopped.
+    `timeout`: seconds after which a case is stopped.
 
     Raises
     ------
@@ -334,15 +316,7 @@ def _chosen(what: str, names: Iterable[str] | None, known: Iterable[str]) -> lis
 
 
 def bench(cases: Sequence[Case], report: Report = silent) -> Bench:
-    """Solve each case in a process of its own, one after the other.
-
-    Parameters
-    ----------
-    cases : sequence of Case
-        The cases.
-    report : Report, optional
-        Told which case is being solved.
-    """
+    """Solve each case in a process of its own, one after the other."""
     outcomes = []
     for number, case in enumerate(cases, 1):
         report(f"{number} of {len(cases)}: {case.name}, {case.engine}, {case.time} time")

@@ -21,18 +21,8 @@ MIB = 1 << 20
 def plot_growth(bench: Bench, folder: Path) -> list[Path]:
     """Draw seconds and memory over operations as ``growth.png`` and ``growth.svg``.
 
-    Parameters
-    ----------
-    bench : Bench
-        Its synthetic loops are drawn: points, medians as lines, and a triangle at the time after
-        which a loop was stopped.
-    folder : Path
-        Where to.
-
-    Returns
-    -------
-    list of Path
-        The files.
+    `bench`: its synthetic loops are drawn: points, medians as lines, and a triangle at the time
+    after which a loop was stopped.
     """
     with drawing():
         from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -36,19 +36,10 @@ Event = dict[str, Any]
 def solve_apart(case: Event, timeout: float) -> Event:
     """Solve one case in a new process and return its last event, with the earlier ones merged in.
 
-    Parameters
-    ----------
-    case : dict
-        ``loop`` (a packaged name) or ``operations`` and ``seed`` (of a synthetic loop),
-        ``machine``, ``engine``, ``time``, ``rules`` and ``limits``; ``until`` names the last level
-        that matters, if not all do.
-    timeout : float
-        Seconds of solving after which the process is stopped.
-
-    Returns
-    -------
-    dict
-        ``status`` is ``found``, ``refused``, ``failed`` or ``stopped``.
+    `case`: ``loop`` (a packaged name) or ``operations`` and ``seed`` (of a synthetic loop),
+    ``machine``, ``engine``, ``time``, ``rules`` and ``limits``; ``until`` names the last level that
+    matters, if not all do.
+    `timeout`: seconds of solving after which the process is stopped.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", "twill.studies.bench.process"],
@@ -111,15 +102,9 @@ def _end(process: subprocess.Popen[str]) -> None:
 def peak_bytes(process: int | None = None) -> int | None:
     """Return the most memory that a process has had resident at once.
 
-    Parameters
-    ----------
-    process : int, optional
-        Its number; this one and those that it has waited for, whichever had most, without it.
-
-    Returns
-    -------
-    int or None
-        Bytes; None for another process where the system has no ``/proc``.
+    `process`: its number; this one and those that it has waited for, whichever had most, without
+    it.
+    Returns: bytes; None for another process where the system has no ``/proc``.
     """
     own = _high_water("self" if process is None else str(process))
     if process is not None:

@@ -122,16 +122,7 @@ def bench_simulator(
 ) -> SimulatorBench:
     """Measure a schedule over trip counts and bundles, and made-up programs over groups.
 
-    Parameters
-    ----------
-    schedule : Schedule, optional
-        What to run; attention forward on Hopper without it.
-    iterations, groups, bundles : sequence of int
-        What to measure at; bundles at the first of the trip counts.
-    repeats : int
-        Runs of each, of which the fastest counts.
-    report : Report, optional
-        Told what is being measured.
+    `iterations`, `groups`, `bundles`: what to measure at; bundles at the first of the trip counts.
     """
     if schedule is None:
         report(f"scheduling {LOOP}")
@@ -156,14 +147,7 @@ def measure(
 ) -> Speed:
     """Measure one run, and as many bare SimPy timeouts as it has events.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        What to run.
-    iterations, bundle : int
-        Trip count, and instructions that are executed as one at most.
-    repeats : int
-        Runs of each, of which the fastest counts.
+    `iterations`, `bundle`: trip count, and instructions that are executed as one at most.
     """
 
     def run() -> StreamingMultiprocessor:
@@ -217,13 +201,7 @@ def _scheduled() -> Schedule:
 
 
 def crowd(groups: int) -> Schedule:
-    """Return groups that have nothing to do with each other and compete for pipes.
-
-    Parameters
-    ----------
-    groups : int
-        How many, each of four warps.
-    """
+    """Return groups that have nothing to do with each other and compete for pipes."""
     operations, place = [], {}
     for group in range(groups):
         for turn, unit in enumerate(PIPES):

@@ -13,13 +13,7 @@ MIB = 1 << 20
 
 
 def print_simulator_bench(measured: SimulatorBench) -> None:
-    """Print what was measured.
-
-    Parameters
-    ----------
-    measured : SimulatorBench
-        The measurements.
-    """
+    """Print what was measured."""
     columns = ["runs", "iter.", "bundle", "s", "Mcyc/s", "events", "Mev/s", "timeouts"]
     table(
         columns,

@@ -89,14 +89,7 @@ def synthetic_loop(operations: int, seed: int, machine: SyntheticMachine) -> Loo
     Costs are those of the machine's rules. There are recurrences through every accumulator and
     through the row statistics of at least one chain.
 
-    Parameters
-    ----------
-    operations : int
-        How many operations, 10 to 200.
-    seed : int
-        Seed of all choices.
-    machine : str
-        ``hopper_h100`` or ``blackwell_b200``: where products live and how large tiles are.
+    `machine`: ``hopper_h100`` or ``blackwell_b200``: where products live and how large tiles are.
 
     Raises
     ------

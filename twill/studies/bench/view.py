@@ -10,13 +10,7 @@ MIB = 1 << 20
 
 
 def print_bench(bench: Bench) -> None:
-    """Print the cases, the speed-ups and the growth with the size of the loop.
-
-    Parameters
-    ----------
-    bench : Bench
-        What was measured.
-    """
+    """Print the cases, the speed-ups and the growth with the size of the loop."""
     if bench.outcomes:
         _print_outcomes(bench.outcomes)
     if bench.speedups:

@@ -126,11 +126,6 @@ class Comparisons(Sealed):
     def read(cls, folder: Path) -> tuple[Comparison, ...]:
         """Return what a folder holds, with the schedules that ran.
 
-        Parameters
-        ----------
-        folder : path
-            Where ``compare -o`` wrote.
-
         Raises
         ------
         InputError
@@ -148,11 +143,6 @@ def document(comparisons: Iterable[Comparison]) -> Comparisons:
     """Return comparisons as the document that ``compare --json`` prints.
 
     Schedules of one name get files that are told apart.
-
-    Parameters
-    ----------
-    comparisons : iterable of Comparison
-        The comparisons.
     """
     taken: set[str] = set()
     found = tuple(
@@ -192,18 +182,8 @@ def compare_all(
 ) -> list[Comparison]:
     """Compare every subject's variants; loops without a schedule are scheduled first.
 
-    Parameters
-    ----------
-    subjects : sequence of Subject
-        See `twill.studies.comparison.subjects.subjects`.
-    iterations, seed, latency
-        As for `twill.sim.run`.
-    clock : float, optional
-        Clock in MHz at which TFLOP/s are stated; each machine's own without it.
-    timeout : float, optional
-        Seconds for each loop that has to be scheduled.
-    report : Report, optional
-        Told what is being done.
+    `clock`: clock in MHz at which TFLOP/s are stated; each machine's own without it.
+    `timeout`: seconds for each loop that has to be scheduled.
 
     Raises
     ------
@@ -265,21 +245,10 @@ def comparison(
 ) -> Comparison:
     """Simulate a schedule, the naive loops of its loop and machine, and experts' schedules.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule; the naive loops use its loop, machine and ring depths.
-    iterations : int
-        Trip count.
-    seed : int
-        Seed of the variable latencies.
-    latency : str or iterable of str, optional
-        Latency sources of variable-latency loads (see `twill.sim.run`). One for a single load
-        concerns hand-written schedules only where they have a load of that name.
-    clock : float, optional
-        Clock in MHz at which TFLOP/s are stated; the machine's without it.
-    report : Report, optional
-        Told what is being simulated.
+    `schedule`: the schedule; the naive loops use its loop, machine and ring depths.
+    `latency`: latency sources of variable-latency loads (see `twill.sim.run`). One for a single
+    load concerns hand-written schedules only where they have a load of that name.
+    `clock`: clock in MHz at which TFLOP/s are stated; the machine's without it.
     """
     texts = [latency] if isinstance(latency, str) else list(latency or ())
     ways = [variant(name, schedule, report) for name in VARIANTS] + experts(schedule)

@@ -19,15 +19,7 @@ TRIES = 6
 
 
 def iterative_modulo_schedule(problem: Problem, interval: int) -> ModuloSchedule | None:
-    """Return a modulo schedule, None where none was found; there may be one.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem; only its dependences and unit capacities count.
-    interval : int
-        I.
-    """
+    """Return a modulo schedule, None where none was found; there may be one."""
     if longest_paths(problem, interval) is None:
         return None
     start = _Iterative(problem, interval).run()

@@ -35,17 +35,6 @@ def software_pipelined(
 
     Neither registers nor memories are limited; `excess` tells where they do not suffice.
 
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    machine : Machine
-        For which SM.
-    budget : int
-        Bound on the sum of the normalized costs.
-    report : Report, optional
-        Told what is being tried.
-
     Raises
     ------
     RefusedError
@@ -103,10 +92,7 @@ def _depth(problem: Problem, interval: int, found: ModuloSchedule, name: str) ->
 def excess(schedule: Schedule) -> str:
     """Say which memories the buffers of a schedule overfill; empty if none.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        Its values share no addresses, but what is updated in place has one buffer.
+    `schedule`: its values share no addresses, but what is updated in place has one buffer.
     """
     updated = {d.producer for d in schedule.loop.dependences if d.in_place}
     found = []

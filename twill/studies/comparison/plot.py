@@ -21,11 +21,6 @@ def plot_comparisons(comparisons: Sequence[Comparison]) -> str:
     """Return the chart as SVG: TFLOP/s, or iterations per kilocycle where nothing is multiplied.
 
     Each loop and machine is a panel with a bar for each variant; a line shows the bound.
-
-    Parameters
-    ----------
-    comparisons : sequence of Comparison
-        At least one.
     """
     widths = [len(one.variants) for one in comparisons]
 

@@ -47,14 +47,7 @@ class Subject:
     ) -> Schedule:
         """Return the schedule, an optimal one if none was given.
 
-        Parameters
-        ----------
-        seed : int
-            Of the solver.
-        timeout : float, optional
-            Seconds after which the best schedule by then is taken.
-        report : Report, optional
-            Told what is being tried.
+        `timeout`: seconds after which the best schedule by then is taken.
 
         Raises
         ------
@@ -72,13 +65,10 @@ class Subject:
 def subjects(items: Iterable[str], machines: Sequence[str] = ()) -> list[Subject]:
     """Return loops on machines, and schedules on theirs, in the order in which they are named.
 
-    Parameters
-    ----------
-    items : iterable of str
-        Packaged names or files. A JSON file whose key ``schema`` is ``twill.schedule`` or
-        ``twill.order`` is a schedule, anything else a loop.
-    machines : sequence of str
-        For the loops, each on each; the machine that a packaged loop is meant for without them.
+    `items`: packaged names or files. A JSON file whose key ``schema`` is ``twill.schedule`` or
+    ``twill.order`` is a schedule, anything else a loop.
+    `machines`: for the loops, each on each; the machine that a packaged loop is meant for without
+    them.
 
     Raises
     ------
@@ -111,23 +101,12 @@ def _on(item: str, chosen: Sequence[Machine]) -> list[tuple[Loop, Machine]]:
 
 
 def item_name(item: str) -> str:
-    """Return the name of a loop as a person gave it, without folders and endings.
-
-    Parameters
-    ----------
-    item : str
-        A name or a path.
-    """
+    """Return the name of a loop as a person gave it, without folders and endings."""
     return item.rpartition("/")[2].removesuffix(".json").removesuffix(".mlir")
 
 
 def is_schedule(item: str) -> bool:
     """Return whether an item is a schedule, or an order that one is derived from.
-
-    Parameters
-    ----------
-    item : str
-        A packaged name or a file.
 
     Raises
     ------

@@ -49,14 +49,7 @@ class Variant:
 def variant(name: str, schedule: Schedule, report: Report = silent) -> Variant:
     """Return one way to execute the loop of a schedule.
 
-    Parameters
-    ----------
-    name : str
-        One of `VARIANTS`.
-    schedule : Schedule
-        The joint one; the others use its loop, machine and ring depths.
-    report : Report, optional
-        Told what is being tried.
+    `schedule`: the joint one; the others use its loop, machine and ring depths.
 
     Raises
     ------
@@ -85,13 +78,7 @@ def _made(name: str, schedule: Schedule, report: Report) -> Schedule:
 
 
 def experts(schedule: Schedule) -> list[Variant]:
-    """Return the hand-written schedules of a loop's kernel for its machine.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        A schedule of the loop; itself is left out.
-    """
+    """Return the hand-written schedules of a loop's kernel for its machine."""
     found = (Schedule.named(name) for name in EXPERTS.get(schedule.loop.name, ()))
     return [
         Variant(one.name, one)

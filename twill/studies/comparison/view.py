@@ -29,13 +29,7 @@ HEADINGS = (
 
 
 def print_comparisons(comparisons: Sequence[Comparison]) -> None:
-    """Print a table for each comparison.
-
-    Parameters
-    ----------
-    comparisons : sequence of Comparison
-        The comparisons.
-    """
+    """Print a table for each comparison."""
     for one in comparisons:
         say(textwrap.fill(title(one), WIDTH))
         rows = [cells(variant) for variant in one.variants]
@@ -46,13 +40,7 @@ def print_comparisons(comparisons: Sequence[Comparison]) -> None:
 
 
 def title(one: Comparison) -> str:
-    """Return what was compared under which conditions, in a line.
-
-    Parameters
-    ----------
-    one : Comparison
-        The comparison.
-    """
+    """Return what was compared under which conditions, in a line."""
     return (
         f"{one.loop} on {one.machine}: {one.iterations} iterations, {one.latency} load latency, "
         f"seed {one.seed}, {one.clock_mhz:g} MHz"
@@ -60,13 +48,7 @@ def title(one: Comparison) -> str:
 
 
 def cells(variant: Variant) -> list[str]:
-    """Return a variant's line of the table, in the order of `HEADINGS`.
-
-    Parameters
-    ----------
-    variant : Variant
-        The variant.
-    """
+    """Return a variant's line of the table, in the order of `HEADINGS`."""
     return [
         variant.variant,
         _number(variant.interval_cycles, ".6g"),
@@ -79,13 +61,7 @@ def cells(variant: Variant) -> list[str]:
 
 
 def markdown(comparisons: Sequence[Comparison]) -> str:
-    """Return the tables in Markdown.
-
-    Parameters
-    ----------
-    comparisons : sequence of Comparison
-        The comparisons.
-    """
+    """Return the tables in Markdown."""
     lines = []
     for one in comparisons:
         lines += [f"### {title(one)}", ""]
@@ -101,13 +77,7 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
 
 
 def frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
-    """Return a tidy frame: a row for each variant of each loop and machine.
-
-    Parameters
-    ----------
-    comparisons : sequence of Comparison
-        The comparisons.
-    """
+    """Return a tidy frame: a row for each variant of each loop and machine."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -128,13 +98,6 @@ def frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
 
 def write_comparisons(comparisons: Sequence[Comparison], folder: Path) -> list[Path]:
     """Write JSON, CSV, Markdown, the plot and the schedules; return the files.
-
-    Parameters
-    ----------
-    comparisons : sequence of Comparison
-        The comparisons.
-    folder : path
-        Where to; made if it is missing.
 
     Raises
     ------

@@ -84,13 +84,6 @@ class Section:
 def section(place: Path, report: Report = silent) -> Section:
     """Read one result.
 
-    Parameters
-    ----------
-    place : path
-        A folder that ``sweep`` or ``compare`` wrote, or a schedule.
-    report : Report, optional
-        Told what is being run.
-
     Raises
     ------
     InputError
@@ -289,12 +282,6 @@ def _steady(
 
 
 def stalls(found: Section) -> Picture | None:
-    """Return the stall breakdown of a section's steady states, None if nothing ran.
-
-    Parameters
-    ----------
-    found : Section
-        The section.
-    """
+    """Return the stall breakdown of a section's steady states, None if nothing ran."""
     ran = [one for one, _ in found.steady if one.spent]
     return Picture("Where the cycles of the warp groups go", plot_stalls(ran)) if ran else None

@@ -13,13 +13,7 @@ from twill.studies.report.timeline import AXIS, GAP, LEFT, ROW, TOP, WIDTH
 
 
 def page(sections: Sequence[Section]) -> str:
-    """Return the report as HTML; equal results give equal bytes.
-
-    Parameters
-    ----------
-    sections : sequence of Section
-        What it shows.
-    """
+    """Return the report as HTML; equal results give equal bytes."""
     import jinja2
 
     folder = importlib.resources.files("twill.studies.report")
@@ -52,12 +46,7 @@ def page(sections: Sequence[Section]) -> str:
 def inlined(text: str, prefix: str) -> str:
     """Return an SVG document as an element of a page, in the page's colours.
 
-    Parameters
-    ----------
-    text : str
-        The document, as matplotlib writes it.
-    prefix : str
-        Of its ids, which other figures of the page may have too.
+    `prefix`: of its ids, which other figures of the page may have too.
     """
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)

@@ -17,13 +17,7 @@ LEGEND_COLUMNS = 3
 
 
 def plot_stalls(found: Sequence[Steady]) -> str:
-    """Return the plot as SVG.
-
-    Parameters
-    ----------
-    found : sequence of Steady
-        With at least one profile among them.
-    """
+    """Return the plot as SVG."""
     bars = [
         (f"{one.name}: {group}" if len(found) > 1 else group, shares)
         for one in found

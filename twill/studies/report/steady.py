@@ -114,17 +114,7 @@ class Steady:
 
 
 def steady(name: str, schedule: Schedule, latency: str = "nominal") -> Steady:
-    """Run a schedule and keep its steady state.
-
-    Parameters
-    ----------
-    name : str
-        For people.
-    schedule : Schedule
-        The schedule.
-    latency : str
-        Latency sources; ``nominal`` for those of the machine file.
-    """
+    """Run a schedule and keep its steady state."""
     recording = Recording()
     source = None if latency == "nominal" else latency
     try:

@@ -77,13 +77,7 @@ class Timeline:
 
 
 def timeline(found: Steady) -> Timeline:
-    """Lay out the timeline of a steady state.
-
-    Parameters
-    ----------
-    found : Steady
-        The steady state.
-    """
+    """Lay out the timeline of a steady state."""
     looks = _looks(found)
     length = max(found.end - found.begin, 1.0)
     scale = (WIDTH - LEFT) / length

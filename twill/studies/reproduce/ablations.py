@@ -17,13 +17,7 @@ CLAIMS = {
 
 
 def ablations(case: Case) -> None:
-    """Judge the three ablations at the interval and the stages of the unmodified loop.
-
-    Parameters
-    ----------
-    case : Case
-        Where to.
-    """
+    """Judge the three ablations at the interval and the stages of the unmodified loop."""
     schedule = case.solved(BLACKWELL, until="transfers")
     interval, stages = schedule.initiation_interval or 0, schedule.stages or 0
     groups = len(schedule.groups)

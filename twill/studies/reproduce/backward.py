@@ -33,13 +33,7 @@ BLACKWELL_CLAIMS = {
 
 
 def hopper_backward(case: Case) -> None:
-    """Judge attention backward on Hopper.
-
-    Parameters
-    ----------
-    case : Case
-        Where to.
-    """
+    """Judge attention backward on Hopper."""
     schedule = case.solved(HOPPER, until="transfers")
     case.judge_solution("solved", schedule, 88.0)
     joint = case.simulated("joint", schedule).measured_interval_cycles or 0.0
@@ -95,13 +89,7 @@ def _most_live(schedule: Schedule) -> int:
 
 
 def blackwell_backward(case: Case) -> None:
-    """Judge attention backward on Blackwell.
-
-    Parameters
-    ----------
-    case : Case
-        Where to.
-    """
+    """Judge attention backward on Blackwell."""
     schedule = case.solved(BLACKWELL, until="groups")
     case.judge_solution("solved", schedule, 269.0)
     joint = case.simulated("joint", schedule).measured_interval_cycles or 0.0

@@ -137,18 +137,8 @@ class Settings:
 class Case:
     """Collects what a case finds.
 
-    Parameters
-    ----------
-    name : str
-        Its name.
-    texts : mapping
-        The claims by key, in order; one that is never judged counts as failed.
-    settings : Settings
-        How to work.
-    report : Report, optional
-        Told what is being done.
-    solutions : dict, optional
-        What was solved in this run, for those who need the same.
+    `texts`: the claims by key, in order; one that is never judged counts as failed.
+    `solutions`: what was solved in this run, for those who need the same.
     """
 
     def __init__(
@@ -178,21 +168,7 @@ class Case:
         reason: str = "",
         paper_seconds: float | None = None,
     ) -> None:
-        """Judge a claim; its seconds are those since the one before.
-
-        Parameters
-        ----------
-        key : str
-            Which.
-        found : str
-            What was found.
-        passed : bool
-            Whether that is what is claimed.
-        reason : str
-            Why not.
-        paper_seconds : float, optional
-            What it took the paper.
-        """
+        """Judge a claim; its seconds are those since the one before."""
         now = monotonic()
         self._claims[key] = Claim(
             self.name,
@@ -206,13 +182,7 @@ class Case:
         self._since = now
 
     def work(self, body: Callable[[Case], None]) -> CaseResult:
-        """Judge all claims; a refusal fails those that are left, and is what was found.
-
-        Parameters
-        ----------
-        body : callable
-            Judges them.
-        """
+        """Judge all claims; a refusal fails those that are left, and is what was found."""
         self._since = monotonic()
         left = "not judged"
         try:
@@ -229,15 +199,6 @@ class Case:
 
     def solved(self, loop: str, until: Level = "slack", **wishes: Any) -> Schedule:
         """Solve a packaged loop, without any cache.
-
-        Parameters
-        ----------
-        loop : str
-            Its name.
-        until : str
-            The last level of the objective that matters.
-        **wishes
-            Other arguments of `twill.schedule`.
 
         Raises
         ------
@@ -258,17 +219,7 @@ class Case:
         return found
 
     def simulated(self, variant: str, schedule: Schedule, **options: Any) -> Run:
-        """Run a schedule and keep its interval for the figures.
-
-        Parameters
-        ----------
-        variant : str
-            What to call it there.
-        schedule : Schedule
-            What to run.
-        **options
-            Arguments of `twill.sim.run`.
-        """
+        """Run a schedule and keep its interval for the figures."""
         self.report(f"simulating {variant}")
         found = run(schedule, **options)
         assert found.measured_interval_cycles is not None  # there are enough iterations
@@ -276,17 +227,7 @@ class Case:
         return found
 
     def judge_solution(self, key: str, schedule: Schedule, paper_seconds: float) -> None:
-        """Judge whether the least interval was proved and the verifier finds the schedule valid.
-
-        Parameters
-        ----------
-        key : str
-            Which claim.
-        schedule : Schedule
-            The solution.
-        paper_seconds : float
-            What it took the paper.
-        """
+        """Judge whether the least interval was proved and the verifier finds the schedule valid."""
         proof, valid = schedule.proof, verify(schedule).valid
         assert proof is not None
         proved = proof.levels[0].proved
@@ -301,22 +242,10 @@ class Case:
 
 
 def packaged(name: str) -> tuple[Loop, Machine]:
-    """Return a packaged loop and the machine that it is meant for.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    """
+    """Return a packaged loop and the machine that it is meant for."""
     return load_loop(name), Machine.named(packaged_loops()[name].machine)
 
 
 def percent(share: float) -> str:
-    """Return a share in percent.
-
-    Parameters
-    ----------
-    share : float
-        0 to 1.
-    """
+    """Return a share in percent."""
     return f"{100 * share:.0f} %"

@@ -18,13 +18,7 @@ CLAIMS = {
 
 
 def running_example(case: Case) -> None:
-    """Judge Figure 1.
-
-    Parameters
-    ----------
-    case : Case
-        Where to.
-    """
+    """Judge Figure 1."""
     schedule = case.solved(LOOP)
     start = schedule.start
     told = ", ".join(f"{name} at {at}" for name, at in start.items())

@@ -28,17 +28,8 @@ BAR_INCHES, HEAD_INCHES, WIDTH_INCHES = 0.26, 0.62, 7.2
 def draw(results: Sequence[CaseResult], stem: Path) -> list[Path]:
     """Draw what there is to draw as SVG; the same results give the same bytes.
 
-    Parameters
-    ----------
-    results : sequence of CaseResult
-        What was found.
-    stem : Path
-        Path that file names begin with.
-
-    Returns
-    -------
-    list of Path
-        ``STEM_intervals.svg`` and ``STEM_published.svg``, as far as there are results for them.
+    Returns: ``STEM_intervals.svg`` and ``STEM_published.svg``, as far as there are results for
+    them.
     """
     drawn = [r for r in results if r.case in KERNELS and r.intervals]
     compared = [r for r in results if r.comparisons]

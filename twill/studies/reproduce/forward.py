@@ -38,13 +38,7 @@ BLACKWELL_CLAIMS = {
 
 
 def hopper_forward(case: Case) -> None:
-    """Judge attention forward on Hopper.
-
-    Parameters
-    ----------
-    case : Case
-        Where to.
-    """
+    """Judge attention forward on Hopper."""
     schedule = case.solved(HOPPER)
     case.judge_solution("solved", schedule, 28.0)
     joint = _judge_kept(case, schedule)
@@ -72,13 +66,7 @@ def hopper_forward(case: Case) -> None:
 
 
 def blackwell_forward(case: Case) -> None:
-    """Judge attention forward on Blackwell.
-
-    Parameters
-    ----------
-    case : Case
-        Where to.
-    """
+    """Judge attention forward on Blackwell."""
     schedule = case.solved(BLACKWELL, until="transfers")
     case.judge_solution("solved", schedule, 19.0)
     found = strategy(schedule)

@@ -51,20 +51,7 @@ of one run on two cores, and vary.
 
 
 def write_page(results: Sequence[CaseResult], file: Path) -> list[Path]:
-    """Write the page, and figures into its folder.
-
-    Parameters
-    ----------
-    results : sequence of CaseResult
-        What `twill.studies.reproduce.run.reproduce` found.
-    file : Path
-        Where to; figures are named after it.
-
-    Returns
-    -------
-    list of Path
-        What was written.
-    """
+    """Write the page, and figures into its folder."""
     figures = draw(results, file.with_suffix(""))
     text = "\n".join(_lines(results, [figure.name for figure in figures]))
     write_whole(str(file), text + "\n")

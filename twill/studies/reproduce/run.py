@@ -44,23 +44,8 @@ def reproduce(
 ) -> list[CaseResult]:
     """Compute what the paper's evaluation claims; nothing is looked up.
 
-    Parameters
-    ----------
-    names : iterable of str, optional
-        Cases; all without it.
-    timeout : float
-        Seconds for each search.
-    stop : float
-        Seconds after which the paper's encoding as printed is stopped.
-    jobs : int
-        Processes that run at a time.
-    report : Report, optional
-        Told which cases are done.
-
-    Returns
-    -------
-    list of CaseResult
-        In the order of `CASES`.
+    `timeout`: seconds for each search.
+    `stop`: seconds after which the paper's encoding as printed is stopped.
 
     Raises
     ------

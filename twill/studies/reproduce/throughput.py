@@ -18,13 +18,7 @@ NOT_COMPARED = (
 
 
 def throughput(case: Case) -> None:
-    """Judge how many published figures are matched.
-
-    Parameters
-    ----------
-    case : Case
-        Where to.
-    """
+    """Judge how many published figures are matched."""
     case.comparisons = tuple(comparisons(case.report))
     found = case.comparisons
     for one in found:

@@ -23,13 +23,7 @@ CLAIMS = {
 
 
 def timing(case: Case) -> None:
-    """Solve each kernel twice in normalized time under the rules as printed, and compare.
-
-    Parameters
-    ----------
-    case : Case
-        Where to.
-    """
+    """Solve each kernel twice in normalized time under the rules as printed, and compare."""
     timings = []
     for kernel, paper in PAPER.items():
         case.report(kernel)

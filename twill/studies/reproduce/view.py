@@ -12,13 +12,7 @@ if TYPE_CHECKING:
 
 
 def print_claims(results: Sequence[CaseResult]) -> None:
-    """Print every claim with what was found, then why some do not hold.
-
-    Parameters
-    ----------
-    results : sequence of CaseResult
-        The cases.
-    """
+    """Print every claim with what was found, then why some do not hold."""
     for result in results:
         say(result.case.replace("_", " "))
         columns = ["claim", "found", "pass", "s", "paper s"]

@@ -85,15 +85,7 @@ class Held:
 
 
 def numeric_axes(sweep: Sweep, found: pd.DataFrame) -> list[str]:
-    """Return the parameters that are numbers and have several values, that of rings last.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        The sweep.
-    found : pandas.DataFrame
-        Its table.
-    """
+    """Return the parameters that are numbers and have several values, that of rings last."""
     several = [
         name
         for name in sweep.axes
@@ -103,17 +95,7 @@ def numeric_axes(sweep: Sweep, found: pd.DataFrame) -> list[str]:
 
 
 def held(sweep: Sweep, found: pd.DataFrame, axis: str) -> list[Held]:
-    """Return where intervals hold along one parameter, a line for each rest of a point.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        The sweep; its tolerance counts.
-    found : pandas.DataFrame
-        Its table.
-    axis : str
-        A numeric parameter.
-    """
+    """Return where intervals hold along one parameter, a line for each rest of a point."""
     others = [name for name in sweep.axes if name != axis]
     rings = next((name for name in others if name in RINGS), None)
     fixed = [*SUBJECT, *(name for name in others if name != rings)]
@@ -142,15 +124,7 @@ def held(sweep: Sweep, found: pd.DataFrame, axis: str) -> list[Held]:
 
 
 def answers(sweep: Sweep, found: pd.DataFrame) -> list[Answer]:
-    """Return what a sweep says.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        The sweep.
-    found : pandas.DataFrame
-        Its table, which may lack points that are not finished.
-    """
+    """Return what a sweep says."""
     result: list[Answer] = []
     numeric = numeric_axes(sweep, found)
     worked = [name for name in numeric if parameter(name).name in ("tile.", "subtiles")]
@@ -325,38 +299,18 @@ def _failures(found: pd.DataFrame) -> Iterator[Answer]:
 
 
 def subject_of(line: pd.DataFrame) -> str:
-    """Return what runs in the rows of a table, in words.
-
-    Parameters
-    ----------
-    line : pandas.DataFrame
-        Rows of one item, machine and variant.
-    """
+    """Return what runs in the rows of a table, in words."""
     item, machine, variant = (str(line[name].iloc[0]) for name in SUBJECT)
     return f"{item} on {machine}, {variant}"
 
 
 def setting(name: str, value: Any) -> str:
-    """Return a parameter's value in words: ``depth 2``, ``deeper by 1``.
-
-    Parameters
-    ----------
-    name : str
-        A parameter.
-    value : object
-        Its value.
-    """
+    """Return a parameter's value in words: ``depth 2``, ``deeper by 1``."""
     return f"{name} by {value}" if name == "deeper" else f"{name} {value}"
 
 
 def plain(value: Any) -> Scalar | None:
-    """Return a cell of a table as plain data.
-
-    Parameters
-    ----------
-    value : object
-        A number, a text or a missing value.
-    """
+    """Return a cell of a table as plain data."""
     if isinstance(value, str):
         return value
     number = float(value)

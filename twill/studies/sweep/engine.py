@@ -57,13 +57,7 @@ class Progress:
     advance: Callable[[], None] | None = None
 
     def begin(self, count: int, before: int) -> None:
-        """Tell how many points there are, and how many were finished before.
-
-        Parameters
-        ----------
-        count, before : int
-            Points.
-        """
+        """Tell how many points there are, and how many were finished before."""
         if self.total is not None:
             self.total(count, before)
 
@@ -81,22 +75,9 @@ def run_sweep(
 ) -> pd.DataFrame:
     """Run every point of a sweep that is not finished yet.
 
-    Parameters
-    ----------
-    sweep : Sweep
-        What to run.
-    folder : path, optional
-        Where ``sweep.json``, the schedules and the journal of finished points are kept, so that
-        the sweep can be gone on with; nothing is kept without it.
-    executor : concurrent.futures.Executor, optional
-        Who runs the points; this process without it.
-    progress : Progress, optional
-        Told how far it is.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each point, in their order, whoever ran them.
+    `folder`: where ``sweep.json``, the schedules and the journal of finished points are kept, so
+    that the sweep can be gone on with; nothing is kept without it.
+    Returns: A row for each point, in their order, whoever ran them.
 
     Raises
     ------
@@ -222,10 +203,7 @@ def _file(one: Runnable) -> str:
 def load(folder: Path) -> tuple[Swept, list[Runnable]]:
     """Return the sweep that a folder holds, and what it runs.
 
-    Parameters
-    ----------
-    folder : path
-        Where a sweep was run, whether it is finished or not.
+    `folder`: where a sweep was run, whether it is finished or not.
 
     Raises
     ------

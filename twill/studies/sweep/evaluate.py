@@ -53,15 +53,7 @@ RESULTS = (
 def evaluate(task: Task) -> Row:
     """Run one point; what goes wrong is a row with ``status`` ``failed`` and its ``error``.
 
-    Parameters
-    ----------
-    task : Task
-        The point.
-
-    Returns
-    -------
-    dict
-        A row of the table: what ran, values by parameter, conditions, results, provenance.
+    Returns: A row of the table: what ran, values by parameter, conditions, results, provenance.
     """
     conditions = _conditions(task)
     row: Row = {
@@ -119,15 +111,7 @@ def _results(task: Task) -> Row:
 
 
 def measured(schedule: Schedule, result: Run) -> Row:
-    """Return the columns that say what a run achieved.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        What ran.
-    result : Run
-        The run.
-    """
+    """Return the columns that say what a run achieved."""
     interval = result.measured_interval_cycles
     units = [unit for unit, u in schedule.machine.units.items() if u.in_order]
     return {

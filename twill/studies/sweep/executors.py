@@ -23,11 +23,6 @@ def local(jobs: int) -> Iterator[Executor | None]:
     """Give an executor on processes of this machine; none where one job is enough.
 
     Workers end with the process that started them, also if that is killed.
-
-    Parameters
-    ----------
-    jobs : int
-        Processes.
     """
     if jobs == 1:
         yield None
@@ -79,11 +74,8 @@ def _end_with(sentinel: int) -> None:
 def cluster(address: str) -> Iterator[Executor]:
     """Give an executor on a Dask cluster.
 
-    Parameters
-    ----------
-    address : str
-        Of its scheduler, for example ``tcp://10.0.0.1:8786``, or the name of a file that the
-        scheduler wrote (``--scheduler-file``).
+    `address`: of its scheduler, for example ``tcp://10.0.0.1:8786``, or the name of a file that the
+    scheduler wrote (``--scheduler-file``).
 
     Raises
     ------

@@ -30,13 +30,6 @@ class Journal:
     it that is no row of this sweep is left as it is. A line that cannot be written whole is taken
     back.
 
-    Parameters
-    ----------
-    folder : path
-        Where it is; there must be such a folder.
-    sweep : str
-        Hash of the sweep that the rows belong to.
-
     Raises
     ------
     InputError
@@ -68,11 +61,6 @@ class Journal:
 
     def add(self, row: Row) -> bool:
         """Keep a row; return whether it is the first of its point.
-
-        Parameters
-        ----------
-        row : dict
-            With its ``point``.
 
         Raises
         ------
@@ -126,13 +114,6 @@ def read(file: Path, sweep: str) -> tuple[dict[int, Row], int]:
 
     A last line that is not finished is left out: while a sweep runs, what is there can be read
     like this.
-
-    Parameters
-    ----------
-    file : path
-        The journal.
-    sweep : str
-        Hash of the sweep that the rows belong to.
 
     Raises
     ------

@@ -87,11 +87,6 @@ PARAMETERS = (
 def parameter(name: str) -> Parameter:
     """Return a parameter by name.
 
-    Parameters
-    ----------
-    name : str
-        For example ``depth`` or ``throughput.tc``.
-
     Raises
     ------
     InputError
@@ -113,13 +108,7 @@ def parameter(name: str) -> Parameter:
 
 
 def run_options(point: Mapping[str, Scalar]) -> dict[str, Any]:
-    """Return the options of `twill.sim.run` that a point names.
-
-    Parameters
-    ----------
-    point : mapping
-        Values by parameter.
-    """
+    """Return the options of `twill.sim.run` that a point names."""
     found: dict[str, Any] = {}
     for name, value in point.items():
         if name in ("iterations", "seed", "bundle"):
@@ -136,25 +125,12 @@ def run_options(point: Mapping[str, Scalar]) -> dict[str, Any]:
 
 
 def limits(point: Mapping[str, Scalar]) -> dict[str, int]:
-    """Return the limits of `twill.schedule` that a point names.
-
-    Parameters
-    ----------
-    point : mapping
-        Values by parameter.
-    """
+    """Return the limits of `twill.schedule` that a point names."""
     return {name: int(v) for name, v in point.items() if parameter(name).place == "limit"}
 
 
 def changed_machine(machine: Machine, point: Mapping[str, Scalar]) -> Machine:
     """Return a machine with what a point changes of it.
-
-    Parameters
-    ----------
-    machine : Machine
-        The machine.
-    point : mapping
-        Values by parameter.
 
     Raises
     ------
@@ -179,16 +155,8 @@ def changed_loop(
 ) -> Loop:
     """Return a loop with what a point changes of it, its operations' costs among it.
 
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    machine : Machine
-        Changed already: its rules cost the loop.
-    point : mapping
-        Values by parameter.
-    resolve : bool
-        Whether it will be scheduled: only then the nominal latency changes with ``tma-latency``.
+    `resolve`: whether it will be scheduled: only then the nominal latency changes with
+    ``tma-latency``.
 
     Raises
     ------
@@ -220,17 +188,7 @@ def _faster(loop: Loop, machine: Machine, name: str, factor: float) -> Loop:
 
 
 def with_latency(loop: Loop, machine: Machine, cycles: int) -> Loop:
-    """Return a loop whose loads of variable latency nominally take so long.
-
-    Parameters
-    ----------
-    loop : Loop
-        The loop.
-    machine : Machine
-        Whose rules cost it.
-    cycles : int
-        Nominal latency.
-    """
+    """Return a loop whose loads of variable latency nominally take so long."""
     operations = []
     for operation in loop.operations:
         cost = machine.cost(operation)
@@ -243,17 +201,6 @@ def with_latency(loop: Loop, machine: Machine, cycles: int) -> Loop:
 
 def with_number(machine: Machine, path: str, value: float, parameter_name: str) -> Machine:
     """Return a machine in which one number of its file is another one.
-
-    Parameters
-    ----------
-    machine : Machine
-        The machine.
-    path : str
-        For example ``synchronisation.hop.value`` or ``constants.mma_drain.value``.
-    value : float
-        The number.
-    parameter_name : str
-        For messages.
 
     Raises
     ------

@@ -25,15 +25,7 @@ MOST_LINES = 12
 
 
 def along(sweep: Sweep, found: pd.DataFrame) -> str:
-    """Return the parameter to plot along: the first with several values, numbers before texts.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        The sweep.
-    found : pandas.DataFrame
-        Its table.
-    """
+    """Return the parameter to plot along: the first with several values, numbers before texts."""
     several = [name for name in sweep.axes if varies(found, name)]
     ordered = [*numeric_axes(sweep, found), *several, *sweep.axes]
     return ordered[0] if ordered else "point"
@@ -42,14 +34,7 @@ def along(sweep: Sweep, found: pd.DataFrame) -> str:
 def plot_sweep(sweep: Sweep, found: pd.DataFrame, *, interval: bool = False) -> str:
     """Return the plot as SVG.
 
-    Parameters
-    ----------
-    sweep : Sweep
-        The sweep.
-    found : pandas.DataFrame
-        Its table.
-    interval : bool
-        Whether to show cycles of an iteration, and not work per time.
+    `interval`: whether to show cycles of an iteration, and not work per time.
     """
     axis = along(sweep, found)
     panels = list(found.groupby(["loop", "machine"], sort=False))
@@ -101,13 +86,7 @@ def _draw(axes: Axes, sweep: Sweep, mine: pd.DataFrame, axis: str, measure: str)
 
 
 def parameter_kind(axis: str) -> str:
-    """Return the kind of a parameter's values; the number of a point is a whole number.
-
-    Parameters
-    ----------
-    axis : str
-        A parameter, or ``point``.
-    """
+    """Return the kind of a parameter's values; the number of a point is a whole number."""
     return "whole" if axis == "point" else parameter(axis).kind
 
 

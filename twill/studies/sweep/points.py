@@ -89,11 +89,6 @@ class Task:
 def axes(sweep: Sweep) -> dict[str, tuple[Scalar, ...]]:
     """Return the values of each parameter of a sweep.
 
-    Parameters
-    ----------
-    sweep : Sweep
-        The sweep.
-
     Raises
     ------
     InputError
@@ -123,15 +118,7 @@ def _check_count(points: int) -> None:
 
 
 def runnables(sweep: Sweep, report: Report = silent) -> list[Runnable]:
-    """Return what a sweep runs; loops are scheduled unless each point does so.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        The sweep.
-    report : Report, optional
-        Told what is being scheduled.
-    """
+    """Return what a sweep runs; loops are scheduled unless each point does so."""
     found = [
         one
         for subject in subjects(sweep.items, sweep.machines)
@@ -190,13 +177,6 @@ def _told_apart(found: Sequence[Runnable]) -> list[Runnable]:
 def tasks(sweep: Sweep, found: Sequence[Runnable]) -> list[Task]:
     """Return every point of a sweep in the order of its table: what runs first, last axis fastest.
 
-    Parameters
-    ----------
-    sweep : Sweep
-        The sweep.
-    found : sequence of Runnable
-        What it runs.
-
     Raises
     ------
     InputError
@@ -231,15 +211,6 @@ def tasks(sweep: Sweep, found: Sequence[Runnable]) -> list[Task]:
 
 def check_points(rows: Mapping[int, Mapping[str, Any]], every: Sequence[Task], file: str) -> None:
     """Refuse rows that are not of the points of a sweep.
-
-    Parameters
-    ----------
-    rows : mapping of int to mapping
-        What came of points, by point.
-    every : sequence of Task
-        The points, in their order.
-    file : str
-        Name used in errors.
 
     Raises
     ------

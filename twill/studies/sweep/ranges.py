@@ -24,14 +24,7 @@ FORMS = (
 def values(given: Values, kind: Kind, path: str) -> tuple[Scalar, ...]:
     """Return the values of a parameter, each once, in the order given.
 
-    Parameters
-    ----------
-    given : str, int, float or tuple
-        One value, several, or a range as text.
-    kind : str
-        ``whole``: evenly spaced values are rounded. ``text``: taken as it is.
-    path : str
-        For messages.
+    `kind`: ``whole``: evenly spaced values are rounded. ``text``: taken as it is.
 
     Raises
     ------

@@ -33,15 +33,7 @@ NUMBERS = (
 
 
 def frame(sweep: Sweep, rows: Iterable[Row]) -> pd.DataFrame:
-    """Return rows in the order of their points, with types that do not depend on what failed.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        The sweep.
-    rows : iterable of dict
-        Its rows, in any order.
-    """
+    """Return rows in the order of their points, with types that do not depend on what failed."""
     import pandas as pd
 
     found = pd.DataFrame(sorted(rows, key=lambda row: row["point"]))
@@ -53,40 +45,17 @@ def frame(sweep: Sweep, rows: Iterable[Row]) -> pd.DataFrame:
 
 
 def varies(found: pd.DataFrame, column: str) -> bool:
-    """Return whether a column has several values.
-
-    Parameters
-    ----------
-    found : pandas.DataFrame
-        From `frame`.
-    column : str
-        One of its columns.
-    """
+    """Return whether a column has several values."""
     return len(found[column].unique()) > 1
 
 
 def csv_text(found: pd.DataFrame) -> str:
-    """Return a frame as CSV; equal frames give equal bytes.
-
-    Parameters
-    ----------
-    found : pandas.DataFrame
-        From `frame`.
-    """
+    """Return a frame as CSV; equal frames give equal bytes."""
     return str(found.to_csv(index=False, lineterminator="\n"))
 
 
 def write_tables(found: pd.DataFrame, folder: Path, *, parquet: bool = False) -> list[Path]:
     """Write the table, whole or not at all; return the files.
-
-    Parameters
-    ----------
-    found : pandas.DataFrame
-        From `frame`.
-    folder : path
-        Where to.
-    parquet : bool
-        Whether to write Parquet too.
 
     Raises
     ------

@@ -25,15 +25,7 @@ FIGURES = {
 
 
 def print_points(sweep: Sweep, found: pd.DataFrame) -> None:
-    """Print the points; of many, some that are evenly spread.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        The sweep.
-    found : pandas.DataFrame
-        Its table.
-    """
+    """Print the points; of many, some that are evenly spread."""
     names = [name for name in ("item", "machine", "variant") if varies(found, name)]
     names += [name for name in sweep.axes if varies(found, name) or len(found) == 1]
     step = -(-len(found) // MOST_ROWS)
