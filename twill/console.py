@@ -47,8 +47,7 @@ def silent(message: str) -> None:
 
 @contextlib.contextmanager
 def progress(title: str) -> Iterator[Report]:
-    """Show a line on stderr for work that lasts over two seconds; nothing if it is not a terminal.
-    """
+    """Show a line on stderr for work of more than two seconds; nothing if it is not a terminal."""
     if not sys.stderr.isatty():
         yield silent
         return

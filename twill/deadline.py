@@ -26,8 +26,7 @@ class OutOfTime(Exception):  # noqa: N818 - it ends work, and is no error
 
 
 class Deadline:
-    """Ends the work of its ``with`` statement when the time is over; the program goes on after it.
-    """
+    """Ends the work of its ``with`` statement when time is over; the program goes on after it."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self._began = now()

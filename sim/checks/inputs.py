@@ -12,8 +12,7 @@ SPREAD = 0.5
 
 
 class RandomInputs:
-    """Random tiles, and first values that change nothing: zero, or the least number of a maximum.
-    """
+    """Random tiles, and first values that change nothing: zero, or the least of a maximum."""
 
     def __init__(self, loop: Loop, seed: int = 0) -> None:
         self._kinds = {operation.name: operation.kind for operation in loop.operations}

@@ -128,8 +128,7 @@ def demand(
 
 
 def peaks(problem: Problem, interval: int, assignment: Assignment) -> list[int | None]:
-    """Return the most registers per thread live on each group, None for groups without operations.
-    """
+    """Return the most registers per thread live on each group, None where it has no operations."""
     entry = Sum("registers", "registers", register_occupants(problem), None)
     most: list[int | None] = [None] * len(assignment.groups)
     for g in assignment.group:

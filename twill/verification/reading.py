@@ -108,8 +108,7 @@ class Model:
         return edge.delay if u.variable_latency == v.variable_latency else edge.cross_delay
 
     def turn(self, u: Work, v: Work) -> int:
-        """Return how long after u an operation of another group may use their unit; 0 if at once.
-        """
+        """Return how long after u another group's operation may use their unit; 0 if at once."""
         takes_turns = (
             self.rules == "issue" and u.in_order_unit and u.in_order_unit == v.in_order_unit
         )

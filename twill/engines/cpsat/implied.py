@@ -57,8 +57,7 @@ class Implied:
                 times.model.add_no_overlap(intervals)
 
     def weights(self, times: Times, sums: Sums) -> None:
-        """State that what is in progress fits all units at once, where it starts and in every row.
-        """
+        """State that what is in progress fits all units at once, at its start and in every row."""
         sums.at_most(*self._weighing)
         Rows(times).fit(self._problem, self._weighing)
 

@@ -27,8 +27,7 @@ def part_of(tile: Tile, axis: int, factor: int) -> Tile:
 
 
 def reduction_attributes(whole: Operation, part: Operation) -> Attributes:
-    """Return the attributes of a reduction of a sub-tile: more lanes share a row if rows run out.
-    """
+    """Return the attributes of a sub-tile's reduction: more lanes share a row if rows run out."""
     lanes, warps = whole.attributes.get("lanes"), whole.attributes.get("lane_warps")
     if not isinstance(lanes, int) or not isinstance(warps, int):
         return whole.attributes

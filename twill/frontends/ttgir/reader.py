@@ -146,8 +146,7 @@ class Dump:
         return Type("tensor", shape, dtype, parse_layout(rest) if rest else None, "registers")
 
     def transposed(self, value: SSAValue) -> bool | None:
-        """Return whether a tile lies transposed in shared memory; None if its type does not tell.
-        """
+        """Return whether a tile lies transposed in shared memory; None if its type is silent."""
         match = _TRANSPOSED.search(self._expanded(str(value.type)))
         return None if match is None else match[1] == "true"
 

@@ -131,8 +131,7 @@ def rotating(graph: BodyGraph) -> set[SSAValue]:
 
 
 def steady_flag(graph: BodyGraph, value: SSAValue) -> bool | None:
-    """Return what an i1 is in every iteration but the first ones, or None if that is not constant.
-    """
+    """Return what an i1 is in every iteration but the first ones, None if that is not constant."""
     passed: set[SSAValue] = set()
     while value in graph.carried and value not in passed:
         passed.add(value)

@@ -28,8 +28,7 @@ def print_violations(violations: Sequence[Violation]) -> None:
 
 
 def print_verdict(verdict: Verdict) -> None:
-    """Print what was checked, what is broken, and what a proof says that only engines have shown.
-    """
+    """Print what was checked, what is broken, and what of a proof only engines have shown."""
     if not verdict.valid:
         print_violations(verdict.violations)
         return

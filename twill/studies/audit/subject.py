@@ -81,8 +81,7 @@ class Subject:
         return {o.kind for loop in self.everything for o in loop.operations}
 
     def attributes(self, kinds: tuple[str, ...]) -> set[str] | None:
-        """Return the attributes of packaged operations of some kinds; None if there are none such.
-        """
+        """Return the attributes of packaged operations of some kinds; None without any."""
         operations = [o for loop in self.everything for o in loop.operations if o.kind in kinds]
         if not operations:
             return None
