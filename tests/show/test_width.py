@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from tests.support.mutate import app as mutate
 from twill.cli import main as cli
 from twill.console import paragraph, table
 from twill.explain.levers import Lever
@@ -15,7 +16,6 @@ from twill.frontends.loops import packaged_loops
 from twill.show.tables.explain import print_levers
 from twill.sim.__main__ import app as simulator
 from twill.studies.bench.simulator import crowd
-from twill.studies.mutate import app as mutate
 from twill.studies.published import Comparison
 from twill.studies.published_view import print_comparisons
 

@@ -10,6 +10,7 @@ import pytest
 
 import twill
 from tests.sim.test_run import unsolved
+from tests.support.mutants import mutants
 from tests.support.small import edge, hand_made, op, random_loop, small_loop, small_machine
 from twill.artifacts.schedule import (
     Arrive,
@@ -29,7 +30,6 @@ from twill.sim.checks.values import Values
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.observer import Observer
 from twill.sim.engine.sm import StreamingMultiprocessor
-from twill.studies.mutants import mutants
 
 ITERATIONS = 6
 

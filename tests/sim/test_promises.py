@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from twill.studies import promises as study
-from twill.studies.promises import Promise, main, promises
+from tests.support import promises as study
+from tests.support.promises import Promise, main, promises
 
 
 def test_the_running_example_and_a_gemm_keep_their_promise() -> None:

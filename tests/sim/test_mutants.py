@@ -8,13 +8,13 @@ import re
 import pytest
 
 from tests.sim.test_races import ring
+from tests.support.mutants import mutants
+from tests.support.mutate import main, program, study, summary
 from twill.artifacts.schedule import Arrive, Await, Schedule, Wait, packaged_schedules
 from twill.frontends.loops import packaged_loops
 from twill.sim.checks.races import Races
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
-from twill.studies.mutants import mutants
-from twill.studies.mutate import main, program, study, summary
 
 LEAST_SHARE = 0.99
 

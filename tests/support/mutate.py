@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tests.support.mutants import Mutant, mutants
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule, packaged_schedules
 from twill.console import Report, command, progress, run_app, say, silent, table
@@ -27,7 +28,6 @@ from twill.sim.checks.values import Values
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.issue import WARP_SCHEDULERS
 from twill.sim.engine.sm import StreamingMultiprocessor
-from twill.studies.mutants import Mutant, mutants
 
 DEFAULT_RUNS = 20
 DEFAULT_ITERATIONS = 8
@@ -132,7 +132,7 @@ def _chosen(every: Iterable[Mutant], most: int | None, seed: int) -> list[Mutant
     found = list(every)
     if most is None or most >= len(found):
         return found
-    chosen = random.Random(seed).sample(range(len(found)), most)  # noqa: S311 - no secret
+    chosen = random.Random(seed).sample(range(len(found)), most)
     return [found[k] for k in sorted(chosen)]
 
 
@@ -231,7 +231,7 @@ def program(name: str) -> Schedule:
 
 
 app = typer.Typer(
-    name="python -m twill.studies.mutate",
+    name="python -m tests.support.mutate",
     add_completion=False,
     pretty_exceptions_enable=False,
 )

@@ -97,7 +97,7 @@ def _promise(name: str, options: Options, iterations: int) -> Promise:
 
 
 app = typer.Typer(
-    name="python -m twill.studies.promises",
+    name="python -m tests.support.promises",
     add_completion=False,
     pretty_exceptions_enable=False,
 )
