@@ -247,8 +247,12 @@ def published_command(
     as_json: Json = False,
 ) -> None:
     """Compare hand-written schedules of published kernels with what was measured."""
-    from twill.studies.published import comparisons, experiments
-    from twill.studies.published_view import print_comparisons, print_experiments
+    from twill.studies.published import (
+        comparisons,
+        experiments,
+        print_comparisons,
+        print_experiments,
+    )
 
     with progress("published figures") as report:
         tried = experiments(report) if switches else []

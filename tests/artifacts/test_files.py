@@ -21,9 +21,9 @@ from twill.files import make_folder, write_whole
 from twill.names import file_name
 from twill.sim.engine.record import Recording
 from twill.sim.show.timeline import draw_timeline
-from twill.studies.comparison.compare import comparison
-from twill.studies.comparison.view import write_comparisons
-from twill.studies.sweep.engine import run_sweep
+from twill.studies.compare import comparison
+from twill.studies.compare_view import write_comparisons
+from twill.studies.sweep.run import run_sweep
 
 HOSTILE = "../../outside/x"
 KEPT = "out/schedules/paper_example.paper_example.joint.json"

@@ -17,8 +17,8 @@ import pytest
 from tests.sim.test_critical import ring
 from tests.studies.test_sweep import AXES, lines, rows_in, sweep
 from twill.errors import InputError
-from twill.studies.sweep.engine import Progress, run_sweep
-from twill.studies.sweep.executors import cluster
+from twill.studies.executors import cluster
+from twill.studies.sweep.run import Progress, run_sweep
 from twill.studies.sweep.table import csv_text, write_tables
 
 pytestmark = [pytest.mark.extras, pytest.mark.filterwarnings("ignore")]

@@ -252,7 +252,7 @@ def work(problem: Problem, unit: str, name: str | None = None) -> int:
 
 
 def test_the_readmes_figures(attention_schedule: twill.Schedule) -> None:
-    from twill.studies.comparison.compare import compare
+    from twill.studies.compare import compare
 
     shown = re.findall(r"^ (\S+) +(\d+) +[\d.]+ +([\d.]+) +[\d.]+% +([\d.]+) ",
                        (ROOT / "README.md").read_text(), re.MULTILINE)  # fmt: skip

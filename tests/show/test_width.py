@@ -16,8 +16,7 @@ from twill.frontends.loops import packaged_loops
 from twill.show.tables.explain import print_levers
 from twill.sim.__main__ import app as simulator
 from twill.studies.bench.simulator import crowd
-from twill.studies.published import Comparison
-from twill.studies.published_view import print_comparisons
+from twill.studies.published import Comparison, print_comparisons
 
 ROOT = Path(__file__).parents[2]
 

@@ -17,17 +17,21 @@ import pytest
 import twill
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, RefusedError
-from twill.studies.comparison.compare import (
+from twill.studies.compare import (
     Comparison,
     Comparisons,
     compare_all,
     comparison,
     document,
 )
-from twill.studies.comparison.plot import plot_comparisons
-from twill.studies.comparison.subjects import is_schedule, subjects
-from twill.studies.comparison.variants import EXPERTS, experts
-from twill.studies.comparison.view import frame, markdown, print_comparisons, write_comparisons
+from twill.studies.compare_view import (
+    frame,
+    markdown,
+    plot_comparisons,
+    print_comparisons,
+    write_comparisons,
+)
+from twill.studies.subjects import EXPERTS, experts, is_schedule, subjects
 
 SIM = [sys.executable, "-m", "twill.sim"]
 

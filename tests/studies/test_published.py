@@ -18,11 +18,9 @@ from twill.engines.cbc.modulo import modulo_schedule
 from twill.problem.build import build_problem
 from twill.sim.analysis.whole_kernel import kernel, parse_sequences
 from twill.sim.execute import run
-from twill.studies.comparison.compare import compare
-from twill.studies.comparison.iterative import iterative_modulo_schedule
-from twill.studies.comparison.modulo_loop import excess, software_pipelined
-from twill.studies.published import FA3, NEITHER, Experiment, gemm
-from twill.studies.published_view import print_experiments
+from twill.studies.compare import compare
+from twill.studies.modulo_loop import excess, iterative_modulo_schedule, software_pipelined
+from twill.studies.published import FA3, NEITHER, Experiment, gemm, print_experiments
 
 MEASURE = Path(__file__).parents[2] / "traces" / "measure"
 QUICK = {"pipe_rates", "tma_latency"}

@@ -17,14 +17,12 @@ from tests.studies.test_sweep import AXES, sweep
 from twill.artifacts.schedule import Schedule
 from twill.cli.main import app
 from twill.errors import InputError
-from twill.studies.comparison.compare import comparison
-from twill.studies.comparison.view import write_comparisons
-from twill.studies.report.content import section
-from twill.studies.report.page import inlined, page
-from twill.studies.report.steady import steady
-from twill.studies.report.timeline import WIDTH, timeline
+from twill.studies.compare import comparison
+from twill.studies.compare_view import write_comparisons
+from twill.studies.report.page import inlined, page, section
+from twill.studies.report.steady import WIDTH, steady, timeline
 from twill.studies.sweep.answers import answers
-from twill.studies.sweep.engine import run_sweep
+from twill.studies.sweep.run import run_sweep
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 EXTERNAL = ("http:", "https:", "//", "file:")

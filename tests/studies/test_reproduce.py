@@ -19,10 +19,11 @@ from twill.errors import InputError, RefusedError
 from twill.problem.solution import FAMILIES
 from twill.search.search import Options
 from twill.sim.execute import run
-from twill.studies.feasibility import ask, least, wished
 from twill.studies.published import Comparison
 from twill.studies.reproduce.claims import Case, CaseResult, Claim, Settings, Timing, packaged
-from twill.studies.reproduce.forward import BLACKWELL, fa4_pins
+from twill.studies.reproduce.feasibility import ask, least, wished
+from twill.studies.reproduce.kernels import FORWARD_BLACKWELL as BLACKWELL
+from twill.studies.reproduce.kernels import fa4_pins
 from twill.studies.reproduce.page import write_page
 from twill.studies.reproduce.run import CASES, LONGEST_FIRST, reproduce
 from twill.verification.verifier import verify
@@ -93,7 +94,7 @@ def test_a_search_without_an_answer_fails_every_claim_that_is_left() -> None:
 def test_the_table_fits_80_columns(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from twill.studies.reproduce.view import print_claims
+    from twill.studies.reproduce.page import print_claims
 
     monkeypatch.setenv("COLUMNS", "80")
     print_claims(made_up())

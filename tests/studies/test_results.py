@@ -15,9 +15,9 @@ from twill.artifacts.results import text_hash
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
 from twill.errors import InputError
-from twill.studies.comparison.compare import comparison
-from twill.studies.comparison.view import write_comparisons
-from twill.studies.sweep.engine import run_sweep
+from twill.studies.compare import comparison
+from twill.studies.compare_view import write_comparisons
+from twill.studies.sweep.run import run_sweep
 
 SIM = ("python", "-m", "twill.sim")
 DEEP = "[" * 100_000

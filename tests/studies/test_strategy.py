@@ -12,9 +12,15 @@ import pytest
 import twill
 from twill.artifacts.schedule import Schedule
 from twill.frontends.loops import packaged_loops
-from twill.studies.roles import roles_of
-from twill.studies.strategy import FEATURES, STRATEGIES, Strategy, strategy
-from twill.studies.windows import Windows, scheduled
+from twill.studies.reproduce.strategy import (
+    FEATURES,
+    STRATEGIES,
+    Strategy,
+    Windows,
+    roles_of,
+    scheduled,
+    strategy,
+)
 from twill.traces.make_orders import flash_attention_3_order, flash_attention_4_order
 
 Document = dict[str, Any]

@@ -29,9 +29,9 @@ from twill.errors import InputError, RefusedError, WorkerError
 from twill.sim.analysis.rings import deeper, with_depth, with_more_slots
 from twill.sim.analysis.throughput import flop_per_iteration
 from twill.sim.execute import run
-from twill.studies.sweep import engine, journal
+from twill.studies.sweep import journal
+from twill.studies.sweep import run as engine
 from twill.studies.sweep.answers import answers
-from twill.studies.sweep.engine import Progress, run_sweep
 from twill.studies.sweep.evaluate import Row, evaluate
 from twill.studies.sweep.journal import Journal
 from twill.studies.sweep.parameters import (
@@ -40,10 +40,11 @@ from twill.studies.sweep.parameters import (
     changed_machine,
     parameter,
     run_options,
+    values,
 )
 from twill.studies.sweep.plot import plot_sweep
 from twill.studies.sweep.points import Task, axes
-from twill.studies.sweep.ranges import values
+from twill.studies.sweep.run import Progress, run_sweep
 from twill.studies.sweep.table import csv_text
 
 SIM = [sys.executable, "-m", "twill.sim"]
@@ -478,8 +479,8 @@ def interrupted(made: Sweep, folder: Path) -> subprocess.Popen[str]:
         "import sys; from pathlib import Path\n"
         "from twill.artifacts.sweep import Sweep\n"
         "from twill.console import command\n"
-        "from twill.studies.sweep.engine import run_sweep\n"
-        "from twill.studies.sweep.executors import local\n"
+        "from twill.studies.sweep.run import run_sweep\n"
+        "from twill.studies.executors import local\n"
         "@command\n"
         "def main():\n"
         "    with local(2) as executor:\n"
@@ -534,7 +535,7 @@ def test_ctrl_c_while_workers_start_is_one_line(tmp_path: Path, delay: float) ->
     script.write_text(
         "import time\n"
         "from twill.console import command\n"
-        "from twill.studies.sweep.executors import local\n"
+        "from twill.studies.executors import local\n"
         "@command\n"
         "def main():\n"
         "    with local(2):\n"

@@ -49,12 +49,12 @@ from twill.sim.engine.latency_file import LatencyFile
 from twill.sim.engine.work import Work, works
 from twill.sim.execute import run
 from twill.studies.audit import audit, read_subject
-from twill.studies.comparison.compare import Comparisons, comparison
-from twill.studies.comparison.view import write_comparisons
+from twill.studies.compare import Comparisons, comparison
+from twill.studies.compare_view import write_comparisons
 from twill.studies.sweep import journal
-from twill.studies.sweep.engine import load, run_sweep
+from twill.studies.sweep.parameters import MOST_VALUES, values
 from twill.studies.sweep.points import Runnable, tasks
-from twill.studies.sweep.ranges import MOST_VALUES, values
+from twill.studies.sweep.run import load, run_sweep
 
 ROOT = Path(__file__).parents[2]
 SWEPT, JOURNAL = "sweep/sweep.json", "sweep/journal.jsonl"

@@ -64,9 +64,9 @@ def compare_command(
     A variant that cannot run is a row with its reason; the exit status is 1 if that is a schedule
     itself.
     """
-    from twill.studies.comparison import view
-    from twill.studies.comparison.compare import compare_all, document
-    from twill.studies.comparison.subjects import subjects
+    from twill.studies import compare_view as view
+    from twill.studies.compare import compare_all, document
+    from twill.studies.subjects import subjects
 
     make_folder(output)
     with progress("comparing") as report:

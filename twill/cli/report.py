@@ -26,8 +26,7 @@ def report_command(
     ] = "report.html",
 ) -> None:
     """Write one page with tables, plots, timelines, stalls and roles; it needs no network."""
-    from twill.studies.report.content import section
-    from twill.studies.report.page import page
+    from twill.studies.report.page import page, section
 
     if output != STANDARD_OUTPUT and not output.endswith((".html", ".htm")):
         raise InputError(f"must end in .html (got {short(output)})", path="--output")

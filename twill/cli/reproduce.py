@@ -33,8 +33,8 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Compute the paper's claims; exit status 1 if one does not hold."""
+    from twill.studies.reproduce.page import print_claims
     from twill.studies.reproduce.run import reproduce as compute
-    from twill.studies.reproduce.view import print_claims
 
     if markdown == STANDARD_OUTPUT:
         raise InputError("figures go beside the page: name a file", path="--markdown")

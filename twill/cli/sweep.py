@@ -101,7 +101,7 @@ def sweep_command(
     spaced ones or log:START:STOP:COUNT. A sweep with -o that was interrupted goes on where it was.
     """
     from twill.studies.sweep.answers import answers
-    from twill.studies.sweep.engine import Progress, run_sweep
+    from twill.studies.sweep.run import Progress, run_sweep
     from twill.studies.sweep.table import check_parquet
 
     if parquet:
@@ -159,7 +159,7 @@ def _sweep(items: list[str], axes: Iterable[tuple[str, Any]], **options: Any) ->
 
 
 def _executor(jobs: int, address: str | None) -> AbstractContextManager[Executor | None]:
-    from twill.studies.sweep.executors import cluster, local
+    from twill.studies.executors import cluster, local
 
     if address is None:
         return local(jobs)
@@ -198,7 +198,7 @@ def _document(sweep: Sweep, found: pd.DataFrame, told: list[Answer]) -> dict[str
 
 
 def _print(sweep: Sweep, found: pd.DataFrame, told: list[Answer]) -> None:
-    from twill.studies.sweep.view import print_points
+    from twill.studies.sweep.table import print_points
 
     print_points(sweep, found)
     for answer in told:

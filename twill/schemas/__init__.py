@@ -15,7 +15,7 @@ from twill.artifacts.results import JournalLine, Swept
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
 from twill.sim.execute import Run
-from twill.studies.comparison.compare import Comparisons
+from twill.studies.compare import Comparisons
 
 SCHEMAS: dict[str, type[Part]] = {
     "comparison": Comparisons,

@@ -8,14 +8,14 @@ plateau is left out, because the rate of TMA loads is the bandwidth that it reac
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.order import Buffer, Order, OrderedGroup
 from twill.artifacts.schedule import Issue, Schedule
-from twill.console import Report, silent
+from twill.console import Report, paragraph, say, silent, table
 from twill.frontends.builder import LoopBuilder
 from twill.sim.engine.issue import WARP_SCHEDULERS
 from twill.sim.execute import run
@@ -216,3 +216,50 @@ def _compared(
     nearest = min(max(simulated, low), high)
     error = simulated / nearest - 1
     return Comparison(what, unit, low, high, simulated, error, abs(error) <= AIM, source, note)
+
+
+def print_comparisons(found: Sequence[Comparison]) -> None:
+    """Print what is matched, with signed errors and sources."""
+    rows = [
+        [
+            one.what,
+            _number(one.low, one.unit)
+            if one.low == one.high
+            else f"{one.low:.4g} to {one.high:.4g}",
+            _number(one.simulated, one.unit),
+            f"{one.error:+.1%}",
+            "matched" if one.matched else "MISSED",
+        ]
+        for one in found
+    ]
+    table(
+        ["published", "range", "simulated", "error", f"within {AIM:.0%}"],
+        rows,
+        right={"range", "simulated", "error"},
+    )
+    for source in dict.fromkeys(one.source for one in found):
+        paragraph(source)
+
+
+def _number(value: float, unit: str) -> str:
+    """Return a ratio with three digits behind the point, or whole cycles."""
+    return f"{value:.3f}" if unit == "ratio" else f"{value:.0f}"
+
+
+def print_experiments(found: Sequence[Experiment]) -> None:
+    """Print intervals and use of the tensor core, a line for each switch."""
+    names = list(dict.fromkeys(one.schedule for one in found))
+    rows = []
+    for what in dict.fromkeys(one.what for one in found):
+        by_name = {one.schedule: one for one in found if one.what == what}
+        rows.append(
+            [
+                what,
+                *(f"{by_name[n].interval_cycles:.0f} {by_name[n].tensor_core:.0%}" for n in names),
+            ]
+        )
+    head = [chr(ord("A") + index) for index in range(len(names))]
+    table(["switched", *head], rows, right=set(head))
+    say("cycles an iteration, and use of the tensor core")
+    for letter, name in zip(head, names, strict=True):
+        say(f"{letter}: {name}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twill.studies.audit import capacities, names, rules, sources
+from twill.studies.audit import capacities, rules
 from twill.studies.audit.subject import Check, Finding, Subject
 
 CHECKS: tuple[Check, ...] = (
@@ -13,13 +13,13 @@ CHECKS: tuple[Check, ...] = (
     rules.issue_of_synchronous_rules,
     rules.impossible_steps,
     rules.unused_units,
-    names.unknown_names,
-    names.unused_lets,
-    names.unused_constants,
-    names.hidden_names,
-    sources.unused_sources,
-    sources.empty_sources,
-    sources.repeated_sources,
+    rules.unknown_names,
+    rules.unused_lets,
+    rules.unused_constants,
+    rules.hidden_names,
+    rules.unused_sources,
+    rules.empty_sources,
+    rules.repeated_sources,
     capacities.clock,
     capacities.warps_on_contexts,
     capacities.context_units,

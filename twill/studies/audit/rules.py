@@ -1,11 +1,12 @@
-"""Cost rules that are missing, or that say what can never come true."""
+"""Rules, names and sources of a machine file that are missing, unused or can never come true."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from twill.artifacts.expressions import parsed
+from twill.artifacts.expressions import names_in, parsed
 from twill.artifacts.machine import Rule
 from twill.errors import InputError
 from twill.problem.costs import static_cost
@@ -115,3 +116,154 @@ def unused_units(subject: Subject) -> Iterator[Finding]:
             yield Finding(
                 f"units.{name}", "no rule uses this unit", "remove it, or add the rules that use it"
             )
+
+
+@dataclass(frozen=True)
+class Use:
+    """An expression of a rule with the names that it uses and those it may use beside facts."""
+
+    where: str
+    names: frozenset[str]
+    visible: frozenset[str]
+
+
+def uses_of(rule: Rule, where: str) -> Iterator[Use]:
+    """Yield the expressions of a rule in the order of their evaluation."""
+    yield Use(f"{where}.when", names_in(rule.when), frozenset())
+    given: frozenset[str] = frozenset()
+    for name, expression in rule.let.items():
+        yield Use(f"{where}.let.{name}", names_in(expression), given)
+        given |= {name}
+    for position, step in enumerate(rule.steps):
+        for key in ("cycles", "instructions", "count"):
+            yield Use(f"{where}.steps[{position}].{key}", names_in(getattr(step, key)), given)
+    for key in ("issue", "latency", "working_set"):
+        yield Use(f"{where}.{key}", names_in(getattr(rule, key)), given | {"occupancy"})
+
+
+def unknown_names(subject: Subject) -> Iterator[Finding]:
+    """Everything that a rule names is a constant, a fact, a let, or an attribute in some loop."""
+    for index, rule in enumerate(subject.own_rules):
+        attributes = subject.attributes(rule.kind)
+        if attributes is None:  # whatever any kind has may be an attribute of an unknown one
+            attributes = subject.attributes(tuple(subject.kinds)) or set()
+        known = subject.facts | set(subject.machine.constants) | attributes
+        for use in uses_of(rule, f"rules[{index}]"):
+            for name in sorted(use.names - known - use.visible):
+                yield Finding(
+                    use.where,
+                    f"nothing is named {name!r}: no constant, no fact about the operation, no "
+                    f"let before it, no attribute of a packaged {' or '.join(rule.kind)}",
+                    "correct the name, or add it to [constants] or to let",
+                )
+
+
+def unused_lets(subject: Subject) -> Iterator[Finding]:
+    """What a rule names in let is used in it."""
+    for index, rule in enumerate(subject.own_rules):
+        used = {name for use in uses_of(rule, "") for name in use.names & use.visible}
+        for name in rule.let:
+            if name not in used:
+                yield Finding(
+                    f"rules[{index}].let.{name}", "nothing after it uses this name", "remove it"
+                )
+
+
+def unused_constants(subject: Subject) -> Iterator[Finding]:
+    """Constants are used by a rule or by the transfer."""
+    used = set(names_in(subject.machine.transfer.cycles))
+    for rule in subject.machine.rules:
+        used |= {name for use in uses_of(rule, "") for name in use.names - use.visible}
+    for name in subject.own_names("constants"):
+        if name not in used:
+            yield Finding(f"constants.{name}", "no rule uses this constant", "remove it")
+
+
+def hidden_names(subject: Subject) -> Iterator[Finding]:
+    """No constant has the name of a fact, no let that of a fact or a constant."""
+    facts = subject.facts | {"occupancy"}
+    for name in subject.own_names("constants"):
+        if name in facts:
+            yield Finding(
+                f"constants.{name}",
+                "a fact about the operation has this name and hides the constant",
+                "rename it",
+            )
+    for index, rule in enumerate(subject.own_rules):
+        for name in rule.let:
+            if name in facts or name in subject.machine.constants:
+                what = "a fact about the operation" if name in facts else "a constant"
+                yield Finding(
+                    f"rules[{index}].let.{name}", f"{what} has this name too", "rename it"
+                )
+
+
+NOTHING = frozenset({"", "?", "-", "none", "unknown", "guess", "tbd", "n/a"})
+
+
+def citations(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the path and text of every ``source`` in a document."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            where = f"{path}.{key}" if path else str(key)
+            if key == "source" and isinstance(inner, str):
+                yield where, inner
+            else:
+                yield from citations(inner, where)
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from citations(inner, f"{path}[{index}]")
+
+
+def unused_sources(subject: Subject) -> Iterator[Finding]:
+    """Every listed source is the source of some number."""
+    cited = {
+        text for _, source in citations(subject.machine.model_dump()) for text in _keys(source)
+    }
+    for key in subject.own_names("sources"):
+        if key not in cited:
+            yield Finding(
+                f"sources.{key}", "no number has this source", "remove it, or cite it where used"
+            )
+
+
+def _keys(source: str) -> Iterator[str]:
+    """Words of a source text that may be keys: further sources are named after the first."""
+    for word in source.replace(":", " ").replace(";", " ").replace(",", " ").split():
+        yield word.removesuffix(".").removesuffix("'s")
+
+
+def empty_sources(subject: Subject) -> Iterator[Finding]:
+    """A source says where a number can be found."""
+    for key in subject.own_names("sources"):
+        text = subject.machine.sources[key]
+        if _says_nothing(text):
+            yield Finding(
+                f"sources.{key}",
+                f"does not say where the numbers can be found (got {text!r})",
+                "give the reference, or state that it is a choice of the model",
+            )
+    for path, source in citations(subject.own):
+        _, colon, detail = source.partition(":")
+        if colon and _says_nothing(detail):
+            yield Finding(
+                path,
+                f"does not say what the source says (got {source!r})",
+                "say what was measured or stated there, or leave only the key",
+            )
+
+
+def _says_nothing(text: str) -> bool:
+    return text.strip().strip(".").lower() in NOTHING
+
+
+def repeated_sources(subject: Subject) -> Iterator[Finding]:
+    """No reference has two keys."""
+    seen: dict[str, str] = {}
+    for key in subject.own_names("sources"):
+        text = " ".join(subject.machine.sources[key].split())
+        if text in seen:
+            yield Finding(
+                f"sources.{key}", f"is the same as {seen[text]}", f"cite {seen[text]} instead"
+            )
+        seen.setdefault(text, key)

@@ -1,15 +1,302 @@
-"""The page: a template filled with sections."""
+"""What a report shows, read from what studies left in their folders, and the page that shows it."""
 
 from __future__ import annotations
 
 import importlib.resources
+import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import twill
+from twill.artifacts.schedule import Schedule
+from twill.console import Report, silent
+from twill.errors import InputError
+from twill.studies.compare import FILE, Comparison, Comparisons
 from twill.studies.drawing import COLOURS
-from twill.studies.report.content import Section, stalls
-from twill.studies.report.timeline import AXIS, GAP, LEFT, ROW, TOP, WIDTH
+from twill.studies.report.steady import (
+    AXIS,
+    GAP,
+    LEFT,
+    ROW,
+    TOP,
+    WIDTH,
+    Steady,
+    Timeline,
+    plot_stalls,
+    steady,
+    timeline,
+)
+from twill.studies.sweep.table import varies
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_ROWS = 400
+MOST_STEADY = 24
+Cells = list[str]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Attributes
+    ----------
+    caption : str
+        What it shows.
+    headings : list of str
+        Of the columns.
+    rows : list of lists of str
+        Cells.
+    """
+
+    caption: str
+    headings: Cells
+    rows: list[Cells]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure as SVG with what it shows."""
+
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """The results of one study.
+
+    Attributes
+    ----------
+    title : str
+        What was studied.
+    summary : list of str
+        Its answers in words.
+    pictures : list of Picture
+        Plots.
+    tables : list of Table
+        Figures.
+    steady : list of (Steady, Timeline)
+        Steady states, with timelines of the main schedules.
+    provenance : dict
+        Where all that comes from.
+    """
+
+    title: str
+    summary: Cells
+    pictures: list[Picture]
+    tables: list[Table]
+    steady: list[tuple[Steady, Timeline | None]]
+    provenance: dict[str, str] = field(default_factory=dict)
+
+
+def section(place: Path, report: Report = silent) -> Section:
+    """Read one result.
+
+    Raises
+    ------
+    InputError
+        If it is none of these.
+    """
+    if (place / "sweep.json").exists():
+        return _of_sweep(place, report)
+    if (place / FILE).exists():
+        return _of_comparison(place, report)
+    if place.is_dir():
+        raise InputError("neither sweep.json nor comparison.json is here", file=str(place))
+    return _of_schedule(Schedule.named(str(place)), report)
+
+
+# -- sweeps -------------------------------------------------------------------------------------
+
+
+def _of_sweep(folder: Path, report: Report) -> Section:
+    from twill.studies.sweep.answers import answers
+    from twill.studies.sweep.journal import NAME, read
+    from twill.studies.sweep.plot import plot_sweep
+    from twill.studies.sweep.points import check_points, tasks
+    from twill.studies.sweep.run import load
+    from twill.studies.sweep.table import frame
+
+    swept, runs = load(folder)
+    sweep = swept.sweep
+    rows, _ = read(folder / NAME, swept.hash)
+    if not rows:
+        raise InputError("no point is finished yet", file=str(folder))
+    every = tasks(sweep, runs)
+    check_points(rows, every, str(folder / NAME))
+    found = frame(sweep, rows.values())
+    loops = {f"{one.item} on {one.machine}" for one in runs}
+    told = [answer.words for answer in answers(sweep, found)]
+    if len(rows) < len(every):
+        told.insert(0, f"{len(rows)} of {len(every)} points are finished")
+    joint = [one for one in runs if one.schedule and one.variant == "joint"]
+    chosen = joint or [one for one in runs if one.schedule]
+    return Section(
+        title=sweep.description or sweep.name or f"Sweep of {', '.join(sorted(loops))}",
+        summary=told,
+        pictures=[
+            Picture("Throughput", plot_sweep(sweep, found)),
+            Picture("Cycles of an iteration", plot_sweep(sweep, found, interval=True)),
+        ],
+        tables=[_points(sweep.axes, found)],
+        steady=_steady(
+            [(one.name, Schedule.from_json(one.schedule)) for one in chosen], "nominal", report
+        ),
+        provenance={
+            "twill": str(found["twill_version"].iloc[0]),
+            "code": str(found["code_hash"].iloc[0]),
+            "simpy": str(found["simpy_version"].iloc[0]),
+            "seed": str(sweep.seed),
+            "schedules": ", ".join(f"{one.name} {one.digest[:16]}" for one in runs),
+            "sweep": json.dumps(
+                sweep.model_dump(mode="json", by_alias=True, exclude_none=True), ensure_ascii=False
+            ),
+        },
+    )
+
+
+def _points(axes: dict[str, Any], found: pd.DataFrame) -> Table:
+    told = [name for name in ("item", "machine", "variant") if varies(found, name)]
+    columns = ["point", *told, *axes]
+    figures = {
+        "interval_cycles": ("interval (cycles)", ".6g"),
+        "iterations_per_kilocycle": ("iterations per kilocycle", ".4g"),
+        "tflops": ("TFLOP/s", ".1f"),
+        "tensor_core_utilization": ("tensor core", ".1%"),
+        "fits": ("fits", ""),
+    }
+    if (found["status"] == "failed").any():
+        figures["error"] = ("error", "")
+    rows = []
+    for row in found.head(MOST_ROWS).to_dict("records"):
+        cells = [str(row[name]) for name in columns]
+        rows.append(cells + [_cell(row[name], form) for name, (_, form) in figures.items()])
+    more = f", the first {MOST_ROWS} of {len(found)}" if len(found) > MOST_ROWS else ""
+    return Table(f"Points{more}", columns + [heading for heading, _ in figures.values()], rows)
+
+
+def _cell(value: Any, form: str) -> str:
+    import pandas as pd
+
+    if value is None or pd.isna(value):
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "NO"
+    return format(value, form) if form else str(value)
+
+
+# -- comparisons --------------------------------------------------------------------------------
+
+
+def _of_comparison(folder: Path, report: Report) -> Section:
+    from twill.studies.compare_view import HEADINGS, cells, plot_comparisons, title
+
+    found = Comparisons.read(folder)
+    tables = [
+        Table(
+            title(one),
+            [heading.replace("\n", " ") for heading in HEADINGS],
+            [cells(variant) for variant in one.variants],
+        )
+        for one in found
+    ]
+    named = [(f"{_place(one)}, {v}", s) for one in found for v, s in one.schedules.items()]
+    joint = {f"{_place(one)}, joint" for one in found}
+    return Section(
+        title="Ways to execute " + ", ".join(_place(one) for one in found),
+        summary=[_told(one) for one in found],
+        pictures=[
+            Picture(f"Throughput: {one.loop} on {one.machine}", plot_comparisons([one]))
+            for one in found
+        ],
+        tables=tables,
+        steady=_steady(named, found[0].latency, report, joint),
+        provenance={
+            "twill": twill.__version__,
+            "iterations": str(found[0].iterations),
+            "seed": str(found[0].seed),
+            "latency": found[0].latency,
+            **{f"clock of {one.machine}": one.clock_source for one in found},
+        },
+    )
+
+
+def _place(one: Comparison) -> str:
+    return f"{one.loop} on {one.machine}"
+
+
+def _told(one: Comparison) -> str:
+    known = {v.variant: v for v in one.variants if v.interval_cycles}
+    joint = known.get("joint")
+    if joint is None or joint.speedup_over_sequential is None:
+        return f"{one.loop} on {one.machine}: no joint schedule was measured"
+    words = (
+        f"{one.loop} on {one.machine}: the joint schedule takes {joint.interval_cycles:.6g} cycles "
+        f"an iteration, {joint.speedup_over_sequential:.2f} times as fast as the loop as written"
+    )
+    swp = known.get("swp")
+    if swp is not None and swp.interval_cycles and joint.interval_cycles:
+        ratio = swp.interval_cycles / joint.interval_cycles
+        words += f" and {ratio:.2f} times as fast as software pipelining alone"
+    return words
+
+
+# -- schedules ----------------------------------------------------------------------------------
+
+
+def _of_schedule(schedule: Schedule, report: Report) -> Section:
+    found = _steady([(schedule.name, schedule)], "nominal", report)
+    result = found[0][0].result
+    told = [found[0][0].error] if result is None else [_achieved(schedule, result)]
+    if result is not None and result.profile is not None and result.profile.critical is not None:
+        told.append(f"What sets the pace: {result.profile.critical.words}")
+    return Section(
+        title=f"{schedule.name} on {schedule.machine.name}",
+        summary=told,
+        pictures=[],
+        tables=[],
+        steady=found,
+        provenance={
+            "twill": twill.__version__,
+            "machine": schedule.machine.digest,
+            **{f"solver {name}": version for name, version in schedule.solver.items()},
+        },
+    )
+
+
+def _achieved(schedule: Schedule, result: Any) -> str:
+    interval = result.measured_interval_cycles
+    if interval is None:
+        return f"{schedule.name}: too few iterations for a steady state"
+    promised = result.static_interval_cycles
+    kept = "" if promised is None else f"; promised were {promised:.6g}"
+    return f"{schedule.name} takes {interval:.6g} cycles an iteration{kept}"
+
+
+def _steady(
+    named: Sequence[tuple[str, Schedule]],
+    latency: str,
+    report: Report,
+    in_detail: set[str] | None = None,
+) -> list[tuple[Steady, Timeline | None]]:
+    """Run schedules; all, or those that are named, get a timeline."""
+    found: list[tuple[Steady, Timeline | None]] = []
+    for name, schedule in named[:MOST_STEADY]:
+        report(f"steady state of {name}")
+        one = steady(name, schedule, latency)
+        found.append((one, timeline(one) if in_detail is None or name in in_detail else None))
+    return found
+
+
+def stalls(found: Section) -> Picture | None:
+    """Return the stall breakdown of a section's steady states, None if nothing ran."""
+    ran = [one for one, _ in found.steady if one.spent]
+    return Picture("Where the cycles of the warp groups go", plot_stalls(ran)) if ran else None
 
 
 def page(sections: Sequence[Section]) -> str:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import TwillError
+from twill.names import elided
 from twill.sim.engine.record import Recording
 from twill.sim.execute import Run, run
+from twill.sim.show.slices import Slice
 from twill.sim.show.timeline import Row, rows, window
+from twill.studies.drawing import COLOURS, HATCHES, svg
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ITERATIONS = 32
 INTERVALS = 4
@@ -148,3 +156,156 @@ def _waits(schedule: Schedule, group: str) -> tuple[str, ...]:
         if instruction.do == "wait"
     ]
     return tuple(dict.fromkeys(names))
+
+
+ROW, GAP, TOP, LEFT, WIDTH = 26, 6, 8, 92, 1100
+"""Pixels of a line, between lines, above and left of the bars, and of the whole without scripts."""
+AXIS = 26
+TICKS = 8
+CHARACTER = 6.2
+"""Pixels of a character of a label, about."""
+WORKING = ("issue", "work")
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What one group or unit does for some cycles.
+
+    Attributes
+    ----------
+    begin, end : float
+        Cycles from the left end.
+    x, y, width : float
+        Place without scripts, in pixels.
+    label, title : str
+        On it if there is room, and in full.
+    look : str
+        CSS classes.
+    """
+
+    begin: float
+    end: float
+    x: float
+    y: float
+    width: float
+    label: str
+    title: str
+    look: str
+
+    @property
+    def shown(self) -> str:
+        """The label if there is room for it without scripts."""
+        return self.label if len(self.label) * CHARACTER <= self.width else ""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """All bars of a picture.
+
+    Attributes
+    ----------
+    lines : tuple of (str, float)
+        Names of the lines with their places from above, in pixels.
+    bars : tuple of Bar
+        The bars.
+    ticks : tuple of (float, float)
+        Cycles with their places from the left, in pixels.
+    cycles : float
+        Length of the picture.
+    height : int
+        In pixels.
+    legend : tuple of (str, str)
+        CSS classes of operations with their names.
+    """
+
+    lines: tuple[tuple[str, float], ...]
+    bars: tuple[Bar, ...]
+    ticks: tuple[tuple[float, float], ...]
+    cycles: float
+    height: int
+    legend: tuple[tuple[str, str], ...]
+
+
+def timeline(found: Steady) -> Timeline:
+    """Lay out the timeline of a steady state."""
+    looks = _looks(found)
+    length = max(found.end - found.begin, 1.0)
+    scale = (WIDTH - LEFT) / length
+    lines, bars = [], []
+    for number, row in enumerate(found.rows):
+        y = TOP + number * (ROW + GAP)
+        lines.append((row.name, y))
+        for piece in row.slices:
+            begin, end = piece.begin - found.begin, piece.end - found.begin
+            label, title, look = _described(piece, looks)
+            place = (LEFT + begin * scale, y, max((end - begin) * scale, 0.3))
+            bars.append(Bar(begin, end, *place, label=label, title=title, look=look))
+    ticks = tuple(
+        (round(k * length / TICKS), LEFT + round(k * length / TICKS) * scale)
+        for k in range(TICKS + 1)
+    )
+    height = TOP + len(lines) * (ROW + GAP) + AXIS
+    legend = tuple((look, name) for name, look in looks.items())
+    return Timeline(tuple(lines), tuple(bars), ticks, length, height, legend)
+
+
+def _looks(found: Steady) -> dict[str, str]:
+    """Give every operation that works a colour, and marks where colours repeat."""
+    lengths: dict[str, float] = {}
+    for row in found.rows:
+        for piece in row.slices:
+            for name in piece.names if piece.kind in WORKING else ():
+                lengths[name] = lengths.get(name, 0.0) + piece.end - piece.begin
+    ordered = sorted(lengths, key=lambda name: (-lengths[name], name))
+    count = len(COLOURS)
+    return {name: f"op c{k % count} h{k // count % 4}" for k, name in enumerate(ordered)}
+
+
+def _described(piece: Slice, looks: dict[str, str]) -> tuple[str, str, str]:
+    cycles = f"{piece.end - piece.begin:g} cycles"
+    if piece.kind in WORKING:
+        named = [f"{n} [{i}]" for n, i in zip(piece.names, piece.iterations, strict=False)]
+        text = " + ".join(named)
+        return text, f"{text}: {cycles}", looks[piece.names[0]]
+    subject = piece.names[0] if piece.names else ""
+    cause = CAUSES.get(piece.kind, piece.kind)
+    return f"{subject}", f"{cause} {subject}: {cycles}".replace("  ", " "), "stall"
+
+
+WIDTH_INCHES, BAR_INCHES, FRAME_INCHES = 8.0, 0.28, 1.5
+LEGEND_COLUMNS = 3
+
+
+def plot_stalls(found: Sequence[Steady]) -> str:
+    """Return the plot as SVG."""
+    bars = [
+        (f"{one.name}: {group}" if len(found) > 1 else group, shares)
+        for one in found
+        for group, shares in one.spent.items()
+    ]
+    causes = [cause for cause in CAUSES if any(cause in shares for _, shares in bars)]
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        left = [0.0] * len(bars)
+        for number, cause in enumerate(causes):
+            widths = [100 * shares.get(cause, 0.0) for _, shares in bars]
+            axes.barh(
+                range(len(bars)),
+                widths,
+                left=left,
+                height=0.8,
+                color=COLOURS[number % len(COLOURS)],
+                hatch=HATCHES[number % len(HATCHES)],
+                edgecolor="white",
+                linewidth=0.4,
+                label=CAUSES[cause],
+            )
+            left = [a + b for a, b in zip(left, widths, strict=True)]
+        axes.set_yticks(range(len(bars)), labels=[elided(name) for name, _ in bars])
+        axes.invert_yaxis()
+        axes.set_xlim(0, 100)
+        axes.set_xlabel("share of the steady state (%)")
+        figure.legend(loc="outside lower center", ncols=LEGEND_COLUMNS, fontsize=8)
+
+    return svg(draw, WIDTH_INCHES, FRAME_INCHES + BAR_INCHES * len(bars))

@@ -1,17 +1,25 @@
-"""The results as a page in Markdown, with figures beside it."""
+"""Claims as a table on the terminal, and as a page in Markdown with the paper's bars beside it."""
 
 from __future__ import annotations
 
+import io
 import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from twill.console import paragraph, say, table
+from twill.figures import drawing
 from twill.files import write_whole
 from twill.studies.published import AIM
 from twill.studies.reproduce.claims import CaseResult, Claim, Timing
-from twill.studies.reproduce.figures import draw
-from twill.studies.reproduce.throughput import NOT_COMPARED
-from twill.studies.strategy import MOST, STRATEGIES
+from twill.studies.reproduce.experiments import NOT_COMPARED
+from twill.studies.reproduce.strategy import MOST, STRATEGIES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from twill.studies.reproduce.claims import CaseResult
 
 TITLES = {
     "running_example": "The running example",
@@ -153,3 +161,112 @@ def _cell(text: str) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+GREY, DARK = "0.72", "0.25"
+KERNELS = {
+    "hopper_forward": "attention forward, Hopper",
+    "blackwell_forward": "attention forward, Blackwell",
+    "hopper_backward": "attention backward, Hopper",
+    "blackwell_backward": "attention backward, Blackwell",
+}
+BAR_INCHES, HEAD_INCHES, WIDTH_INCHES = 0.26, 0.62, 7.2
+
+
+def draw(results: Sequence[CaseResult], stem: Path) -> list[Path]:
+    """Draw what there is to draw as SVG; the same results give the same bytes.
+
+    Returns: ``STEM_intervals.svg`` and ``STEM_published.svg``, as far as there are results for
+    them.
+    """
+    drawn = [r for r in results if r.case in KERNELS and r.intervals]
+    compared = [r for r in results if r.comparisons]
+    files = []
+    with drawing():
+        if drawn:
+            files.append(_save(_intervals(drawn), Path(f"{stem}_intervals.svg")))
+        if compared:
+            files.append(_save(_errors(compared[0]), Path(f"{stem}_published.svg")))
+    return files
+
+
+def _figure(heights: list[float]) -> Figure:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH_INCHES, sum(heights)), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.patch.set_facecolor("white")
+    return figure
+
+
+def _save(figure: Figure, file: Path) -> Path:
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    write_whole(file, text.getvalue())
+    return file
+
+
+def _intervals(results: Sequence[CaseResult]) -> Figure:
+    """Draw cycles an iteration, a panel for each kernel; ours are dark."""
+    heights = [HEAD_INCHES + BAR_INCHES * len(result.intervals) for result in results]
+    figure = _figure(heights)
+    panels = figure.subplots(len(results), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for axes, result in zip(panels, results, strict=True):
+        ordered = sorted(result.intervals.items(), key=lambda item: item[1])
+        names, cycles = [name for name, _ in ordered], [value for _, value in ordered]
+        colours = [DARK if name.startswith("joint") else GREY for name in names]
+        bars = axes.barh(names, cycles, color=colours)
+        axes.bar_label(bars, fmt="{:.0f}", padding=3, fontsize=8)
+        axes.set_xlim(right=1.12 * max(cycles))
+        axes.set_title(KERNELS[result.case], fontsize=9, loc="left")
+        axes.tick_params(labelsize=8)
+        axes.invert_yaxis()
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[-1].set_xlabel("cycles an iteration on the simulated SM (less is better)", fontsize=8)
+    return figure
+
+
+def _errors(result: CaseResult) -> Figure:
+    """Draw signed errors; what is matched is dark."""
+    found = result.comparisons
+    figure = _figure([HEAD_INCHES + BAR_INCHES * len(found)])
+    axes = figure.subplots()
+    axes.axvspan(-100 * AIM, 100 * AIM, color="0.92")
+    axes.axvline(0, color="black", linewidth=0.8)
+    names = [one.what for one in found]
+    errors = [100 * one.error for one in found]
+    bars = axes.barh(names, errors, color=[DARK if one.matched else GREY for one in found])
+    axes.bar_label(bars, labels=[f"{e:+.1f} %" for e in errors], padding=3, fontsize=8)
+    axes.set_xlim(min(errors) - 12, max(errors) + 12)
+    axes.set_xlabel(
+        f"signed error against the published range in %; band: within {AIM:.0%}", fontsize=8
+    )
+    axes.tick_params(labelsize=8)
+    axes.invert_yaxis()
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def print_claims(results: Sequence[CaseResult]) -> None:
+    """Print every claim with what was found, then why some do not hold."""
+    for result in results:
+        say(result.case.replace("_", " "))
+        columns = ["claim", "found", "pass", "s", "paper s"]
+        rows = [
+            [
+                claim.claim,
+                claim.found,
+                "yes" if claim.passed else "NO",
+                f"{claim.seconds:.1f}",
+                "" if claim.paper_seconds is None else f"{claim.paper_seconds:g}",
+            ]
+            for claim in result.claims
+        ]
+        table(columns, rows, right={"s", "paper s"})
+        for claim in result.claims:
+            if not claim.passed:
+                paragraph(f"  {claim.claim}: {claim.reason}")
+        say()
+    claims = [claim for result in results for claim in result.claims]
+    say(f"{sum(claim.passed for claim in claims)} of {len(claims)} claims hold")

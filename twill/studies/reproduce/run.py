@@ -10,18 +10,18 @@ from twill.artifacts.schedule import Schedule
 from twill.children import end_with_parent
 from twill.console import Report, silent
 from twill.errors import InputError, short
-from twill.studies.reproduce import ablations, backward, example, forward, throughput, timing
+from twill.studies.reproduce import experiments, kernels
 from twill.studies.reproduce.claims import Case, CaseResult, Settings
 
 CASES: dict[str, tuple[Mapping[str, str], Callable[[Case], None]]] = {
-    "running_example": (example.CLAIMS, example.running_example),
-    "hopper_forward": (forward.HOPPER_CLAIMS, forward.hopper_forward),
-    "blackwell_forward": (forward.BLACKWELL_CLAIMS, forward.blackwell_forward),
-    "hopper_backward": (backward.HOPPER_CLAIMS, backward.hopper_backward),
-    "blackwell_backward": (backward.BLACKWELL_CLAIMS, backward.blackwell_backward),
-    "ablations": (ablations.CLAIMS, ablations.ablations),
-    "timing": (timing.CLAIMS, timing.timing),
-    "published": (throughput.CLAIMS, throughput.throughput),
+    "running_example": (experiments.EXAMPLE_CLAIMS, experiments.running_example),
+    "hopper_forward": (kernels.FORWARD_HOPPER_CLAIMS, kernels.hopper_forward),
+    "blackwell_forward": (kernels.FORWARD_BLACKWELL_CLAIMS, kernels.blackwell_forward),
+    "hopper_backward": (kernels.BACKWARD_HOPPER_CLAIMS, kernels.hopper_backward),
+    "blackwell_backward": (kernels.BACKWARD_BLACKWELL_CLAIMS, kernels.blackwell_backward),
+    "ablations": (experiments.ABLATION_CLAIMS, experiments.ablations),
+    "timing": (experiments.TIMING_CLAIMS, experiments.timing),
+    "published": (experiments.PUBLISHED_CLAIMS, experiments.throughput),
 }
 LONGEST_FIRST = (
     ("blackwell_forward", "ablations"),

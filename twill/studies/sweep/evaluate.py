@@ -148,7 +148,7 @@ def _solved(task: Task, loop: Loop, machine: Machine) -> Schedule:
     from twill.search.cache import Cache
     from twill.search.scheduler import solve
     from twill.search.search import Options
-    from twill.studies.comparison.variants import variant
+    from twill.studies.subjects import variant
 
     seed = int(task.point.get("seed", task.settings["seed"]))
     options = Options(seed=seed, timeout=task.settings["timeout"])
@@ -162,7 +162,7 @@ def _solved(task: Task, loop: Loop, machine: Machine) -> Schedule:
 
 def _excess(schedule: Schedule) -> str:
     """Say what a naive loop, which has no addresses, needs more than there is."""
-    from twill.studies.comparison.modulo_loop import excess
+    from twill.studies.modulo_loop import excess
 
     return excess(schedule)
 

@@ -13,10 +13,8 @@ from typing import Any
 from twill.artifacts.sweep import Scalar, Sweep
 from twill.console import Report, silent
 from twill.errors import InputError, short
-from twill.studies.comparison.subjects import Subject, subjects
-from twill.studies.comparison.variants import variant
-from twill.studies.sweep.parameters import parameter
-from twill.studies.sweep.ranges import values
+from twill.studies.subjects import Subject, subjects, variant
+from twill.studies.sweep.parameters import parameter, values
 
 MOST_POINTS = 1_000_000
 SAME = {

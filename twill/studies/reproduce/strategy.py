@@ -1,21 +1,220 @@
-"""The strategy of a schedule, named from the schedule itself: roles, overlaps, hoists.
-
-Nothing here knows where a schedule comes from: a solved one is read as it was placed, one that
-was written by hand as the simulated SM executes it.
-"""
+"""The strategy of a schedule, named from the schedule itself: roles, overlaps, hoists."""
 
 from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
+from twill.artifacts.loop import Loop, Operation
+from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.studies.roles import Role, Roles, roles_of
-from twill.studies.windows import Windows, scheduled, simulated
+from twill.lower.baselines import components
+from twill.problem.build import build_problem
+from twill.sim.engine.record import Recording
+from twill.sim.execute import run
+
+Role = Literal[
+    "load", "first product", "later product", "softmax", "rescaling", "staging", "preparation"
+]
+PRODUCT, EXPONENTIAL, STORE = "mma", "exp2", "store"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What each operation is for.
+
+    Attributes
+    ----------
+    role : dict
+        By operation: ``load`` (of variable latency), ``first product``, ``later product``,
+        ``softmax`` (what a sub-tile computes between its products), ``rescaling`` (of an
+        accumulator before a product adds to it), ``staging`` (what becomes of a finished product
+        inside the loop, such as the store of a reduction), ``preparation`` (of what was loaded).
+    tile : dict
+        The sub-tile of first and later products, softmax and rescaling, counted from 0.
+    exponentials : tuple of str
+        Exponentials of whole tiles, not those of one number a row.
+    """
+
+    role: Mapping[str, Role]
+    tile: Mapping[str, int]
+    exponentials: tuple[str, ...]
+
+    @property
+    def tiles(self) -> list[int]:
+        """Every sub-tile."""
+        return sorted(set(self.tile.values()))
+
+    def named(self, *roles: Role, tile: int | None = None) -> list[str]:
+        """Return the operations that have one of some roles, in program order."""
+        return [
+            name
+            for name, role in self.role.items()
+            if role in roles and (tile is None or self.tile.get(name) == tile)
+        ]
+
+
+def roles_of(loop: Loop, machine: Machine) -> Roles:
+    """Say what each operation of a loop is for."""
+    loads = {o.name for o in loop.operations if machine.cost(o).variable_latency}
+    products = {o.name for o in loop.operations if o.kind == PRODUCT}
+    before = _before(loop)
+    later = {name for name in products if before[name] & products}
+    # What only a later product makes, and no first one feeds otherwise, is no sub-tile's own.
+    tied = loop.model_copy(
+        update={"dependences": tuple(d for d in loop.dependences if d.producer not in later)}
+    )
+    fed = [o for o in loop.operations if o.name in products or before[o.name] & products]
+    tiles = [tile for tile in components(tied, fed) if any(o.name in products for o in tile)]
+    tile = {o.name: number for number, members in enumerate(tiles) for o in members}
+    rescaling = {
+        d.producer
+        for d in loop.dependences
+        if d.in_place and d.consumer in later and d.producer not in products
+    }
+
+    def role(operation: Operation) -> Role:
+        name = operation.name
+        if name in loads:
+            return "load"
+        if name in products:
+            return "later product" if name in later else "first product"
+        if name in tile:
+            return "rescaling" if name in rescaling else "softmax"
+        return "staging" if before[name] & later else "preparation"
+
+    found = {o.name: role(o) for o in loop.operations}
+    tile = {name: number for name, number in tile.items() if found[name] != "staging"}
+    return Roles(found, tile, tuple(_exponentials(loop.operations)))
+
+
+def _exponentials(operations: Iterable[Operation]) -> list[str]:
+    return [
+        o.name
+        for o in operations
+        if o.kind == EXPONENTIAL and o.result is not None and len(o.result.shape) > 1
+    ]
+
+
+def _before(loop: Loop) -> dict[str, set[str]]:
+    """Return for each operation all that it needs of its own iteration."""
+    needs: dict[str, set[str]] = defaultdict(set)
+    for dependence in loop.dependences:
+        if not dependence.distance and dependence.kind == "data":
+            needs[dependence.consumer].add(dependence.producer)
+    found: dict[str, set[str]] = {}
+
+    def collect(name: str) -> set[str]:
+        if name not in found:
+            found[name] = set()
+            for producer in needs[name]:
+                found[name] |= {producer} | collect(producer)
+        return found[name]
+
+    for operation in loop.operations:
+        collect(operation.name)
+    return found
+
+
+SIMULATED_ITERATIONS = 32
+MIDDLE = (14, 22)
+"""Iterations whose windows count: the pipeline is full and has not begun to drain."""
+
+Window = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """When each operation works, iteration by iteration.
+
+    Attributes
+    ----------
+    of : dict
+        Begin and end in cycles of the work of each operation, in consecutive iterations.
+    middle : range
+        Iterations around which all others are there too.
+    interval_cycles : float
+        From one iteration to the next.
+    """
+
+    of: Mapping[str, Mapping[int, Window]]
+    middle: range
+    interval_cycles: float
+
+    def share_under(self, over: Iterable[str], under: Iterable[str]) -> float:
+        """Return for what share of the time of some operations others work, 0 to 1."""
+        others = _merged(window for name in under for window in self.of[name].values())
+        mine = [self.of[name][i] for name in over for i in self.middle]
+        total = sum(end - begin for begin, end in mine)
+        shared = sum(
+            max(0.0, min(end, stop) - max(begin, start))
+            for begin, end in mine
+            for start, stop in others
+        )
+        return shared / total if total else 0.0
+
+
+def scheduled(schedule: Schedule) -> Windows:
+    """Return the windows of a solved schedule, modulo its interval."""
+    interval = schedule.initiation_interval
+    assert interval is not None
+    problem = build_problem(
+        schedule.loop, schedule.machine, rules=schedule.rules, scale=schedule.time
+    )
+    stages = (schedule.stages or 1) + 1
+    windows = {
+        o.name: {
+            i: (
+                schedule.start[o.name] + i * interval,
+                schedule.start[o.name] + i * interval + o.cycles,
+            )
+            for i in range(-stages, stages + 1)
+        }
+        for o in problem.operations
+    }
+    return Windows(windows, range(1), interval)
+
+
+def simulated(schedule: Schedule) -> Windows:
+    """Return the windows of any schedule, as the simulated SM executes it."""
+    recording = Recording(iterations=None)
+    found = run(schedule, iterations=SIMULATED_ITERATIONS, recording=recording)
+    windows: dict[str, dict[int, Window]] = defaultdict(dict)
+    works = _works(recording, schedule)
+    for instance, start in recording.starts.items():
+        name, iteration = instance
+        windows[name][iteration] = works.get(instance, (start, recording.completions[instance]))
+    assert found.measured_interval_cycles is not None  # there are enough iterations to see one
+    return Windows(windows, range(*MIDDLE), found.measured_interval_cycles)
+
+
+def _works(recording: Recording, schedule: Schedule) -> dict[tuple[str, int], Window]:
+    """Return when units worked on asynchronous operations, which may wait in a queue first."""
+    cost = schedule.machine.cost
+    asynchronous = {o.name for o in schedule.loop.operations if cost(o).asynchronous}
+    found: dict[tuple[str, int], Window] = {}
+    for uses in recording.uses.values():
+        for use in uses:
+            if use.operation in asynchronous:
+                key = use.operation, use.iteration
+                begin, end = found.get(key, (use.begin, use.end))
+                found[key] = min(use.begin, begin), max(use.end, end)
+    return found
+
+
+def _merged(windows: Iterable[Window]) -> list[Window]:
+    merged: list[Window] = []
+    for begin, end in sorted(windows):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((begin, end))
+    return merged
+
 
 MOST = 0.5
 """Share of the time from which on one thing is said to happen under another."""

@@ -1,4 +1,4 @@
-"""Who runs the points: this process, processes beside it, or a Dask cluster."""
+"""Who runs the points and cases of studies: this process, processes beside it, a Dask cluster."""
 
 from __future__ import annotations
 

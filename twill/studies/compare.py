@@ -22,9 +22,8 @@ from twill.problem.build import build_problem
 from twill.sim.analysis.throughput import clock_of, flop_per_iteration
 from twill.sim.engine.errors import SimulationError
 from twill.sim.execute import DEFAULT_ITERATIONS, DEFAULT_TOLERANCE, Run, run
-from twill.studies.comparison.subjects import Subject
-from twill.studies.comparison.variants import VARIANTS, experts, variant
-from twill.studies.comparison.variants import Variant as Way
+from twill.studies.subjects import VARIANTS, Subject, experts, variant
+from twill.studies.subjects import Variant as Way
 
 FILE = "comparison.json"
 
@@ -90,7 +89,7 @@ class Comparison(Part):
     clock_source : str
         Where the clock comes from.
     variants : tuple of Variant
-        In the order of `twill.studies.comparison.variants.VARIANTS`, then experts.
+        In the order of `twill.studies.subjects.VARIANTS`, then experts.
     files : dict
         Where `-o` puts what ran, by variant.
     schedules : dict

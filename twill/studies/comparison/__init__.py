@@ -1,1 +1,0 @@
-"""Schedules beside naive loops, software pipelines and those of experts."""
