@@ -1,17 +1,92 @@
-"""What all figures share: the same figure, the same bytes, and names as they are."""
+"""What all figures share: one palette, names as they are, equal bytes for equal figures."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import re
+import string
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from twill.errors import InputError, short
+from twill.files import STANDARD_OUTPUT, write_whole
 from twill.names import elided
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+COLOURS = ("#9fd0ee", "#f3c766", "#86cfb4", "#f0a285", "#d9b3cf", "#f4ec8f", "#8fb0d8", "#c8c8c8")
+"""Okabe and Ito's colours for all kinds of sight ("Color Universal Design", 2008), lightened so
+that black text is legible on each; the last one is grey."""
+STRONG = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#5b5bd6", "#b2182b")
+"""The same for lines and points, told apart on white and on black."""
+TERMINAL = ("cyan", "yellow", "green", "red", "magenta", "bright_yellow", "blue", "white")
+"""The same for terminals, by rich's names of ANSI colours."""
+HATCHES = ("", "////", "\\\\\\\\", "xxxx", "||||", "----", "++++", "//--")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", "--", "-.")
+EDGE = "0.25"
+PICTURES = (".svg", ".png", ".html")
+DOTS_PER_INCH = 100
+_SETTINGS: dict[Any, Any] = {
+    "svg.hashsalt": "twill",
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "hatch.linewidth": 0.5,
+    "hatch.color": "0.55",
+    "font.family": "DejaVu Sans",
+    "path.simplify": True,
+}
+_METADATA = re.compile(r"\n *<metadata>.*?</metadata>", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+_DIGITS = re.compile(r"(\d\.\d{2})\d+")
+"""Hundredths of a point are enough in a file."""
+_PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ font: 16px/1.45 system-ui, sans-serif; margin: 1.5rem auto; max-width: 75rem;
+  padding: 0 1rem; color: #111; background: #fff; }}
+svg {{ max-width: 100%; height: auto; }}
+table {{ border-collapse: collapse; margin: .5rem 0; }}
+td, th {{ border: 1px solid #999; padding: .2rem .5rem; text-align: left; vertical-align: top; }}
+section {{ border-left: .6rem solid #ccc; padding-left: 1rem; margin: 1.5rem 0; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What tells one of several things from the others; nothing is told by colour alone."""
+
+    letter: str
+    colour: str
+    hatch: str
+    terminal: str
+
+
+def look(number: int) -> Look:
+    """Return how the first, second, ... of several things looks."""
+    again, position = divmod(number, len(COLOURS))
+    letter = string.ascii_uppercase[number % 26] + (str(number // 26) if number > 25 else "")
+    hatch = HATCHES[(position + again) % len(HATCHES)]
+    return Look(letter, COLOURS[position], hatch, TERMINAL[position])
 
 
 @contextlib.contextmanager
@@ -25,16 +100,26 @@ def drawing(**settings: Any) -> Iterator[None]:
     os.environ.pop("MPLBACKEND", None)
     import matplotlib as mpl
 
-    common: dict[Any, Any] = {
-        "svg.hashsalt": "twill",
-        "svg.fonttype": "none",
-        "text.parse_math": False,
-    }
     more: dict[Any, Any] = {name.replace("_", "."): value for name, value in settings.items()}
-    with mpl.rc_context({**common, **more}), warnings.catch_warnings():
+    with mpl.rc_context({**_SETTINGS, **more}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         yield
+
+
+@contextlib.contextmanager
+def new_figure(width: float, height: float, **settings: Any) -> Iterator[Figure]:
+    """Make a figure to be drawn within, of a width and a height in inches.
+
+    `settings`: of Matplotlib's rcParams, with an underscore for the dot.
+    """
+    with drawing(**settings):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        yield figure
 
 
 def shorten_words(figure: Figure) -> None:
@@ -44,3 +129,53 @@ def shorten_words(figure: Figure) -> None:
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
         text.set_text(elided(text.get_text()))
+
+
+def check_ending(file: str | Path, endings: tuple[str, ...] = PICTURES) -> str:
+    """Return a file's ending if it is one of those that can be written; standard output gets SVG.
+
+    Raises
+    ------
+    InputError
+        If it is another one.
+    """
+    ending = ".svg" if str(file) == STANDARD_OUTPUT else Path(file).suffix
+    if ending not in endings:
+        several = f"{', '.join(endings[:-1])} or {endings[-1]}"
+        raise InputError(f"must end in {several} (got {short(str(file))})", path="--output")
+    return ending
+
+
+def save(figure: Figure, file: str | Path, title: str = "") -> None:
+    """Write a figure within `new_figure`.
+
+    `file`: ends in ``.svg``, ``.png`` or ``.html`` (a page with that title and the SVG in it).
+
+    Raises
+    ------
+    InputError
+        If the ending is another one, or the file cannot be written.
+    """
+    ending = check_ending(file)
+    if ending == ".png":
+        stream = io.BytesIO()
+        figure.savefig(stream, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+        write_whole(file, stream.getvalue())
+        return
+    text = svg_text(figure)
+    write_whole(file, text if ending == ".svg" else page(title, text[text.index("<svg") :]))
+
+
+def svg_text(figure: Figure) -> str:
+    """Return a figure within `new_figure` as SVG, without date and version."""
+    stream = io.StringIO()
+    metadata = {"Date": None, "Creator": None}
+    figure.savefig(stream, format="svg", metadata=metadata)
+    lines = (line.rstrip() for line in stream.getvalue().splitlines())
+    text = _METADATA.sub("", "\n".join(lines))
+    return _TAG.sub(lambda tag: _DIGITS.sub(r"\1", tag[0]), text) + "\n"
+
+
+def page(title: str, body: str) -> str:
+    """Return a page of HTML that needs nothing else."""
+    return _PAGE.format(title=escape(title), body=body)

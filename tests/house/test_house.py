@@ -46,7 +46,9 @@ SOLVERS = {
         "twill/show/programs/ir_parts.py",
     },
 }
-EVERYWHERE = {"children", "console", "deadline", "errors", "figures", "files", "names"}
+EVERYWHERE = {
+    "children", "console", "deadline", "errors", "figures", "files", "formats", "names", "tables",
+}  # fmt: skip
 """Modules beside the rooms that every room may import."""
 ENTRIES = {"twill/__init__.py", "twill/__main__.py", "sim/__main__.py", "sim/__init__.py"}
 

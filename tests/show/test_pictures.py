@@ -20,11 +20,13 @@ from matplotlib.text import Text
 import twill
 from tests.support.small import random_loop
 from tests.support.svg import shapes
+from twill import figures as figures_module
+from twill.figures import COLOURS, HATCHES
 from twill.frontends.schedules import load_schedule
-from twill.show.pictures import files, graph, reservations, roles, timeline
+from twill.show.pictures import graph, reservations, roles, timeline
 from twill.show.pictures.graph import HIGH, _bent, draw_graph, graph_layout
 from twill.show.pictures.layers import levels
-from twill.show.pictures.look import COLOURS, HATCHES, looks
+from twill.show.pictures.look import looks
 from twill.show.pictures.placed import Cell, lanes, placed, table
 from twill.show.pictures.reservations import draw_reservations
 from twill.show.pictures.roles import draw_roles, roles_text
@@ -231,7 +233,7 @@ def test_lanes_never_overlap() -> None:
 def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     """The figures that are drawn, kept open."""
     kept: list[Figure] = []
-    save = files.save
+    save = figures_module.save
 
     def keep(figure: Figure, file: str, title: str) -> None:
         kept.append(figure)

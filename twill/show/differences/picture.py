@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from twill.artifacts.schedule import Schedule
+from twill.figures import EDGE, Look, new_figure, save
 from twill.show.differences.compare import Comparison
-from twill.show.pictures.files import new_figure, save
-from twill.show.pictures.look import EDGE, Look, legend, looks
+from twill.show.pictures.look import legend, looks
 from twill.show.pictures.placed import placed
 from twill.show.pictures.timeline import ROW, WIDTH, draw_rows, row_lanes, rows_of
 

@@ -6,10 +6,10 @@ import itertools
 from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import Schedule
+from twill.figures import EDGE, PICTURES, check_ending, new_figure, save
 from twill.files import write_whole
-from twill.show.pictures.files import PICTURES, check_ending, new_figure, save
 from twill.show.pictures.layers import Layout, layout
-from twill.show.pictures.look import EDGE, legend, looks
+from twill.show.pictures.look import legend, looks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

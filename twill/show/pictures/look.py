@@ -2,55 +2,20 @@
 
 from __future__ import annotations
 
-import string
 import textwrap
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import Schedule
+from twill.figures import EDGE, Look, look
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-COLOURS = ("#9fd0ee", "#f3c766", "#86cfb4", "#f0a285", "#d9b3cf", "#f4ec8f", "#8fb0d8", "#c8c8c8")
-"""Okabe and Ito's colours for all kinds of sight ("Color Universal Design", 2008), lightened so
-that black text is legible on each; the last one is grey."""
-HATCHES = ("", "////", "\\\\\\\\", "xxxx", "||||", "----", "++++", "//--")
-TERMINAL = ("cyan", "yellow", "green", "red", "magenta", "bright_yellow", "blue", "white")
-"""The same for terminals, by rich's names of ANSI colours."""
-EDGE = "0.25"
-
-
-@dataclass(frozen=True)
-class Look:
-    """What tells a warp group from the others.
-
-    Attributes
-    ----------
-    letter : str
-        A, B, ... in the order of the schedule's groups.
-    colour, hatch : str
-        In pictures.
-    terminal : str
-        Colour in a terminal.
-    """
-
-    letter: str
-    colour: str
-    hatch: str
-    terminal: str
-
 
 def looks(schedule: Schedule) -> dict[str, Look]:
-    """Return how each warp group looks."""
-    found = {}
-    for number, group in enumerate(schedule.groups):
-        again, position = divmod(number, len(COLOURS))
-        letter = string.ascii_uppercase[number % 26] + (str(number // 26) if number > 25 else "")
-        hatch = HATCHES[(position + again) % len(HATCHES)]
-        found[group.name] = Look(letter, COLOURS[position], hatch, TERMINAL[position])
-    return found
+    """Return how each warp group looks: A, B, ... in the order of the schedule's groups."""
+    return {group.name: look(number) for number, group in enumerate(schedule.groups)}
 
 
 def codes(schedule: Schedule, styles: dict[str, Look] | None = None) -> dict[str, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import Schedule
-from twill.show.pictures.files import new_figure, save
-from twill.show.pictures.look import EDGE, codes, key, legend, looks
+from twill.figures import EDGE, new_figure, save
+from twill.show.pictures.look import codes, key, legend, looks
 from twill.show.pictures.placed import Placed, Row, placed, table
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from html import escape
 
 from twill.artifacts.schedule import Schedule
+from twill.figures import EDGE, PICTURES, Look, check_ending, new_figure, page, save
 from twill.files import write_whole
-from twill.show.pictures.files import PICTURES, check_ending, new_figure, page, save
-from twill.show.pictures.look import EDGE, Look, looks
+from twill.show.pictures.look import looks
 from twill.show.roles import Role, Signal, registers_text, roles
 
 ENDINGS = (*PICTURES, ".txt")
