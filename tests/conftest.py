@@ -12,6 +12,7 @@ import pytest
 
 import twill
 from twill.search.cache import FOLDER_VARIABLE, Cache
+from twill.search.request import Request
 from twill.search.scheduler import solve
 
 
@@ -53,7 +54,7 @@ def solved_once(answers: Cache) -> Callable[..., twill.Schedule]:
         answers.folder.mkdir(exist_ok=True)
         with (answers.folder / f"{loop.name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            return solve(loop, machine, cache=answers, **options).schedule
+            return solve(Request(loop, machine, **options), cache=answers).schedule
 
     return schedule
 

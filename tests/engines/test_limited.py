@@ -16,6 +16,7 @@ from tests.support.small import op, small_loop, small_machine
 from twill.errors import SolverError
 from twill.search import worker as limited
 from twill.search.cache import Cache
+from twill.search.request import Request
 from twill.search.scheduler import solve
 from twill.search.worker import resident, solve_within
 
@@ -29,16 +30,16 @@ def test_with_enough_memory_it_is_the_same_answer(
     def report(message: str) -> None:
         told.append(message)
 
-    solved = solve_within(4000, paper_loop, paper_machine, report=report, cache=cache)
+    solved = solve_within(4000, Request(paper_loop, paper_machine), report=report, cache=cache)
     assert solved.schedule.to_json() == twill.schedule(paper_loop, paper_machine).to_json()
     assert "found a schedule at I = 2" in told
-    assert solve_within(4000, paper_loop, paper_machine, cache=cache).cached
-    assert solve(paper_loop, paper_machine, cache=cache).cached
+    assert solve_within(4000, Request(paper_loop, paper_machine), cache=cache).cached
+    assert solve(Request(paper_loop, paper_machine), cache=cache).cached
 
 
 def test_with_too_little_nothing_is_claimed(attention: twill.Loop, hopper: twill.Machine) -> None:
     with pytest.raises(twill.RefusedError) as caught:
-        solve_within(20, attention, hopper)
+        solve_within(20, Request(attention, hopper))
     assert str(caught.value) == (
         "fa_fwd_hopper: more than 20 MB were needed; no schedule was found so far"
     )
@@ -60,7 +61,7 @@ def test_what_was_found_before_is_told(
     with pytest.raises(
         twill.RefusedError, match="the best so far was a schedule of interval 7, not"
     ):
-        solve_within(150, paper_loop, paper_machine)
+        solve_within(150, Request(paper_loop, paper_machine))
 
 
 def test_a_process_that_ends_for_another_reason_is_no_refusal(
@@ -68,19 +69,19 @@ def test_a_process_that_ends_for_another_reason_is_no_refusal(
 ) -> None:
     monkeypatch.setattr(limited, "CHILD", "raise SystemExit('what went wrong')")
     with pytest.raises(SolverError, match="ended with status 1: what went wrong"):
-        solve_within(4000, paper_loop, paper_machine)
+        solve_within(4000, Request(paper_loop, paper_machine))
     monkeypatch.setattr(limited, "CHILD", "import os; os.abort()")
     with pytest.raises(SolverError, match="ended with SIGABRT"):
-        solve_within(4000, paper_loop, paper_machine)
+        solve_within(4000, Request(paper_loop, paper_machine))
 
 
 def test_refusals_and_bad_input_pass_through() -> None:
     loop = small_loop([op("a", "TC", registers=300)])
     with pytest.raises(twill.RefusedError, match="needs 300 registers") as caught:
-        solve_within(4000, loop, small_machine(registers=255))
+        solve_within(4000, Request(loop, small_machine(registers=255)))
     assert caught.value.about.needed == 300
     with pytest.raises(twill.InputError) as wrong:
-        solve_within(4000, small_loop([op("a", "GPU")]), small_machine())
+        solve_within(4000, Request(small_loop([op("a", "GPU")]), small_machine()))
     assert wrong.value.path == "operations[0].cost.steps[0].unit"
 
 

@@ -18,8 +18,9 @@ from twill.lower.pipeline import pipeline
 from twill.problem.build import build_problem
 from twill.problem.problem import Problem
 from twill.problem.solution import EngineFactory
+from twill.search.request import Options
 from twill.search.scheduler import realize
-from twill.search.search import Found, Options, search
+from twill.search.search import Found, search
 
 ALL = 500
 FEW, FEW_OPERATIONS = 32, 7

@@ -27,8 +27,9 @@ from twill.problem.normalize import normalize
 from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
 from twill.problem.wishes import Wishes
+from twill.search.request import Options
 from twill.search.scheduler import helpers
-from twill.search.search import Options, search
+from twill.search.search import search
 
 
 def two_tiles(seed: int) -> tuple[twill.Loop, twill.Machine]:

@@ -18,8 +18,8 @@ from twill.frontends.loops import packaged_loops
 from twill.frontends.schedule_ir import load_schedule_ir, parse_schedule_ir
 from twill.frontends.schedules import load_schedule
 from twill.frontends.ttgir.reader import integer, name_of, string
+from twill.search.request import Request
 from twill.search.scheduler import solve
-from twill.search.search import Options
 from twill.show.programs.ir import ir
 
 ROOT = Path(__file__).parents[2]
@@ -69,8 +69,8 @@ def test_normalized_time_and_wishes_read_back(
 def test_schedules_of_packaged_loops_read_back(name: str) -> None:
     machine = twill.Machine.named(packaged_loops()[name].machine)
     try:
-        options = Options(timeout=120)
-        schedule = solve(twill.load_loop(name), machine, options=options).schedule
+        request = Request(twill.load_loop(name), machine)
+        schedule = solve(request, timeout=120).schedule
     except twill.RefusedError as error:
         pytest.skip(str(error))
     assert same(schedule)

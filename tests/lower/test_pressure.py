@@ -19,8 +19,9 @@ from twill.lower.programs import programs
 from twill.lower.signals import Signals
 from twill.lower.storage import lay_out, registers_live
 from twill.problem.build import build_problem
+from twill.search.request import Options
 from twill.search.scheduler import realize
-from twill.search.search import Options, search
+from twill.search.search import search
 from twill.sim import run
 from twill.sim.checks.every import check
 from twill.verification.registers import registers_along_programs

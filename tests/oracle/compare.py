@@ -13,8 +13,8 @@ from twill.errors import DefectError
 from twill.lower.pipeline import Pipeline
 from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup
+from twill.search.request import Options
 from twill.search.scheduler import realize
-from twill.search.search import Options
 
 MOST_STAGES = 4
 EFFORT = 4.0

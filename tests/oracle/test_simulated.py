@@ -14,8 +14,8 @@ from tests.oracle.compare import compare
 from tests.oracle.simulate import simulated
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.frontends.loops import packaged_loops
+from twill.search.request import Options
 from twill.search.scheduler import schedule as solve
-from twill.search.search import Options
 
 QUICK = ("paper_example", "skipped_interval", "gemm_blackwell", "layer_norm_hopper")
 FOUND = Path(__file__).parents[1] / "data" / "simulated"

@@ -26,8 +26,7 @@ from twill.problem.groups import (
     opened_before,
     pools,
 )
-from twill.search.scheduler import EngineName
-from twill.search.search import Options
+from twill.search.request import EngineName, Options
 from twill.verification.verifier import _Case
 
 ENGINES: list[EngineName] = ["both", "difference", "cpsat"]

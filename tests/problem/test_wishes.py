@@ -15,7 +15,7 @@ import twill
 from tests.support.commands import in_process
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
 from twill.errors import InputError, RefusedError
-from twill.search.scheduler import EngineName
+from twill.search.request import EngineName
 
 UNITS = {"TC": 1, "ALU": 1, "BUS": 1}
 

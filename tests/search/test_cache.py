@@ -15,8 +15,8 @@ import twill
 from tests.support.commands import in_process
 from twill.search import scheduler
 from twill.search.cache import Cache, _head, _used, default_folder, proved, request_key
+from twill.search.request import Request
 from twill.search.scheduler import Solved, solve
-from twill.search.search import Options
 
 
 @pytest.fixture
@@ -36,9 +36,9 @@ def test_a_cached_answer_is_the_solved_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     key = "0" * 64
-    monkeypatch.setattr(scheduler, "request_key", lambda _: key)
+    monkeypatch.setattr(scheduler, "request_key", lambda *_: key)
     cache.put(key, attention_schedule)
-    solved = solve(attention, hopper, cache=cache, orders=[("s0", "s1")])
+    solved = solve(Request(attention, hopper, orders=[("s0", "s1")]), cache=cache)
     assert solved.cached
     assert solved.schedule.to_json() == attention_schedule.to_json()
     assert solved.schedule == attention_schedule
@@ -51,9 +51,9 @@ def test_the_second_time_nothing_is_solved(
     cache: Cache,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first = solve(paper_loop, paper_machine, cache=cache)
+    first = solve(Request(paper_loop, paper_machine), cache=cache)
     monkeypatch.setattr(scheduler, "complete_search", None)
-    second = solve(paper_loop, paper_machine, cache=cache)
+    second = solve(Request(paper_loop, paper_machine), cache=cache)
     assert (first.cached, second.cached) == (False, True)
     assert first.schedule.to_json() == second.schedule.to_json()
     assert second.seconds["interval"] == 0.0
@@ -66,8 +66,8 @@ def test_the_second_time_nothing_is_solved(
         {"time": "normalized"},
         {"budget": 299},
         {"engine": "cpsat"},
-        {"options": Options(seed=1)},
-        {"options": Options(most_stages=7)},
+        {"seed": 1},
+        {"most_stages": 7},
         {"limits": {"groups": 1}},
         {"pins": {"S": "g"}},
         {"orders": [("S", "O")]},
@@ -83,16 +83,16 @@ def test_any_other_request_is_another_question(
 ) -> None:
     asked: list[str] = []
 
-    def remember(request: dict[str, Any]) -> str:
-        asked.append(request_key(request))
+    def remember(*asked_for: Any) -> str:
+        asked.append(request_key(*asked_for))
         return asked[-1]
 
     answer = Solved(twill.schedule(paper_loop, paper_machine), {"total": 0.0})
     monkeypatch.setattr(scheduler, "request_key", remember)
     monkeypatch.setattr(scheduler, "_solve", lambda *_, **__: answer)
-    solve(paper_loop, paper_machine, cache=cache)
-    solve(paper_loop, paper_machine, cache=cache, **change)
-    solve(paper_loop, paper_machine, cache=cache, options=Options(timeout=60.0))
+    solve(Request(paper_loop, paper_machine), cache=cache)
+    solve(Request(paper_loop, paper_machine, **change), cache=cache)
+    solve(Request(paper_loop, paper_machine), cache=cache, timeout=60.0)
     assert asked[0] != asked[1]
     assert asked[0] == asked[2]
 
@@ -100,17 +100,17 @@ def test_any_other_request_is_another_question(
 def test_a_changed_cost_is_another_question(
     paper_loop: twill.Loop, paper_machine: twill.Machine, cache: Cache
 ) -> None:
-    solve(paper_loop, paper_machine, cache=cache)
+    solve(Request(paper_loop, paper_machine), cache=cache)
     hop = paper_machine.synchronisation.hop.model_copy(update={"value": 1})
     signals = paper_machine.synchronisation.model_copy(update={"hop": hop})
     slower = paper_machine.model_copy(update={"synchronisation": signals})
-    assert not solve(paper_loop, slower, cache=cache).cached
+    assert not solve(Request(paper_loop, slower), cache=cache).cached
 
 
 def test_without_a_cache_nothing_is_written(
     paper_loop: twill.Loop, paper_machine: twill.Machine, no_users_cache: Path
 ) -> None:
-    solve(paper_loop, paper_machine)
+    solve(Request(paper_loop, paper_machine))
     twill.schedule(paper_loop, paper_machine)
     assert list(no_users_cache.iterdir()) == []
 
@@ -137,9 +137,9 @@ def test_an_answer_at_the_limit_of_time_is_not_kept(
 ) -> None:
     late = Solved(paper_schedule, {"total": 5.0})
     monkeypatch.setattr(scheduler, "_solve", lambda *_, **__: late)
-    solve(paper_loop, paper_machine, cache=cache, options=Options(timeout=5.0))
+    solve(Request(paper_loop, paper_machine), cache=cache, timeout=5.0)
     assert answers(cache) == []
-    solve(paper_loop, paper_machine, cache=cache, options=Options(timeout=6.0))
+    solve(Request(paper_loop, paper_machine), cache=cache, timeout=6.0)
     assert len(answers(cache)) == 1
 
 
@@ -221,16 +221,16 @@ def test_a_tampered_answer_is_solved_again_with_a_warning(
     change: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    right = solve(paper_loop, paper_machine, cache=cache).schedule
+    right = solve(Request(paper_loop, paper_machine), cache=cache).schedule
     (file,) = answers(cache)
     put_in_place(file, right.model_copy(update=TAMPERED[change](right)))
-    again = solve(paper_loop, paper_machine, cache=cache)
+    again = solve(Request(paper_loop, paper_machine), cache=cache)
     assert not again.cached
     assert again.schedule.to_json() == right.to_json()
     said = ignored(capsys)
     assert said.startswith(f"{file}: the kept answer is not used: {WHY.get(change, '')}")
     assert change not in WHY or said.endswith(WHY[change])
-    assert solve(paper_loop, paper_machine, cache=cache).cached
+    assert solve(Request(paper_loop, paper_machine), cache=cache).cached
     assert capsys.readouterr().err == ""
 
 
@@ -241,10 +241,10 @@ def test_the_answer_to_another_question_is_none(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A valid, proved schedule, but of what was not asked: it takes another unit of time."""
-    solve(paper_loop, paper_machine, cache=cache)
+    solve(Request(paper_loop, paper_machine), cache=cache)
     (file,) = answers(cache)
     put_in_place(file, twill.schedule(paper_loop, paper_machine, time="normalized"))
-    assert not solve(paper_loop, paper_machine, cache=cache).cached
+    assert not solve(Request(paper_loop, paper_machine), cache=cache).cached
     assert ignored(capsys).endswith("it has another unit of time than was asked for")
 
 
@@ -255,15 +255,16 @@ def test_the_answer_to_another_question_is_none(
         {"rules": "paper"},
         {"engine": "cpsat"},
         {"limits": {"groups": 1}, "orders": [("S", "O")]},
-        {"pins": {"S": "g"}, "options": Options(seed=3, most_stages=4)},
+        {"pins": {"S": "g"}, "seed": 3, "most_stages": 4},
     ],
     ids=str,
 )
 def test_every_kind_of_answer_is_known_again(
     paper_loop: twill.Loop, paper_machine: twill.Machine, cache: Cache, question: dict[str, Any]
 ) -> None:
-    first = solve(paper_loop, paper_machine, cache=cache, **question)
-    second = solve(paper_loop, paper_machine, cache=cache, **question)
+    request = Request(paper_loop, paper_machine, **question)
+    first = solve(request, cache=cache)
+    second = solve(request, cache=cache)
     assert (first.cached, second.cached) == (False, True)
 
 
@@ -296,8 +297,8 @@ def test_a_folder_that_cannot_be_written_costs_nothing(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     blocked = Cache(tmp_path / "file" / "folder")
-    assert not solve(paper_loop, paper_machine, cache=blocked).cached
-    assert not solve(paper_loop, paper_machine, cache=blocked).cached
+    assert not solve(Request(paper_loop, paper_machine), cache=blocked).cached
+    assert not solve(Request(paper_loop, paper_machine), cache=blocked).cached
 
 
 def test_what_cannot_be_written_is_not_kept(paper_schedule: twill.Schedule, tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from twill import console, deadline
 from twill.deadline import Deadline, OutOfTime, check
 from twill.frontends.loops import load_loop, packaged_loops
 from twill.search import search
+from twill.search.request import Options, Request
 from twill.search.scheduler import Interrupted, solve
-from twill.search.search import Options
 
 PACKAGE = Path(twill.__file__).parent
 READS_THE_CLOCK = {"deadline.py"}
@@ -159,7 +159,7 @@ def test_an_interruption_keeps_the_best_schedule_and_claims_no_more(
 
                 patch.setattr(console, "check", interrupt)
                 try:
-                    solve(loop, machine)
+                    solve(Request(loop, machine))
                 except Interrupted as stopped:
                     judge(stopped.solved.schedule, best)
                     kept += 1
@@ -194,7 +194,7 @@ def test_a_limit_of_time_is_kept(seconds: float) -> None:
     loop = load_loop("attention_forward_diagonal_blackwell")
     machine = twill.Machine.named("blackwell_b200")
     spent = time.process_time()
-    found = solve(loop, machine, options=Options(timeout=seconds))
+    found = solve(Request(loop, machine), timeout=seconds)
     assert time.process_time() - spent < seconds + search.LAST_SECONDS
     assert twill.verify(found.schedule).violations == ()
 

@@ -19,8 +19,9 @@ from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup
 from twill.problem.problem import Problem
 from twill.problem.solution import Answer, Engine
+from twill.search.request import Options
 from twill.search.scheduler import realize
-from twill.search.search import Found, Options, search
+from twill.search.search import Found, search
 
 SEEDS, LOOSE = (5, 8, 9, 10, 26), Options(most_stages=3)
 """Of small loops that have a schedule."""

@@ -24,7 +24,8 @@ from twill.problem.costs import Reservation
 from twill.problem.groups import WarpGroup
 from twill.problem.problem import Problem
 from twill.problem.solution import NO_LIMITS, Answer, Engine, Limits
-from twill.search.search import Found, Options, least_interval, search
+from twill.search.request import Options
+from twill.search.search import Found, least_interval, search
 
 Knows = Callable[[int, int, Limits, bool], bool]
 

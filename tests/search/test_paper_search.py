@@ -24,8 +24,9 @@ from twill.problem.solution import EngineFactory
 from twill.problem.wishes import Wishes
 from twill.search import paper_search as module
 from twill.search.paper_search import paper_search
+from twill.search.request import Options
 from twill.search.scheduler import realize
-from twill.search.search import Options, search
+from twill.search.search import search
 
 ENGINES: list[EngineFactory] = [DifferenceEngine, CpSatEngine, VerbatimEngine]
 

@@ -9,7 +9,7 @@ from tests.support.small import edge, hand_made, op, small_loop, small_machine
 from twill.artifacts.loop import Cost, Invariant, Step, Tile
 from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup, available_groups, opened_before
-from twill.search.scheduler import EngineName
+from twill.search.request import EngineName
 from twill.sim.execute import run
 
 ENGINES: list[EngineName] = ["difference", "cpsat"]

@@ -21,7 +21,7 @@ from twill.search import scheduler, search
 from twill.search.known import Known
 from twill.search.questions import Questions
 from twill.search.ranges import Ranges
-from twill.search.scheduler import EngineName, TimeMode
+from twill.search.request import EngineName, TimeMode
 
 
 @pytest.mark.parametrize("engine", ["difference", "cpsat"])

@@ -12,8 +12,9 @@ from tests.support.small import edge, op, small_loop, small_machine
 from twill.lower.pipeline import pipeline
 from twill.problem.build import build_problem
 from twill.search import scheduler
+from twill.search.request import Options
 from twill.search.scheduler import realize
-from twill.search.search import Options, search
+from twill.search.search import search
 from twill.search.spare import FIRST, Again, lacking, with_spare
 
 Example = tuple[twill.Loop, twill.Machine]

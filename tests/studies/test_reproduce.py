@@ -17,7 +17,7 @@ from twill.bounds.least import bounds
 from twill.cli.main import app
 from twill.errors import InputError, RefusedError
 from twill.problem.solution import FAMILIES
-from twill.search.search import Options
+from twill.search.request import Options
 from twill.sim.execute import run
 from twill.studies.published import Comparison
 from twill.studies.reproduce.claims import Case, CaseResult, Claim, Settings, Timing, packaged

@@ -14,6 +14,7 @@ import twill
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, RefusedError
+from twill.search.request import EngineName, Request
 from twill.search.scheduler import solve
 from twill.sim.execute import run
 from twill.studies.robust import Choice, robust
@@ -37,7 +38,7 @@ def first() -> twill.Schedule:
     machine = small_machine(
         {"TC": 1, "TMA": 1}, registers=64, groups=((1, 1), (4, 1)), smem=5 * 1024 + 100
     )
-    return solve(small_loop([load, use], [edge("load", "use")]), machine).schedule
+    return solve(Request(small_loop([load, use], [edge("load", "use")]), machine)).schedule
 
 
 def test_the_deepest_ring_that_helps_is_taken(first: twill.Schedule) -> None:
@@ -74,7 +75,7 @@ def test_others_count_if_they_are_as_optimal(first: twill.Schedule) -> None:
             update={"initiation_interval": 10 + (seed == 2), "name": f"s{seed}"}
         )
 
-    others = [(1, "both"), (2, "both"), (0, "cpsat")]
+    others: list[tuple[int, EngineName]] = [(1, "both"), (2, "both"), (0, "cpsat")]
     choice = robust(first, "uniform:10,40", again, others=others, iterations=48)
     assert asked == others
     names = {one.schedule.name for one in choice.candidates}

@@ -14,8 +14,8 @@ from twill.console import Report, command, progress, run_app, say, silent, table
 from twill.errors import RefusedError
 from twill.frontends.loops import load_loop, packaged_loops
 from twill.search.cache import Cache
+from twill.search.request import Request
 from twill.search.scheduler import solve
-from twill.search.search import Options
 from twill.sim.execute import DEFAULT_ITERATIONS, DEFAULT_TOLERANCE, run
 
 DEFAULT_TIMEOUT = 60.0
@@ -70,14 +70,14 @@ def promises(
     """
     for name in names or packaged_loops():
         report(name)
-        yield _promise(name, Options(timeout=timeout), iterations)
+        yield _promise(name, timeout, iterations)
 
 
-def _promise(name: str, options: Options, iterations: int) -> Promise:
+def _promise(name: str, timeout: float | None, iterations: int) -> Promise:
     machine = packaged_loops()[name].machine
     try:
-        loop = load_loop(name)
-        schedule = solve(loop, Machine.named(machine), options=options, cache=Cache()).schedule
+        request = Request(load_loop(name), Machine.named(machine))
+        schedule = solve(request, timeout=timeout, cache=Cache()).schedule
     except RefusedError as error:
         return Promise(name, machine, note=str(error))
     assert schedule.proof is not None

@@ -26,7 +26,7 @@ from twill.artifacts.expressions import MOST_CYCLES, evaluate, names_in, to_cycl
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine, packaged_machines
 from twill.artifacts.results import Sealed, Swept, text_hash
-from twill.artifacts.schedule import Schedule
+from twill.artifacts.schedule import Schedule, TimeScale
 from twill.artifacts.sweep import Sweep
 from twill.bounds.analysis import analyse
 from twill.cli.loop import parse_settings
@@ -39,10 +39,10 @@ from twill.frontends.ttgir import load_ttgir
 from twill.frontends.ttgir.choose import choose_loop
 from twill.frontends.ttgir.reader import Dump
 from twill.problem.build import build_problem
-from twill.problem.problem import Problem
 from twill.search import scheduler
 from twill.search.cache import Cache, _head
-from twill.search.scheduler import Solved, solve, with_wishes
+from twill.search.request import Request
+from twill.search.scheduler import Solved, solve
 from twill.show.programs.ir import ir
 from twill.sim.engine.latency import latency_texts, parse_latencies
 from twill.sim.engine.latency_file import LatencyFile
@@ -322,11 +322,15 @@ def rows() -> list[Any]:
     return [json.loads(line)["row"] for line in results()[JOURNAL].splitlines()[1:]]
 
 
+def kept_request() -> Request:
+    return Request(packaged_loop(PAPER), Machine.named(PAPER))
+
+
 @functools.cache
 def kept_answer() -> tuple[str, Schedule]:
     """The name under which an answer is kept, and the answer."""
     with tempfile.TemporaryDirectory() as folder:
-        solved = solve(packaged_loop(PAPER), Machine.named(PAPER), cache=Cache(folder))
+        solved = solve(kept_request(), cache=Cache(folder))
         (file,) = Path(folder).iterdir()
         return file.stem, solved.schedule
 
@@ -352,13 +356,12 @@ def follow_answer(file: str) -> None:
     folder = Path(file).with_name("answers")
     folder.mkdir(exist_ok=True)
     shutil.copy(file, folder / f"{key}.answer")
-    loop, machine = packaged_loop(PAPER), Machine.named(PAPER)
     with (
         contextlib.redirect_stderr(io.StringIO()) as stderr,
         mock.patch.object(scheduler, "_solve", return_value=right),
     ):
         try:
-            solved = solve(loop, machine, cache=Cache(folder))
+            solved = solve(kept_request(), cache=Cache(folder))
         except twill.TwillError as error:
             raise AssertionError("what is kept keeps nobody from an answer") from error
     warned = stderr.getvalue()
@@ -412,11 +415,6 @@ def sweep_values(file: str) -> None:
 WISHES = ("groups=2\nS=first\nS,O", "registers=160\nO=second\nS,P", "stages=3\nP=1\nP,O")
 
 
-@functools.cache
-def paper_problem() -> Problem:
-    return build_problem(packaged_loop(PAPER), Machine.named(PAPER))
-
-
 def wishes(file: str) -> list[tuple[str, str]]:
     return list(zip(("limit", "pin", "order"), said(file).split("\n"), strict=False))
 
@@ -424,12 +422,14 @@ def wishes(file: str) -> list[tuple[str, str]]:
 def follow_wishes(file: str) -> None:
     between = {"limit": "=", "pin": "=", "order": ","}
     found = {o: pairs([text], between[o], o) for o, text in wishes(file)}
-    with_wishes(
-        paper_problem(),
+    request = Request(
+        packaged_loop(PAPER),
+        Machine.named(PAPER),
         limits={name: number(value, "limit") for name, value in found.get("limit", ())},
         pins=dict(found.get("pin", ())),
-        orders=tuple(found.get("order", ())),
+        orders=found.get("order", ()),
     )
+    request.problem(TimeScale())
 
 
 def schedule_with_wishes(file: str) -> None:

@@ -14,6 +14,7 @@ import twill
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
 from tests.support.tampering import Data, changes
 from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
+from twill.search.request import Request
 from twill.search.scheduler import solve
 
 RECORDED = (
@@ -90,7 +91,7 @@ def normalized() -> twill.Schedule:
 
 
 def made(loop: twill.Loop, machine: twill.Machine, **options: Any) -> twill.Schedule:
-    return solve(loop, machine, **options).schedule
+    return solve(Request(loop, machine, **options)).schedule
 
 
 def all_units_together() -> twill.Schedule:

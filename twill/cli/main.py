@@ -25,8 +25,9 @@ from twill.sim.__main__ import app as simulator
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
+    from twill.search.request import EngineName as Engine
+    from twill.search.request import Request
     from twill.search.scheduler import Solved
-    from twill.search.search import Options
     from twill.studies.robust import Choice
 
 WIDTH = 80
@@ -170,35 +171,37 @@ def schedule(
     from twill.artifacts.machine import Machine
     from twill.frontends.loops import load_loop
     from twill.search.cache import Cache
+    from twill.search.request import Request
     from twill.search.scheduler import Interrupted, solve
-    from twill.search.search import Options
     from twill.search.worker import solve_within
 
     within = solve if memory is None else partial(solve_within, memory)
     with refusals(as_json=as_json), progress(f"scheduling {loop}") as report:
-        inputs = load_loop(loop), Machine.named(machine)
+        loaded, sm = load_loop(loop), Machine.named(machine)
         check_target(output)
-        ask = partial(
-            within,
-            *inputs,
+        request = Request(
+            loaded,
+            sm,
             rules=rules.value,
             time=time.value,
+            engine=engine.value,
             search=search.value,
             budget=budget,
-            report=report,
             limits={name: number(value, "limit") for name, value in pairs(limit, "=", "limit")},
             pins=dict(pairs(pin, "=", "pin")),
             orders=pairs(order, ",", "order"),
-            cache=None if no_cache else Cache(),
+            most_stages=most_stages,
+            seed=seed,
         )
-        options = Options(most_stages=most_stages, seed=seed, timeout=timeout)
+        cache = None if no_cache else Cache()
+        ask = partial(within, timeout=timeout, report=report, cache=cache)
         choice, stopped = None, None
         try:
-            solved = ask(engine=engine.value, options=options)
+            solved = ask(request)
         except Interrupted as interrupted:
             solved, stopped = interrupted.solved, interrupted
         if robust is not None and stopped is None:
-            choice = _chosen(solved.schedule, robust, ask, options, report)
+            choice = _chosen(solved.schedule, robust, ask, request, report)
     found = solved.schedule if choice is None else choice.schedule
     if output is not None:
         found.save(output)
@@ -226,16 +229,16 @@ def _print_solved(
 
 
 def _chosen(
-    first: Schedule, latency: str, ask: Callable[..., Solved], options: Options, report: Report
+    first: Schedule, latency: str, ask: Callable[..., Solved], request: Request, report: Report
 ) -> Choice:
     """Choose among what other seeds and engines find."""
     from twill.studies.robust import robust as choose
 
-    def again(seed: int, engine: str) -> Schedule:
-        return ask(engine=engine, options=replace(options, seed=seed)).schedule
+    def again(seed: int, engine: Engine) -> Schedule:
+        return ask(replace(request, engine=engine, seed=seed)).schedule
 
-    others = [(options.seed + more, "both") for more in (1, 2)]
-    others += [(options.seed, engine) for engine in ("difference", "cpsat")]
+    others: list[tuple[int, Engine]] = [(request.seed + more, "both") for more in (1, 2)]
+    others += [(request.seed, "difference"), (request.seed, "cpsat")]
     return choose(first, latency, again, others=others, report=report)
 
 

@@ -12,12 +12,11 @@ from twill.bounds.least import ResourceArgument, every_bound, resource_argument,
 from twill.console import Report, silent
 from twill.deadline import Deadline
 from twill.errors import InputError
-from twill.problem.build import build_problem
 from twill.problem.groups import available_groups
 from twill.problem.operations import ProblemOperation
 from twill.problem.problem import Problem
 from twill.problem.solution import FAMILIES, EngineFactory, Limits, Status
-from twill.search.scheduler import with_wishes
+from twill.search.request import Request
 
 SECONDS = 20.0
 BUSIEST = 2
@@ -120,11 +119,16 @@ def problem_of(schedule: Schedule) -> Problem:
     proof = schedule.proof
     if proof is None or schedule.initiation_interval is None:
         raise InputError("it has no proof: nobody solved it", path="proof", file=schedule.file)
-    problem = build_problem(
-        schedule.loop, schedule.machine, rules=schedule.rules, scale=schedule.time
-    )
     limits: dict[str, int] = dict(proof.limits.items())
-    return with_wishes(problem, limits=limits, pins=proof.pins, orders=proof.orders)
+    request = Request(
+        schedule.loop,
+        schedule.machine,
+        rules=schedule.rules,
+        limits=limits,
+        pins=proof.pins,
+        orders=proof.orders,
+    )
+    return request.problem(schedule.time)
 
 
 def explain(

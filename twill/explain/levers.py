@@ -18,7 +18,8 @@ from twill.problem.groups import available_groups
 from twill.problem.normalize import normalize
 from twill.problem.problem import Problem
 from twill.problem.solution import EngineFactory
-from twill.search.search import Options, least_interval
+from twill.search.request import Options
+from twill.search.search import least_interval
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from twill.artifacts.schedule import Schedule
 from twill.console import warn
 from twill.errors import InputError, TwillError
 from twill.files import SIZE_LIMIT_BYTES, write_whole
 from twill.problem.problem import Problem
+from twill.search.request import Request
 from twill.verification.verifier import verify
 
 FOLDER_VARIABLE = "TWILL_CACHE_DIR"
@@ -33,9 +33,9 @@ def default_folder() -> Path:
     return Path(platformdirs.user_cache_dir("twill"))
 
 
-def request_key(request: Mapping[str, Any]) -> str:
-    """Return the hash of a request for a schedule, and of the code that answers it."""
-    text = json.dumps({**request, "code": code_hash()}, sort_keys=True, ensure_ascii=True)
+def request_key(request: Request, versions: Mapping[str, str]) -> str:
+    """Return the hash of a request, and of the code and the solvers that answer it."""
+    text = json.dumps([request.text, code_hash(), versions], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import get_args
 
 from twill.artifacts.schedule import Level, LevelProof
 from twill.bounds.least import least_length, least_stages
@@ -14,8 +13,7 @@ from twill.problem.problem import Problem
 from twill.problem.solution import Answer, Assignment, Limits
 from twill.search.known import Known, Reached
 from twill.search.questions import QUICK_EFFORT, Questions
-
-LEVELS: tuple[Level, ...] = get_args(Level)
+from twill.search.request import LEVELS
 
 
 class Levels:

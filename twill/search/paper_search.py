@@ -22,7 +22,8 @@ from twill.problem.problem import Problem
 from twill.problem.solution import Assignment, Engine, EngineFactory, Limits
 from twill.search.levels import measured
 from twill.search.proofs import bound_reached, not_proved, proof_within
-from twill.search.search import LEAST, Found, Options
+from twill.search.request import Options
+from twill.search.search import LEAST, Found
 
 COARSE_SLOTS = 64
 MODULO_STAGES = 6

@@ -11,7 +11,8 @@ from twill.errors import RefusedError
 from twill.problem.problem import Problem
 from twill.problem.solution import EngineFactory
 from twill.search.proofs import not_proved
-from twill.search.search import Found, Options, search
+from twill.search.request import Options
+from twill.search.search import Found, search
 
 
 def refine(

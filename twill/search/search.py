@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from twill.artifacts.schedule import Family, Level, LowerBound, Proof
+from twill.artifacts.schedule import Family, LowerBound, Proof
 from twill.bounds.infeasible import (
     as_written,
     infeasible_interval,
@@ -26,7 +26,7 @@ from twill.bounds.registers import FAMILIES as RELAXED
 from twill.bounds.registers import lacks_registers
 from twill.console import Report, silent
 from twill.deadline import Deadline
-from twill.errors import InputError, RefusedError, short
+from twill.errors import RefusedError
 from twill.problem.groups import available_groups, likely_groups, most_used
 from twill.problem.problem import Problem
 from twill.problem.solution import (
@@ -37,10 +37,11 @@ from twill.problem.solution import (
     RangeProver,
 )
 from twill.search.known import Known
-from twill.search.levels import LEVELS, Levels, measured, proofs
+from twill.search.levels import Levels, measured, proofs
 from twill.search.proofs import bound_reached, not_proved, proof_within
 from twill.search.questions import QUICK_EFFORT, Engines, Questions
 from twill.search.ranges import Ranges
+from twill.search.request import Options
 
 LEAST_STAGES_BOUND = 6
 MORE_STAGES = 1
@@ -55,53 +56,10 @@ LAST_SECONDS = 5.0
 MOST_PROBES = 60
 FEW_OPERATIONS = 16
 """Up to so many operations the finder refutes by itself, and names the constraints it takes."""
-MOST_SEED = (1 << 31) - 1
 RELAXATION = "relaxation"
 """What stands in proofs for `lacks_registers`."""
 LEAST = "least I = "
 """What a search reports, with the interval, once it turns to the levels below."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to search.
-
-    Attributes
-    ----------
-    most_stages : int, optional
-        Bound on the stages; by default 6, or two more than the longest chain of operations needs.
-    seed : int
-        Seed of the engines.
-    timeout : float, optional
-        Seconds for the whole search; what is not proved by then is said not to be. Without it the
-        answer does not depend on the clock.
-    until : str
-        The last level of the objective that matters; with ``groups`` any schedule of the least
-        interval, the fewest stages and the fewest groups will do.
-    """
-
-    most_stages: int | None = None
-    seed: int = 0
-    timeout: float | None = None
-    until: Level = LEVELS[-1]
-
-    def __post_init__(self) -> None:
-        """Refuse what no engine can use."""
-        stages = self.most_stages
-        if stages is not None and (not isinstance(stages, int) or stages < 1):
-            raise InputError(
-                f"a whole number of at least 1 (got {short(stages)})", path="most_stages"
-            )
-        if not isinstance(self.seed, int) or not 0 <= self.seed <= MOST_SEED:
-            raise InputError(
-                f"a whole number up to {MOST_SEED} (got {short(self.seed)})", path="seed"
-            )
-        if self.timeout is not None and not self.timeout > 0:
-            raise InputError(f"seconds above 0 (got {short(self.timeout)})", path="timeout")
-        if self.until not in LEVELS[1:]:
-            raise InputError(
-                f"one of {', '.join(LEVELS[1:])} (got {short(self.until)})", path="until"
-            )
 
 
 @dataclass(frozen=True)

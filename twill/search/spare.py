@@ -16,7 +16,8 @@ from twill.bounds.least import every_bound
 from twill.errors import Refusal, RefusedError
 from twill.problem.problem import Problem
 from twill.search.proofs import not_proved
-from twill.search.search import MOST_SEED, Found, Options, Stopped
+from twill.search.request import MOST_SEED, Options
+from twill.search.search import Found, Stopped
 from twill.verification.registers import registers_along_programs
 
 OTHER_SEEDS = 8

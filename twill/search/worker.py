@@ -20,13 +20,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from twill.artifacts.loop import Loop
-from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.children import end_with_parent
 from twill.console import WARNING, Report, silent, warn
 from twill.errors import Refusal, RefusedError, SolverError, TwillError
+from twill.search.cache import Cache
 from twill.search.known import FOUND
+from twill.search.request import Request
 from twill.search.scheduler import Interrupted, Solved, solve
 
 MEGABYTE = 1_000_000
@@ -38,11 +38,11 @@ CHILD = "from twill.search.worker import main; main()"
 
 def solve_within(
     megabytes: int,
-    loop: Loop,
-    machine: Machine,
+    request: Request,
     *,
+    timeout: float | None = None,
     report: Report = silent,
-    **options: Any,
+    cache: Cache | None = None,
 ) -> Solved:
     """Solve in a process of its own that may take so much memory.
 
@@ -57,7 +57,7 @@ def solve_within(
         If the process ended for another reason.
     """
     with tempfile.TemporaryFile() as errors:
-        run = _Run(pickle.dumps((loop, machine, options)), errors, megabytes * MEGABYTE, report)
+        run = _Run(pickle.dumps((request, timeout, cache)), errors, megabytes * MEGABYTE, report)
         errors.seek(0)
         told = errors.read().decode(errors="replace").strip().splitlines()
     for line in told:
@@ -68,7 +68,7 @@ def solve_within(
     if run.interrupted:
         raise KeyboardInterrupt
     if run.exceeded:
-        raise _too_little(loop.name, megabytes, run.best)
+        raise _too_little(request.loop.name, megabytes, run.best)
     how = signal.Signals(-run.status).name if run.status < 0 else f"status {run.status}"
     raise SolverError(f"the solving process ended with {how}: {' '.join(told[-1:])}".rstrip(": "))
 
@@ -179,9 +179,10 @@ def main() -> None:
     """Answer the request on stdin; the body of the child."""
     signal.signal(signal.SIGINT, _interrupt_once)
     end_with_parent()
-    loop, machine, options = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own parent
+    request, timeout, cache = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own parent
     try:
-        solved, interrupted = solve(loop, machine, report=_report, **options), False
+        solved = solve(request, timeout=timeout, report=_report, cache=cache)
+        interrupted = False
     except Interrupted as stopped:
         solved, interrupted = stopped.solved, True
     except KeyboardInterrupt:

@@ -10,6 +10,7 @@ from typing import Any
 from twill.artifacts.schedule import Schedule
 from twill.console import Report, silent
 from twill.errors import TwillError
+from twill.search.request import EngineName
 from twill.sim.analysis.rings import streaming, with_depth
 from twill.sim.execute import run
 from twill.verification.verifier import verify
@@ -19,7 +20,7 @@ SIMULATED_SEEDS = 3
 MOST_DEPTH = 8
 WORTH = 0.001
 """Relative gain below which a candidate is not preferred to an earlier one."""
-Solve = Callable[[int, str], Schedule]
+Solve = Callable[[int, EngineName], Schedule]
 """Schedules the same loop with a seed and an engine; raises `TwillError` where it cannot."""
 
 
@@ -106,7 +107,7 @@ def robust(
     latency: str,
     solve: Solve | None = None,
     *,
-    others: Sequence[tuple[int, str]] = (),
+    others: Sequence[tuple[int, EngineName]] = (),
     iterations: int = ITERATIONS,
     report: Report = silent,
 ) -> Choice:
@@ -144,7 +145,7 @@ def robust(
 
 
 def _schedules(
-    first: Schedule, solve: Solve | None, others: Sequence[tuple[int, str]], report: Report
+    first: Schedule, solve: Solve | None, others: Sequence[tuple[int, EngineName]], report: Report
 ) -> Iterator[tuple[str, Schedule]]:
     yield "", first
     if solve is None:

@@ -16,8 +16,8 @@ from twill.files import read_bytes
 from twill.frontends.loops import load_loop, packaged_loops
 from twill.lower.baselines import multi_warp, sequential
 from twill.search.cache import Cache
+from twill.search.request import Request
 from twill.search.scheduler import solve
-from twill.search.search import Options
 from twill.studies.modulo_loop import excess, software_pipelined
 
 SCHEDULES = ("twill.schedule", ORDER)
@@ -58,10 +58,8 @@ class Subject:
         """
         if self.schedule is not None:
             return self.schedule
-        options = Options(seed=seed, timeout=timeout)
-        return solve(
-            self.loop, self.machine, options=options, report=report, cache=Cache()
-        ).schedule
+        request = Request(self.loop, self.machine, seed=seed)
+        return solve(request, timeout=timeout, report=report, cache=Cache()).schedule
 
 
 def subjects(items: Iterable[str], machines: Sequence[str] = ()) -> list[Subject]:

@@ -10,11 +10,11 @@ from typing import Any, get_args
 from twill.console import Report, silent
 from twill.errors import InputError, short
 from twill.frontends.loops import packaged_loops
-from twill.search.scheduler import TIME_MODES, EngineName
+from twill.search.request import EngineName, TimeMode
 from twill.studies.bench.process import solve_apart
 from twill.studies.bench.synthetic import LEAST_OPERATIONS, MACHINES, MOST_OPERATIONS
 
-ENGINES = get_args(EngineName)
+ENGINES, TIME_MODES = get_args(EngineName), get_args(TimeMode)
 DEFAULT_ENGINE, VERBATIM = "difference", "verbatim"
 NORMALIZED_ONLY = (VERBATIM,)
 """Engines whose variables are indexed by time: a clock cycle as the unit is out of their reach."""

@@ -171,8 +171,8 @@ def _child() -> None:
 def _solve(case: Event, out: TextIO) -> None:
     from twill.artifacts.machine import Machine
     from twill.errors import RefusedError, TwillError
-    from twill.search.scheduler import engine_factory, schedule
-    from twill.search.search import Options
+    from twill.search.request import Request
+    from twill.search.scheduler import engine_factory, solve
 
     clock = _Clock(out)
     try:
@@ -180,16 +180,9 @@ def _solve(case: Event, out: TextIO) -> None:
         engine_factory("difference" if case["engine"] == "both" else case["engine"])
         clock.tell(started=True, operations=len(loop.operations))
         clock.begin = time.perf_counter()
-        found = schedule(
-            loop,
-            machine,
-            rules=case["rules"],
-            time=case["time"],
-            engine=case["engine"],
-            limits=case["limits"],
-            options=Options(until=case.get("until", Options.until)),
-            report=clock,
-        )
+        words = ("rules", "time", "engine", "limits", "until")
+        asked = {word: case[word] for word in words if word in case}
+        found = solve(Request(loop, machine, **asked), report=clock).schedule
         clock.tell(seconds=clock.seconds(), peak_bytes=peak_bytes())
         clock.tell(status="found", message="", **_facts(found))
     except RefusedError as error:

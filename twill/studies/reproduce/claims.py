@@ -13,8 +13,8 @@ from twill.artifacts.schedule import Level, Schedule
 from twill.console import Report, silent
 from twill.errors import RefusedError
 from twill.frontends.loops import load_loop, packaged_loops
+from twill.search.request import Request
 from twill.search.scheduler import solve
-from twill.search.search import Options
 from twill.sim.execute import Run, run
 from twill.studies.published import Comparison
 from twill.verification.verifier import verify
@@ -147,7 +147,7 @@ class Case:
         texts: Mapping[str, str],
         settings: Settings,
         report: Report = silent,
-        solutions: dict[str, Schedule] | None = None,
+        solutions: dict[Request, Schedule] | None = None,
     ) -> None:
         self._solutions = {} if solutions is None else solutions
         self.name, self.settings, self.report = name, settings, report
@@ -205,17 +205,15 @@ class Case:
         RefusedError
             If there is no schedule, or none was found in time.
         """
-        key = repr((loop, until, sorted(wishes.items(), key=repr)))
-        if key in self._solutions:
-            return self._solutions[key]
-        settings = self.settings
-        options = Options(timeout=settings.timeout, until=until)
+        request = Request(*packaged(loop), until=until, **wishes)
+        if request in self._solutions:
+            return self._solutions[request]
 
         def report(message: str) -> None:
             self.report(f"{loop}: {message}")
 
-        found = solve(*packaged(loop), options=options, report=report, **wishes).schedule
-        self._solutions[key] = found
+        found = solve(request, timeout=self.settings.timeout, report=report).schedule
+        self._solutions[request] = found
         return found
 
     def simulated(self, variant: str, schedule: Schedule, **options: Any) -> Run:

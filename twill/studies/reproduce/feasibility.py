@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.schedule import Rules
+from twill.artifacts.schedule import Rules, TimeScale
 from twill.deadline import Deadline
-from twill.problem.build import build_problem
 from twill.problem.groups import available_groups
 from twill.problem.problem import Problem
 from twill.problem.solution import Answer, Assignment, Limits
 from twill.search.known import Known
 from twill.search.questions import Engines, Questions
-from twill.search.scheduler import engine_factory, helpers, with_wishes
-from twill.search.search import Options, least_interval
+from twill.search.request import Options, Request
+from twill.search.scheduler import engine_factory, helpers
+from twill.search.search import least_interval
 
 CORE_SECONDS = 10.0
 """Seconds for the families of an unsatisfiable core, once a question is answered with no."""
@@ -67,12 +67,10 @@ def wished(
     orders: Iterable[tuple[str, str]] = (),
 ) -> Problem:
     """Return the problem in clock cycles, with what is decided beforehand."""
-    return with_wishes(
-        build_problem(loop, machine, rules=rules),
-        limits=limits or {},
-        pins=pins or {},
-        orders=tuple(orders),
+    request = Request(
+        loop, machine, rules=rules, limits=limits or {}, pins=pins or {}, orders=tuple(orders)
     )
+    return request.problem(TimeScale())
 
 
 def ask(problem: Problem, interval: int, stages: int, seconds: float) -> Asked:

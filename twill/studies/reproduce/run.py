@@ -10,6 +10,7 @@ from twill.artifacts.schedule import Schedule
 from twill.children import end_with_parent
 from twill.console import Report, silent
 from twill.errors import InputError, short
+from twill.search.request import Request
 from twill.studies.reproduce import experiments, kernels
 from twill.studies.reproduce.claims import Case, CaseResult, Settings
 
@@ -67,7 +68,7 @@ def _several(
     names: Iterable[str], settings: Settings, report: Report = silent
 ) -> dict[str, CaseResult]:
     """Work on cases one after the other."""
-    solutions: dict[str, Schedule] = {}
+    solutions: dict[Request, Schedule] = {}
     found = {}
     for name in names:
         texts, body = CASES[name]

@@ -146,14 +146,14 @@ def _changed(task: Task) -> Schedule:
 
 def _solved(task: Task, loop: Loop, machine: Machine) -> Schedule:
     from twill.search.cache import Cache
+    from twill.search.request import Request
     from twill.search.scheduler import solve
-    from twill.search.search import Options
     from twill.studies.subjects import variant
 
     seed = int(task.point.get("seed", task.settings["seed"]))
-    options = Options(seed=seed, timeout=task.settings["timeout"])
+    request = Request(loop, machine, limits=limits(task.point), seed=seed)
     # Variants but the joint one need no solver, only its rings' depths.
-    solved = solve(loop, machine, options=options, limits=limits(task.point), cache=Cache())
+    solved = solve(request, timeout=task.settings["timeout"], cache=Cache())
     way = variant(task.labels["variant"], solved.schedule)
     if way.schedule is None:
         raise RefusedError(way.note)

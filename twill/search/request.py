@@ -1,0 +1,180 @@
+"""What a schedule is asked for: all that the answer depends on, and how it is looked for."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine
+from twill.artifacts.schedule import Level, Limit, Rules, TimeScale
+from twill.errors import InputError, short
+from twill.names import wrong
+from twill.problem.build import build_problem
+from twill.problem.normalize import BUDGET
+from twill.problem.problem import Problem
+from twill.problem.wishes import Wishes
+
+EngineName = Literal["both", "difference", "cpsat", "verbatim"]
+TimeMode = Literal["exact", "normalized", "refined"]
+SearchName = Literal["complete", "paper"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+LIMITS: tuple[Limit, ...] = get_args(Limit)
+MOST_SEED = (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to search.
+
+    Attributes
+    ----------
+    most_stages : int, optional
+        Bound on the stages; by default 6, or two more than the longest chain of operations needs.
+    seed : int
+        Seed of the engines.
+    timeout : float, optional
+        Seconds for the whole search; what is not proved by then is said not to be. Without it the
+        answer does not depend on the clock.
+    until : str
+        The last level of the objective that matters; with ``groups`` any schedule of the least
+        interval, the fewest stages and the fewest groups will do.
+    """
+
+    most_stages: int | None = None
+    seed: int = 0
+    timeout: float | None = None
+    until: Level = LEVELS[-1]
+
+    def __post_init__(self) -> None:
+        """Refuse what no engine can use."""
+        if self.most_stages is not None:
+            _whole(self.most_stages, "most_stages")
+        if not isinstance(self.seed, int) or not 0 <= self.seed <= MOST_SEED:
+            raise InputError(
+                f"a whole number up to {MOST_SEED} (got {short(self.seed)})", path="seed"
+            )
+        if self.timeout is not None and not self.timeout > 0:
+            raise InputError(f"seconds above 0 (got {short(self.timeout)})", path="timeout")
+        _one_of(LEVELS[1:], self.until, "until")
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A question with one answer, whoever asks it and however fast the machine is.
+
+    Attributes
+    ----------
+    loop, machine : Loop, Machine
+        What to schedule, and for which SM.
+    rules, time, engine, search, budget
+        As `twill.schedule` has them.
+    limits, pins : mapping
+        Most ``registers``, ``groups``, ``transfers`` and ``stages``; operations with their groups.
+    orders : tuple of (str, str)
+        Pairs of operations; the second issues no earlier in its iteration than the first.
+    most_stages, seed, until
+        As `Options` has them.
+    """
+
+    loop: Loop
+    machine: Machine
+    rules: Rules = "issue"
+    time: TimeMode = "exact"
+    engine: EngineName = "both"
+    search: SearchName = "complete"
+    budget: int = BUDGET
+    limits: Mapping[str, int] = field(default_factory=dict)
+    pins: Mapping[str, str] = field(default_factory=dict)
+    orders: Sequence[tuple[str, str]] = ()
+    most_stages: int | None = None
+    seed: int = 0
+    until: Level = LEVELS[-1]
+
+    def __post_init__(self) -> None:
+        """Refuse what type hints would have told; keep no mapping that somebody else may change."""
+        _one_of(get_args(Rules), self.rules, "rules")
+        _one_of(get_args(TimeMode), self.time, "time")
+        _one_of(get_args(SearchName), self.search, "search")
+        _whole(self.budget, "budget")
+        self.options()
+        for name, value in (
+            ("limits", dict(self.limits)),
+            ("pins", dict(self.pins)),
+            ("orders", tuple(self.orders)),
+        ):
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def words(self) -> dict[str, Any]:
+        """Everything but loop and machine, as plain data."""
+        named = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in named.items() if name not in ("loop", "machine")}
+
+    @cached_property
+    def text(self) -> str:
+        """Everything as one text; two requests are the same if their texts are."""
+        whole = {**self.words, "loop": self.loop.to_json(), "machine": self.machine.to_json()}
+        return json.dumps(whole, sort_keys=True, ensure_ascii=True)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare what is asked for."""
+        return isinstance(other, Request) and self.text == other.text
+
+    def __hash__(self) -> int:
+        """Return a hash of what is asked for."""
+        return hash(self.text)
+
+    def options(self, timeout: float | None = None) -> Options:
+        """Return how to search, within `timeout` seconds."""
+        return Options(self.most_stages, self.seed, timeout, self.until)
+
+    def problem(self, scale: TimeScale) -> Problem:
+        """Return the problem in a unit of time, with what the user decided beforehand.
+
+        Raises
+        ------
+        InputError
+            If the loop cannot be costed, or a limit or an operation is not known.
+        """
+        problem = build_problem(self.loop, self.machine, rules=self.rules, scale=scale)
+        for name, value in self.limits.items():
+            _one_of(LIMITS, name, "limit")
+            if not isinstance(value, int) or value < (0 if name == "transfers" else 1):
+                raise InputError(f"a whole number (got {short(value)})", path=f"limit {name}")
+        for group in self.pins.values():
+            if wrong(group):
+                raise InputError(f"{wrong(group)} (got {short(group)})", path="pin")
+        file = problem.registers
+        if "registers" in self.limits and file is not None:
+            most = min(self.limits["registers"], file.limit)
+            allocated = max(file.least, -(-most // file.step) * file.step)
+            file = replace(file, limit=most, most=min(file.most, allocated))
+        pins = sorted((_position(problem, o, "pin"), group) for o, group in self.pins.items())
+        orders = [
+            (_position(problem, a, "order"), _position(problem, b, "order")) for a, b in self.orders
+        ]
+        wishes = Wishes(tuple(sorted(self.limits.items())), tuple(pins), tuple(orders))
+        return replace(problem, registers=file, wishes=wishes)
+
+
+def _position(problem: Problem, operation: str, path: str) -> int:
+    if operation not in problem.index:
+        near = difflib.get_close_matches(operation, problem.index, n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise InputError(f"no operation named {short(operation)}{hint}", path=path)
+    return problem.index[operation]
+
+
+def _one_of(known: Iterable[str], value: object, path: str) -> None:
+    if value not in tuple(known):
+        raise InputError(f"one of {', '.join(known)} (got {short(value)})", path=path)
+
+
+def _whole(value: object, path: str) -> None:
+    if not isinstance(value, int) or value < 1:
+        raise InputError(f"a whole number of at least 1 (got {short(value)})", path=path)
