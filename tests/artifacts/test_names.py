@@ -16,7 +16,7 @@ import twill
 from tests.support.commands import in_process
 from twill.artifacts.machine import Machine
 from twill.errors import InputError
-from twill.frontends.builder.loop import LoopBuilder
+from twill.frontends.builder import LoopBuilder
 from twill.names import MOST_NAME, cell, elided, one_line, visible, wrong
 from twill.show.pictures.short import with_short_names
 

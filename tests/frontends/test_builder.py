@@ -13,8 +13,8 @@ import twill
 from twill.artifacts.loop import Loop
 from twill.bounds.least import bounds
 from twill.frontends.builder import Value
-from twill.frontends.builder.spread import accumulator, rows
-from twill.frontends.ttgir.layouts import elements_per_thread, parse_layout, sharing
+from twill.frontends.builder.finish import accumulator, rows
+from twill.frontends.ttgir.types import elements_per_thread, parse_layout, sharing
 from twill.problem.build import build_problem
 
 Builder = twill.LoopBuilder

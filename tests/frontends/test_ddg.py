@@ -16,7 +16,7 @@ import twill
 from twill.artifacts.loop import Loop
 from twill.bounds.least import Bounds, bounds
 from twill.frontends.ddg import load_ddg
-from twill.frontends.ddg.types import tile_of
+from twill.frontends.ddg.format import tile_of
 from twill.problem.build import build_problem
 from twill.sim.checks.every import check
 

@@ -11,8 +11,7 @@ import pytest
 
 import twill
 from twill.frontends.triton_dump import dump_kernel
-from twill.frontends.triton_dump.annotate import annotated
-from twill.frontends.triton_dump.listing import Listing, source_of, without_locations
+from twill.frontends.triton_dump.listing import Listing, annotated, source_of, without_locations
 from twill.frontends.ttgir.reader import Dump, integer, name_of, string
 
 ROOT = Path(__file__).parents[2]

@@ -20,8 +20,7 @@ from tests.support.small import op, small_loop
 from twill.artifacts.loop import Dependence, DependenceKind, Invariant, Loop, Operation, Read, Tile
 from twill.frontends.builder import Value
 from twill.frontends.subtiling import Plan, Rewriter, Role, plan_subtiles
-from twill.frontends.subtiling.classes import RESULT
-from twill.frontends.subtiling.relations import is_product
+from twill.frontends.subtiling.dimensions import RESULT, is_product
 from twill.frontends.ttgir import load_ttgir
 
 DUMPS = Path(__file__).parents[2] / "traces" / "ttgir"

@@ -34,9 +34,9 @@ from twill.cli.options import number, pairs
 from twill.console import WARNING
 from twill.frontends.loops import load_loop
 from twill.frontends.schedules import load_schedule
-from twill.frontends.triton_dump.settings import arguments_of
+from twill.frontends.triton_dump import arguments_of
 from twill.frontends.ttgir import load_ttgir
-from twill.frontends.ttgir.choose import choose_loop
+from twill.frontends.ttgir.graph import choose_loop
 from twill.frontends.ttgir.reader import Dump
 from twill.problem.build import build_problem
 from twill.search import scheduler

@@ -1,6 +1,326 @@
-"""Loops written in Python: `LoopBuilder`."""
+"""Loops written in Python: `LoopBuilder`, with operations recorded in program order."""
 
-from twill.frontends.builder.loop import LoopBuilder
-from twill.frontends.builder.values import Carried, Value
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Literal, Self
+
+from twill.artifacts.loop import Cost, ElementType, Loop, MemoryName, Step
+from twill.frontends.builder.finish import finish
+from twill.frontends.builder.recorder import Recorder, here
+from twill.frontends.builder.values import (
+    Carried,
+    Outside,
+    Value,
+    Variable,
+    describe,
+)
 
 __all__ = ["Carried", "LoopBuilder", "Value"]
+
+
+OWN_MODULES = "twill.frontends.builder"
+
+
+class LoopBuilder(Recorder):
+    """Writes a loop down as its body reads.
+
+    Parameters
+    ----------
+    name : str
+        Name of the loop.
+    description : str
+        One sentence.
+    warps : int
+        Warps that execute an operation together if it does not say otherwise.
+    products : str
+        Where the results of matrix products live: ``registers`` (Hopper) or ``tmem`` (Blackwell).
+
+    Examples
+    --------
+    >>> with LoopBuilder("scale") as loop:
+    ...     x = loop.given("x", (64, 128), "f32", memory="registers")
+    ...     y = (x * 2.0).named("y")
+    >>> loop.build().operations[0].kind
+    'mul'
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        description: str = "",
+        warps: int = 4,
+        products: Literal["registers", "tmem"] = "registers",
+    ) -> None:
+        super().__init__(name, warps=warps, products=products)
+        self.description = description
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.build()
+
+    def build(self) -> Loop:
+        """Close the loop and return it; nothing can be added after this.
+
+        Raises
+        ------
+        InputError
+            If a carried variable was never assigned or has no producer, if the spread of a
+            reduced tile is unknown, or if the loop is empty.
+        """
+        if self.finished is None:
+            self.finished = finish(self)
+        return self.finished
+
+    def given(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        dtype: ElementType,
+        *,
+        memory: MemoryName | None = None,
+        elements_per_thread: int | None = None,
+    ) -> Value:
+        """Return a tile that is simply there: no operation makes it, no room is counted for it.
+
+        Parameters
+        ----------
+        name : str
+            For people.
+        shape, dtype, memory, elements_per_thread
+            Its type, see `twill.artifacts.loop.Tile`; by default in shared memory, a scalar in
+            registers.
+        """
+        return self._from_outside(name, shape, dtype, memory, elements_per_thread, invariant=False)
+
+    def invariant(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        dtype: ElementType,
+        *,
+        memory: MemoryName | None = None,
+        elements_per_thread: int | None = None,
+    ) -> Value:
+        """Return a tile that occupies its memory throughout the loop, for example Q in attention.
+
+        Parameters
+        ----------
+        name : str
+            For people.
+        shape, dtype, memory, elements_per_thread
+            Its type, see `twill.artifacts.loop.Tile`; by default in shared memory, a scalar in
+            registers.
+        """
+        return self._from_outside(name, shape, dtype, memory, elements_per_thread, invariant=True)
+
+    def carried(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        dtype: ElementType = "f32",
+        *,
+        memory: MemoryName | None = None,
+        distance: int = 1,
+    ) -> Carried:
+        """Return a variable that begins with its value of an earlier iteration.
+
+        The operation that makes its last value is called `name` unless it has a name of its own.
+
+        Parameters
+        ----------
+        name : str
+            For people and for that operation.
+        shape, dtype, memory
+            Its type; in registers by default.
+        distance : int
+            How many iterations before.
+        """
+        self.check_open()
+        if distance < 1:
+            raise self.error(f"a carried value comes from an earlier iteration (got {distance})")
+        tile = self.tile(shape, dtype, memory or "registers")
+        variable = Variable(self.check_name(name), tile, distance, here())
+        self.variables.append(variable)
+        return Carried(self, variable)
+
+    def load(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        dtype: ElementType,
+        *,
+        engine: str = "tma",
+        cost: Cost | None = None,
+    ) -> Value:
+        """Add a load of an input tile into shared memory; one warp issues it.
+
+        Parameters
+        ----------
+        name : str
+            Unique in the loop.
+        shape, dtype
+            The tile.
+        engine : str
+            What moves it, an attribute that rules read.
+        cost : Cost, optional
+            In place of the machine's rule.
+        """
+        return self.operation(
+            "load",
+            result=self.tile(shape, dtype, "smem"),
+            name=name,
+            warps=1,
+            attributes={"engine": engine},
+            cost=cost,
+        )
+
+    def exp2(self, x: Value, *, name: str | None = None, cost: Cost | None = None) -> Value:
+        """Add 2 to the power of `x` (see `elementwise`)."""
+        return self.elementwise("exp2", x, name=name, cost=cost)
+
+    def maximum(
+        self,
+        x: Value | float,
+        y: Value | float,
+        *,
+        name: str | None = None,
+        cost: Cost | None = None,
+    ) -> Value:
+        """Add the larger of two tiles, element by element (see `elementwise`)."""
+        return self.elementwise("max", x, y, name=name, cost=cost)
+
+    def local_store(self, x: Value, *, name: str | None = None, cost: Cost | None = None) -> Value:
+        """Add a copy of a tile in registers to shared memory (see `operation`)."""
+        result = self.tile(x.shape, x.dtype, "smem")
+        return self.operation("local_store", self._held(x), result=result, name=name, cost=cost)
+
+    def tmem_load(self, x: Value, *, name: str | None = None, cost: Cost | None = None) -> Value:
+        """Add a read of a tile in tensor memory into registers (see `operation`)."""
+        x = self.reading(x)
+        if x.memory != "tmem":
+            raise self.error(f"tmem_load: the tile is not in tensor memory (got {describe(x)})")
+        result = self.tile(x.shape, x.dtype, "registers")
+        return self.operation("tmem_load", x, result=result, name=name, cost=cost)
+
+    def tmem_store(
+        self,
+        x: Value,
+        *,
+        into: Value | None = None,
+        name: str | None = None,
+        cost: Cost | None = None,
+    ) -> Value:
+        """Add a copy of a tile in registers to tensor memory.
+
+        Parameters
+        ----------
+        x : Value
+            The tile.
+        into : Value, optional
+            A tile there that it overwrites, for example an accumulator.
+        name, cost
+            As in `operation`.
+        """
+        result = self.tile(x.shape, x.dtype, "tmem")
+        operands = [self._held(x)]
+        if into is not None:
+            operands.append(self.fitting(into, result, "tmem_store: the destination"))
+        return self.operation(
+            "tmem_store",
+            *operands,
+            result=result,
+            in_place=1 if into is not None else None,
+            name=name,
+            cost=cost,
+        )
+
+    def store(
+        self,
+        x: Value,
+        *,
+        engine: str = "tma",
+        name: str | None = None,
+        cost: Cost | None = None,
+    ) -> Value:
+        """Add a store of a tile to global memory; from shared memory one warp issues it.
+
+        Parameters
+        ----------
+        x : Value
+            The tile.
+        engine : str
+            What moves it, an attribute that rules read.
+        name, cost
+            As in `operation`.
+        """
+        return self.operation(
+            "store",
+            x,
+            result=None,
+            name=name,
+            warps=1 if x.memory == "smem" else None,
+            attributes={"engine": engine},
+            cost=cost,
+        )
+
+    @staticmethod
+    def cost(
+        unit: str,
+        cycles: int,
+        *,
+        latency: int | None = None,
+        asynchronous: bool = False,
+        issue: int = 0,
+    ) -> Cost:
+        """Return a cost that replaces a machine's rule: work on one unit.
+
+        Parameters
+        ----------
+        unit : str
+            A functional unit of the machine.
+        cycles : int
+            For how long it works.
+        latency : int, optional
+            Cycles until the result can be read, `cycles` without it.
+        asynchronous, issue
+            As in `twill.artifacts.loop.Cost`.
+        """
+        return Cost(
+            steps=(Step(unit=unit, cycles=cycles),),
+            latency=cycles if latency is None else latency,
+            asynchronous=asynchronous,
+            issue=issue,
+        )
+
+    def _from_outside(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        dtype: ElementType,
+        memory: MemoryName | None,
+        elements_per_thread: int | None,
+        *,
+        invariant: bool,
+    ) -> Value:
+        self.check_open()
+        where: MemoryName = memory or ("smem" if shape else "registers")
+        tile = self.tile(shape, dtype, where, elements_per_thread)
+        source = Outside(self.check_name(name), tile, invariant)
+        self.outside.append(source)
+        return Value(self, tile, source)
+
+    def _held(self, value: Value) -> Value:
+        seen = self.reading(value)
+        if seen.memory != "registers":
+            raise self.error(f"a store reads registers (got {describe(seen)})")
+        return seen

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
 from typing import Literal
 
 from pydantic import ValidationError
 
 from twill.artifacts.loop import Cost, DependenceKind, ElementType, Loop, MemoryName, Tile
 from twill.errors import InputError, short
-from twill.frontends.builder.location import here
 from twill.frontends.builder.values import (
     Carried,
     Node,
@@ -239,7 +240,7 @@ class Recorder:
         lanes, lane_warps : int, optional
             Lanes, and warps, that share a row of it. They follow from the operation that `x` comes
             from: 4 lanes for a product in registers, 1 for a read of tensor memory (see
-            `twill.frontends.builder.spread`).
+            `twill.frontends.builder.finish`).
         elements_per_thread : int, optional
             Elements of the result that a thread holds; follows likewise.
         name, cost
@@ -476,3 +477,17 @@ class Recorder:
 
 def _times(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape))
+
+
+OWN_MODULES = "twill.frontends.builder"
+
+
+def here() -> str:
+    """Return ``file:line:column`` of the expression outside the builder that is being executed."""
+    frame = sys._getframe(1)  # noqa: SLF001 - the documented way to the caller's line
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(OWN_MODULES):
+        frame = frame.f_back
+    positions = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
+    line, _, column, _ = next(positions, (None, None, None, None))
+    file = frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
+    return f"{file}:{line or frame.f_lineno}:{(column or 0) + 1}"

@@ -1,6 +1,465 @@
-"""Loops from dependence graphs in the format ``ddg-0.1``."""
+"""Loops from dependence graphs in the format ``ddg-0.1``, with the costs that the file gives.
 
-from twill.frontends.ddg.extract import load_ddg
-from twill.frontends.ddg.format import is_ddg
+The costs are for the packaged machine ``ddg``, whose units are the file's pipelines. Occupancy is
+the reservation, latency the dependence, and self_latency the issue cost of what is executed beside
+its warps (TMA, TC, access to tensor memory). ResMII and RecMII of the loop are then the file's
+``res_mii`` and ``rec_mii`` (if ``res_mii`` is not, a warning says so):
+
+- Nodes that occupy nothing are folded into the delays of what they connect. An allocation among
+  them says where the value is stored that it is made of.
+- Integer scalars stay, since the file costs them, but have no result that takes a register, and a
+  TMA load does not wait for those that follow from the loop counter alone: they are addresses.
+- An edge carries data where its end reads a result of its beginning, or memory that this wrote. A
+  token only orders: what writes memory that was read before follows, and holds no registers.
+- A TMA load that waits for nothing streams: the depth of its ring hides its latency.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from twill.artifacts.expressions import MOST_CYCLES
+from twill.artifacts.loop import (
+    MOST_DISTANCE,
+    Cost,
+    Dependence,
+    DependenceKind,
+    Folded,
+    Invariant,
+    Loop,
+    Operation,
+    Origin,
+    Step,
+    Tile,
+)
+from twill.console import warn
+from twill.errors import InputError, RefusedError
+from twill.files import read_bytes
+from twill.frontends.ddg.format import (
+    DependenceGraphs,
+    IterationArgument,
+    LoopEntry,
+    Node,
+    Op,
+    Operand,
+    is_ddg,
+    is_integer,
+    tile_of,
+)
 
 __all__ = ["is_ddg", "load_ddg"]
+
+
+MACHINE = "ddg"
+ASYNCHRONOUS = ("TMA", "TC")
+TMEM_ACCESS = ("ttng.tmem_load", "ttng.tmem_store")
+ALLOCATIONS = ("ttg.local_alloc", "ttng.tmem_alloc")
+MOST_PIECES = 64
+"""Instructions that a synchronous operation counts as, between which its unit may change hands."""
+WRITES = {"tc_gen5_mma": 2, "tc_gen5_mma_scaled": 2, "tmem_store": 0, "local_store": 1}
+"""Which operand is the buffer that an operation writes into."""
+USE_ACCUMULATOR = 4
+
+
+def load_ddg(file: str, *, loop: int | None = None, name: str | None = None) -> Loop:
+    """Read one loop of a ``ddg-0.1`` file.
+
+    Raises
+    ------
+    InputError
+        If the file is not such a file, or `loop` is not one of its loops or has to be chosen.
+    RefusedError
+        If the loop has another one inside, or no operation that occupies anything.
+    """
+    graphs = DependenceGraphs.from_json(read_bytes(file), file=file)
+    try:
+        return _Extraction(graphs, _chosen(graphs, loop)).loop(name)
+    except InputError as error:
+        raise error.within(file) from None
+
+
+def _chosen(graphs: DependenceGraphs, loop: int | None) -> int:
+    """Return the position of the wanted loop."""
+    known = ", ".join(str(entry.loop_id) for entry in graphs.loops)
+    if loop is not None:
+        found = [i for i, entry in enumerate(graphs.loops) if entry.loop_id == loop]
+        if len(found) != 1:
+            raise InputError(f"no loop {loop} (there are: {known or 'none'})", path="loops")
+        return found[0]
+    inner = [i for i, entry in enumerate(graphs.loops) if not entry.is_outer]
+    if len(inner) != 1:
+        raise InputError(
+            f"{len(inner)} innermost loops; choose one with loop= (there are: {known or 'none'})",
+            path="loops",
+        )
+    return inner[0]
+
+
+class _Extraction:
+    def __init__(self, graphs: DependenceGraphs, position: int) -> None:
+        self.graphs = graphs
+        self.entry: LoopEntry = graphs.loops[position]
+        self.path = f"loops[{position}].ddg"
+        self.nodes = {node.id: node for node in self.entry.ddg.nodes}
+        self.positions = {node.id: index for index, node in enumerate(self.entry.ddg.nodes)}
+        self.free = [n.id for n in self.nodes.values() if n.occupancy == 0]
+        self.kept = [n for n in self.nodes.values() if n.occupancy]
+        self._refuse()
+        self._compare()
+        self.yields = {
+            loop.loop_id: op.operands
+            for loop in graphs.loops
+            for op in graphs.ops.values()
+            if op.kind == "scf.yield" and op.scope == f"loop:{loop.loop_id}"
+        }
+        self.names = {n.id: f"{_kind(n).rsplit('.', 1)[-1]}.{n.id}" for n in self.nodes.values()}
+        self.addresses = self._addresses()
+        self.delays = self._delays()
+        self.waiting = {delay.consumer for delay in self.delays}
+        self.tiles = {n.id: self._result(n) for n in self.kept}
+
+    def _refuse(self) -> None:
+        where = f"{self.graphs.file}: {self.path}"
+        for node in self.nodes.values():
+            if node.is_super_node:
+                raise RefusedError(
+                    f"{where}.nodes[{self.positions[node.id]}]: node {node.id} is a loop of its "
+                    "own; only singly-nested loops can be scheduled"
+                )
+        if not self.kept:
+            raise RefusedError(f"{where}: no node occupies anything")
+
+    def _compare(self) -> None:
+        """Warn if the file's ResMII is not what its nodes occupy."""
+        busy = Counter[str]()
+        for node in self.kept:
+            busy[node.pipeline] += node.occupancy
+        ((unit, cycles),) = busy.most_common(1)
+        if self.entry.res_mii not in (None, cycles):
+            warn(
+                f"{self.graphs.file}: {self.path.removesuffix('.ddg')}.res_mii is "
+                f"{self.entry.res_mii} cycles; its nodes occupy {unit} for {cycles}, which counts"
+            )
+
+    def loop(self, name: str | None) -> Loop:
+        return Loop.model_validate(
+            {
+                "name": name or self.graphs.kernel.name,
+                "description": f"loop {self.entry.loop_id} of {self.graphs.kernel.name}",
+                "operations": tuple(self._operation(node) for node in self.kept),
+                "dependences": tuple(self._dependence(delay) for delay in self.delays),
+                "invariants": tuple(self._invariants()),
+                "folded": tuple(self._folded()),
+                "origin": Origin(
+                    kernel=self.graphs.kernel.name,
+                    compiler="ddg-0.1",
+                    nodes_as_written=len(self.nodes),
+                    edges_as_written=len(self.entry.ddg.edges),
+                    nodes_after_folding=len(self.kept),
+                    edges_after_folding=len(self.delays),
+                ),
+            }
+        )
+
+    def _op(self, node: Node) -> Op:
+        return self.graphs.ops[node.op_ref]
+
+    def _addresses(self) -> set[int]:
+        """Return the integer scalars that follow from the loop counter alone."""
+        found = {
+            node.id
+            for node in self.nodes.values()
+            if self._op(node).result_types
+            and all(is_integer(text) for text in self._op(node).result_types)
+        }
+        while True:
+            others = {e.dst for e in self.entry.ddg.edges if e.src not in found}
+            if not found & others:
+                return found
+            found -= others
+
+    def _delays(self) -> list[Delay]:
+        try:
+            delays = contract(
+                (Delay(e.src, e.dst, e.distance, e.latency) for e in self.entry.ddg.edges),
+                self.free,
+            )
+        except InputError as error:
+            raise InputError(error.message, path=f"{self.path}.edges") from None
+        return [
+            d
+            for d in delays
+            if not (d.producer in self.addresses and _is_load(self.nodes[d.consumer]))
+        ]
+
+    def _operation(self, node: Node) -> Operation:
+        from twill.frontends.ttgir.kinds import ELEMENTWISE
+
+        kind = _kind(node)
+        tile = self.tiles[node.id]
+        return Operation(
+            name=self.names[node.id],
+            kind=kind,
+            warps=node.min_warps,
+            result=tile,
+            elementwise=kind in ELEMENTWISE and tile is not None and tile.memory == "registers",
+            cost=_cost(node),
+        )
+
+    def _result(self, node: Node) -> Tile | None:
+        """Return what an operation makes and where that is stored."""
+        op = self._op(node)
+        if node.id in self.addresses:
+            return None
+        position = WRITES.get(node.op_kind.rsplit(".", 1)[-1], len(op.operands))
+        if position < len(op.operands):
+            return self._type(op.operands[position])
+        stored = self._allocated(node)
+        if stored is not None:
+            return stored
+        tiles = [
+            tile_of(text, path=f"ops.{node.op_ref}.result_types[{i}]")
+            for i, text in enumerate(op.result_types)
+        ]
+        return next((tile for tile in tiles if tile is not None), None)
+
+    def _allocated(self, node: Node) -> Tile | None:
+        """Return the buffer that a free allocation gives a value which nothing else reads."""
+        readers = {e.dst for e in self.entry.ddg.edges if e.src == node.id and e.kind == "data"}
+        if len(readers) != 1:
+            return None
+        reader = self.nodes[next(iter(readers))]
+        if reader.occupancy or reader.op_kind not in ALLOCATIONS:
+            return None
+        types = self._op(reader).result_types
+        return tile_of(types[0], path=f"ops.{reader.op_ref}.result_types[0]") if types else None
+
+    def _type(self, operand: Operand) -> Tile | None:
+        """Return the tile that an operand names."""
+        if operand.op is None:
+            return None
+        text = self.graphs.ops[operand.op].result_types[operand.result]
+        return tile_of(text, path=f"ops.{operand.op}.result_types[{operand.result}]")
+
+    def _dependence(self, delay: Delay) -> Dependence:
+        producer, consumer = self.nodes[delay.producer], self.nodes[delay.consumer]
+        kind = self._dependence_kind(delay)
+        buffer = self._written(consumer)
+        in_place = (
+            kind == "data"
+            and not delay.through
+            and self._written(producer) == buffer is not None
+            and buffer in self._read(consumer)
+        )
+        streams = _is_load(producer) and producer.id not in self.waiting
+        return Dependence(
+            producer=self.names[producer.id],
+            consumer=self.names[consumer.id],
+            distance=delay.distance,
+            kind=kind,
+            in_place=in_place,
+            delay=None if streams else delay.cycles,
+        )
+
+    def _dependence_kind(self, delay: Delay) -> DependenceKind:
+        """Say whether the consumer reads the value, overwrites what was read, or merely follows."""
+        way = [self.nodes[n] for n in (delay.producer, *delay.through, delay.consumer)]
+        kinds = {self._step(u, v, delay.distance) for u, v in itertools.pairwise(way)}
+        if kinds == {"data"} and self.tiles[delay.producer] is None:
+            return "order"
+        return kinds.pop() if len(kinds) == 1 else "order"
+
+    def _step(self, first: Node, then: Node, distance: int) -> DependenceKind:
+        """Say what one node is to the next: a token orders both and is nothing to read.
+
+        What a token stands for is in memory: one reads what the other wrote, or overwrites it.
+        """
+        operands = self._op(then).operands
+        sources = [self._source(operand) for operand in operands]
+        values = [s.op for s in sources if s is not None and self._type(s) is not None]
+        if not operands or first.op_ref in values or self._written(first) in self._read(then):
+            return "data"
+        buffer = self._written(then)
+        if buffer is not None:
+            return "anti" if buffer in self._read(first) else "order"
+        return "data" if distance and None in sources else "order"
+
+    def _source(self, operand: Operand) -> Operand | None:
+        """Return what a loop carries as an operand; None if the file does not say."""
+        seen: set[IterationArgument] = set()
+        while operand.iter_arg is not None:
+            carried = operand.iter_arg
+            made = self.yields.get(carried.loop, ())
+            if carried in seen or carried.idx >= len(made):
+                return None
+            seen.add(carried)
+            operand = made[carried.idx]
+        return operand
+
+    def _written(self, node: Node) -> str | None:
+        """Return the operation that made the buffer which a node writes into."""
+        operands = self._op(node).operands
+        position = WRITES.get(node.op_kind.rsplit(".", 1)[-1])
+        if position is None or len(operands) <= position:
+            return None
+        root = self._root(operands[position])
+        return None if root is None else root.op
+
+    def _read(self, node: Node) -> set[str]:
+        """Return the operations that made the buffers which a node reads."""
+        written = self._written(node)
+        roots = {root.op for o in self._op(node).operands if (root := self._root(o)) is not None}
+        adds = _kind(node).startswith("mma") and self._accumulates(node)
+        return {name for name in roots if name is not None and (name != written or adds)}
+
+    def _accumulates(self, node: Node) -> bool:
+        """Return whether a product adds to its buffer: unless a constant says that it does not."""
+        operands = self._op(node).operands
+        return len(operands) <= USE_ACCUMULATOR or operands[USE_ACCUMULATOR].const not in (0, False)
+
+    def _invariants(self) -> Iterator[Invariant]:
+        """Yield the buffers from outside the loop that its operations read."""
+        inside = {node.op_ref for node in self.nodes.values()}
+        written = {self._written(node) for node in self.nodes.values()}
+        users: dict[str, set[str]] = {}
+        for node in self.nodes.values():
+            for operand in self._op(node).operands:
+                root = self._root(operand)
+                if root is None or root.op in written or root.op in inside:
+                    continue
+                tile = self._type(root)
+                if tile is not None and tile.memory in ("smem", "tmem"):
+                    users.setdefault(str(root.op), set()).add(node.op_ref)
+        for name, refs in users.items():
+            tile = self._type(Operand(op=name))
+            if tile is not None:
+                used_by = [self.names[n.id] for n in self.kept if n.op_ref in refs]
+                yield Invariant(name=name, tile=tile, used_by=tuple(used_by))
+
+    def _root(self, operand: Operand) -> Operand | None:
+        """Follow views back to the buffer that they show."""
+        from twill.frontends.ttgir.kinds import VIEWS
+
+        seen: set[str] = set()
+        while operand.op is not None and operand.op not in seen:
+            seen.add(operand.op)
+            op = self.graphs.ops[operand.op]
+            if op.kind not in VIEWS or not op.operands:
+                return operand
+            operand = op.operands[0]
+        return None
+
+    def _folded(self) -> Iterator[Folded]:
+        for node in (self.nodes[i] for i in self.free):
+            into = {d.consumer for d in self.delays if node.id in d.through}
+            yield Folded(
+                name=self.names[node.id],
+                kind=node.op_kind,
+                into=tuple(self.names[i] for i in sorted(into)),
+            )
+
+
+def _kind(node: Node) -> str:
+    from twill.frontends.ttgir.kinds import KINDS as TRITON_KINDS
+
+    return TRITON_KINDS.get(node.op_kind) or node.op_kind.removeprefix("ttng.")
+
+
+def _is_load(node: Node) -> bool:
+    return node.pipeline == "TMA" and "store" not in node.op_kind and "reduce" not in node.op_kind
+
+
+def _cost(node: Node) -> Cost:
+    """Return a node's costs; what its group is not busy for as long as its unit is asynchronous."""
+    asynchronous = (
+        node.pipeline in ASYNCHRONOUS
+        or node.op_kind in TMEM_ACCESS
+        or node.self_latency != node.occupancy
+    )
+    pieces = 1 if asynchronous else min(node.occupancy, MOST_PIECES)
+    return Cost(
+        steps=(Step(unit=node.pipeline, cycles=node.occupancy, instructions=pieces),),
+        asynchronous=asynchronous,
+        issue=node.self_latency if asynchronous else 0,
+        latency=node.latency,
+        variable_latency=_is_load(node),
+    )
+
+
+MOST_DELAYS = 20_000
+MOST_WAYS = 1_000_000
+"""Ways through free nodes that are looked at."""
+
+
+@dataclass(frozen=True, order=True)
+class Delay:
+    """`consumer` issues at least `cycles` after `producer` of `distance` iterations before.
+
+    Attributes
+    ----------
+    through : tuple of int
+        Free nodes on the way.
+    """
+
+    producer: int
+    consumer: int
+    distance: int
+    cycles: int
+    through: tuple[int, ...] = ()
+
+
+def contract(delays: Iterable[Delay], free: Iterable[int]) -> list[Delay]:
+    """Replace every way through free nodes by one delay; of several keep the longest.
+
+    Raises
+    ------
+    InputError
+        If a recurrence has free nodes only, the graph becomes too large, or a delay does.
+    """
+    ways = 0
+    longest: dict[tuple[int, int, int], Delay] = {}
+    for delay in delays:
+        _keep(longest, delay)
+    for node in free:
+        into = [d for d in longest.values() if d.consumer == node]
+        out = [d for d in longest.values() if d.producer == node]
+        for delay in {*into, *out}:
+            del longest[delay.producer, delay.consumer, delay.distance]
+        if any(d.consumer == node and d.cycles for d in out):
+            raise InputError(f"a recurrence of nodes that occupy nothing (at node {node})")
+        ways += len(into) * len(out)
+        if ways > MOST_WAYS:
+            raise InputError(f"more than {MOST_WAYS} ways through the free nodes")
+        for first in into:
+            for then in out:
+                if node not in (first.producer, then.consumer):
+                    _keep(longest, _joined(first, then, node))
+        if len(longest) > MOST_DELAYS:
+            raise InputError(f"more than {MOST_DELAYS} dependences without the free nodes")
+    return sorted(longest.values())
+
+
+def _keep(longest: dict[tuple[int, int, int], Delay], delay: Delay) -> None:
+    key = (delay.producer, delay.consumer, delay.distance)
+    known = longest.get(key)
+    if known is None or known.cycles < delay.cycles:
+        longest[key] = delay
+
+
+def _joined(first: Delay, then: Delay, node: int) -> Delay:
+    distance, cycles = first.distance + then.distance, first.cycles + then.cycles
+    if cycles > MOST_CYCLES or distance > MOST_DISTANCE:
+        raise InputError(
+            f"delays of more than {MOST_CYCLES} cycles or {MOST_DISTANCE} iterations together "
+            f"(at node {node})"
+        )
+    return Delay(
+        first.producer,
+        then.consumer,
+        distance,
+        cycles,
+        (*first.through, node, *then.through),
+    )

@@ -1,9 +1,158 @@
-"""Splitting a loop's independent rows into sub-tiles that share what is streamed."""
+"""A loop's independent rows as sub-tiles that share what is streamed, and tiles of other sizes."""
 
 from __future__ import annotations
 
-from twill.frontends.subtiling.plan import Plan, Role
+from twill.artifacts.loop import MOST_EXTENT, Loop, Tile
+from twill.artifacts.machine import Machine
+from twill.errors import InputError, RefusedError, short
+from twill.frontends.subtiling.dimensions import RESULT, dimension_classes, extent
+from twill.frontends.subtiling.plan import (
+    Plan,
+    Role,
+    along_dimension,
+    check_divisible,
+    check_products,
+    choices,
+    dimension,
+    machine_of,
+)
 from twill.frontends.subtiling.rewrite import Rewriter
-from twill.frontends.subtiling.subtile import plan_subtiles, subtile
 
 __all__ = ["Plan", "Rewriter", "Role", "plan_subtiles", "subtile"]
+
+
+MOST_SUBTILES = 64
+
+
+def plan_subtiles(
+    loop: Loop, factor: int, *, along: str | None = None, machine: Machine | None = None
+) -> Plan:
+    """Decide what to split and check that it can be.
+
+    Raises
+    ------
+    InputError, RefusedError
+        As `subtile` does.
+    """
+    if not 2 <= factor <= MOST_SUBTILES:
+        raise InputError(f"must be from 2 to {MOST_SUBTILES} (got {short(factor)})", path="factor")
+    machine = machine or machine_of(loop)
+    if along is not None:
+        plan = along_dimension(loop, factor, along)
+        _check(plan, machine)
+        return plan
+    plan, *others = choices(loop, factor)
+    try:
+        _check(plan, machine)
+    except RefusedError as error:
+        fitting = [other.along for other in others if _fits(other, machine)]
+        if not fitting:
+            raise
+        raise RefusedError(f"{error}; possible is along {' or '.join(fitting)}") from None
+    return plan
+
+
+def _check(plan: Plan, machine: Machine | None) -> None:
+    check_divisible(plan)
+    if machine is not None:
+        check_products(plan, Rewriter(plan).parts, machine)
+
+
+def _fits(plan: Plan, machine: Machine | None) -> bool:
+    try:
+        _check(plan, machine)
+    except RefusedError:
+        return False
+    return True
+
+
+def subtile(
+    loop: Loop, factor: int, *, along: str | None = None, machine: Machine | None = None
+) -> Loop:
+    """Split independent rows of a loop into sub-tiles that share the streamed operands.
+
+    Every sub-tile gets a copy of each operation on its rows; what does not have these rows stays
+    shared. A product that sums over them becomes a chain of products, each adding in place to the
+    one before.
+
+    `loop`: A loop whose dependences say as which operand, and along which axes, values are read.
+    `along`: ``operation:dimension``, the dimension of that operation's result to split. Without it:
+    one that splits no load if there is such, with most of the multiplications, and the fewest
+    chains.
+    `machine`: whose matrix product instructions limit the sizes; without it a packaged machine of
+    the architecture that the loop was compiled for, and none if it does not say.
+
+    Raises
+    ------
+    InputError
+        If the factor or `along` is none that the loop can have.
+    RefusedError
+        If rows depend on each other in any other way than through sums of products, or the sizes
+        are none that the machine has instructions for; names the operation.
+    """
+    return Rewriter(plan_subtiles(loop, factor, along=along, machine=machine)).loop()
+
+
+def resize(loop: Loop, along: str, size: int) -> Loop:
+    """Return a loop in which one dimension of its tiles, wherever it occurs, has another size.
+
+    Costs follow from the machine's rules. What an iteration does changes with it: compare work per
+    time, not intervals.
+
+    `loop`: A loop whose dependences say along which axes values are read.
+
+    Raises
+    ------
+    InputError
+        If there is no such dimension, or the size is out of range.
+    RefusedError
+        If an operation uses the dimension in a way that does not say what another size means.
+    """
+    if not 1 <= size <= MOST_EXTENT:
+        raise InputError(f"from 1 to {MOST_EXTENT} elements (got {short(size)})", path="tile")
+    wanted = dimension(loop, along)
+    classes = dimension_classes(loop)
+    (members,) = (members for members in classes.members() if wanted in members)
+    for coupling in classes.couplings(members):
+        operation = loop.operations[coupling.operation]
+        if operation.kind != "reduce" or operation.cost is not None:
+            raise RefusedError(
+                f"{loop.name}: cannot resize {along}: {operation.name} {coupling.reason}"
+            )
+    before = extent(loop, wanted)
+    axes: dict[tuple[int, int], set[int]] = {}
+    for member in members:
+        if extent(loop, member) == before:
+            axes.setdefault((member.owner, member.place), set()).add(member.axis)
+
+    def changed(owner: int, place: int, tile: Tile) -> Tile:
+        found = axes.get((owner, place), set())
+        return tile if not found else _resized(loop, tile, found, before, size)
+
+    operations = tuple(
+        o.model_copy(
+            update={
+                "operands": tuple(changed(i, place, t) for place, t in enumerate(o.operands)),
+                "result": None if o.result is None else changed(i, RESULT, o.result),
+            }
+        )
+        for i, o in enumerate(loop.operations)
+    )
+    invariants = tuple(
+        v.model_copy(update={"tile": changed(-1 - i, 0, v.tile)})
+        for i, v in enumerate(loop.invariants)
+    )
+    return loop.model_copy(update={"operations": operations, "invariants": invariants})
+
+
+def _resized(loop: Loop, tile: Tile, axes: set[int], before: int, size: int) -> Tile:
+    shape = tuple(size if axis in axes else n for axis, n in enumerate(tile.shape))
+    each = tile.elements_per_thread
+    if each is not None:
+        scaled, rest = divmod(each * size ** len(axes), before ** len(axes))
+        if rest or not scaled:
+            raise RefusedError(
+                f"{loop.name}: {each} elements of a thread cannot become {size} / {before} as many"
+            )
+        each = scaled
+    return tile.model_copy(update={"shape": shape, "elements_per_thread": each})

@@ -1,15 +1,22 @@
-"""The loop that a plan makes."""
+"""The loop that a plan makes: names, parts of tiles, dependences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from twill.artifacts.loop import Dependence, Folded, Invariant, Loop, Operation, Read
-from twill.frontends.subtiling.classes import RESULT
-from twill.frontends.subtiling.names import numbered
+from twill.artifacts.loop import (
+    THREADS_PER_WARP,
+    Dependence,
+    Folded,
+    Invariant,
+    Loop,
+    Operation,
+    Read,
+    Tile,
+)
+from twill.errors import InputError, short
+from twill.frontends.subtiling.dimensions import ACCUMULATOR, RESULT
 from twill.frontends.subtiling.plan import Plan, Role
-from twill.frontends.subtiling.relations import ACCUMULATOR
-from twill.frontends.subtiling.spread import part_of, reduction_attributes, shared_vector
 from twill.names import MOST_NAME
 
 
@@ -217,3 +224,91 @@ class Rewriter:
             for user in (self._users(name, self.copies) if name in self.position else [name])
         ]
         return folded.model_copy(update={"into": tuple(dict.fromkeys(users))})
+
+
+Named = Mapping[tuple[int, int], str]
+
+
+def numbered(names: Mapping[int, str], factor: int, taken: Iterable[str]) -> Named:
+    """Return a name for every copy: ``o.mul`` becomes ``o0.mul``, ``o1.mul``.
+
+    The number follows the part before the first dot, after an underscore where it would be taken
+    for a part of the name or make a name that is used already.
+
+    Raises
+    ------
+    InputError
+        If one would be longer than names may be.
+    """
+    used = set(taken)
+    found: dict[tuple[int, int], str] = {}
+    for base in dict.fromkeys(name.partition(".")[0] for name in names.values()):
+        family = {key: name for key, name in names.items() if name.partition(".")[0] == base}
+        between = "_" if base[-1:].isdigit() else ""
+        while True:
+            made = {
+                (key, copy): f"{base}{between}{copy}{name[len(base) :]}"
+                for key, name in family.items()
+                for copy in range(factor)
+            }
+            if used.isdisjoint(made.values()):
+                break
+            between += "_"
+        found |= made
+        used |= set(made.values())
+    for (key, _), name in found.items():
+        if len(name) > MOST_NAME:
+            raise InputError(
+                f"no room for a number in {MOST_NAME} characters (got {short(names[key])})",
+                path="name",
+            )
+    return found
+
+
+Attributes = Mapping[str, str | bool | int | float]
+
+
+def part_of(tile: Tile, axis: int, factor: int) -> Tile:
+    """Return one of `factor` equal parts of a tile."""
+    shape = tuple(e // factor if i == axis else e for i, e in enumerate(tile.shape))
+    held = tile.elements_per_thread
+    return tile.model_copy(
+        update={
+            "shape": shape,
+            "elements_per_thread": None if held is None else max(1, -(-held // factor)),
+        }
+    )
+
+
+def reduction_attributes(whole: Operation, part: Operation) -> Attributes:
+    """Return the attributes of a sub-tile's reduction: more lanes share a row if rows run out."""
+    lanes, warps = whole.attributes.get("lanes"), whole.attributes.get("lane_warps")
+    if not isinstance(lanes, int) or not isinstance(warps, int):
+        return whole.attributes
+    columns, fewer = _along_the_row(whole), _along_the_row(part)
+    if not fewer or columns % fewer or columns == fewer:
+        return whole.attributes
+    wanted = lanes * (columns // fewer)
+    fitting = min(wanted, THREADS_PER_WARP)
+    return {**whole.attributes, "lanes": fitting, "lane_warps": warps * (wanted // fitting)}
+
+
+def _along_the_row(reduction: Operation) -> int:
+    """Elements of one row that a thread reduces."""
+    assert reduction.result is not None
+    whole = reduction.operands[0].per_thread(reduction.warps)
+    return whole // reduction.result.per_thread(reduction.warps)
+
+
+def shared_vector(vector: Tile, whole: Tile, part: Tile, factor: int) -> Tile:
+    """Return what a thread holds of a vector along the columns of a tile whose rows were split.
+
+    `vector`: the vector, of which a thread holds the columns that it has of the tile.
+    `whole`, `part`: the tile before and after, both with their elements per thread.
+    """
+    columns = vector.elements_per_thread
+    before, after = whole.elements_per_thread, part.elements_per_thread
+    if columns is None or before is None or after is None or before % columns:
+        return vector
+    rows = max(1, before // columns // factor)
+    return vector.model_copy(update={"elements_per_thread": max(1, min(columns, after // rows))})

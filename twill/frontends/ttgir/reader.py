@@ -15,7 +15,7 @@ from xdsl.parser import Parser
 
 from twill.artifacts.loop import ELEMENT_BITS, Tile
 from twill.errors import InputError, short
-from twill.frontends.ttgir.layouts import Layout, elements_per_thread, parse_layout
+from twill.frontends.ttgir.types import Layout, elements_per_thread, parse_layout
 
 _ALIAS_LINE = re.compile(r"^(#[A-Za-z_]\w*) = (#.*)$", re.MULTILINE)
 _ALIAS_USE = re.compile(r"#[A-Za-z_]\w*(?![\w.<])")

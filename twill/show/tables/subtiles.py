@@ -7,7 +7,7 @@ from typing import Any
 from twill.artifacts.loop import Loop, Operation
 from twill.console import say, table
 from twill.frontends.subtiling import Plan, Role
-from twill.frontends.subtiling.relations import is_product
+from twill.frontends.subtiling.dimensions import is_product
 from twill.show.tables.words import plural
 
 

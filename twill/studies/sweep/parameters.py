@@ -15,8 +15,7 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import Scalar, Values
 from twill.errors import InputError, short
-from twill.frontends.subtiling import subtile
-from twill.frontends.subtiling.resize import resize
+from twill.frontends.subtiling import resize, subtile
 from twill.names import wrong
 from twill.sim.analysis.changes import faster, scaled_signals
 
