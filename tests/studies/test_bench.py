@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from tests.support.commands import in_process
-from twill.studies.bench.bench import (
+from twill.studies.bench.process import peak_bytes
+from twill.studies.bench.solver import (
     CASES,
     ENGINES,
     Bench,
@@ -22,8 +23,7 @@ from twill.studies.bench.bench import (
     growth_cases,
     kernel_cases,
 )
-from twill.studies.bench.plot import plot_growth
-from twill.studies.bench.process import peak_bytes
+from twill.studies.bench.view import plot_growth
 
 MIB = 1 << 20
 TIMES = ("seconds_to_interval", "seconds_to_all_levels", "seconds")

@@ -9,8 +9,7 @@ import sys
 import pytest
 
 from twill.artifacts.schedule import Schedule
-from twill.studies.bench.simulator import bench_simulator, measure
-from twill.studies.bench.simulator_view import print_simulator_bench
+from twill.studies.bench.simulator import bench_simulator, measure, print_simulator_bench
 
 SMALL = ("--iterations", "16,32", "--groups", "1,2", "--bundles", "1,4")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,7 @@ from twill.console import command, progress, say_written
 from twill.files import make_folder, write_whole
 
 if TYPE_CHECKING:
-    from twill.studies.bench.bench import Bench, Case
+    from twill.studies.bench.solver import Bench, Case
 
 app = typer.Typer(no_args_is_help=True, help="Measure the solver and the simulator.")
 
@@ -59,7 +60,7 @@ def solver(
     With neither --case nor --growth, everything. The exit status is 1 if a case has no schedule or
     fails; one that is stopped for time is a result like any other.
     """
-    from twill.studies.bench.bench import GROWTH, bench, growth_cases, kernel_cases
+    from twill.studies.bench.solver import GROWTH, bench, growth_cases, kernel_cases
 
     cases: list[Case] = []
     if case or growth is None:
@@ -92,8 +93,7 @@ def simulator(
 ) -> None:
     """Measure how fast schedules are simulated, against bare SimPy timeouts."""
     from twill.artifacts.schedule import Schedule
-    from twill.studies.bench.simulator import bench_simulator
-    from twill.studies.bench.simulator_view import print_simulator_bench
+    from twill.studies.bench.simulator import bench_simulator, print_simulator_bench
 
     schedule = None if schedule_file is None else Schedule.named(schedule_file)
     with progress("bench") as report:
@@ -105,7 +105,7 @@ def simulator(
             report=report,
         )
     if as_json:
-        print_json(measured.to_dict())
+        print_json(asdict(measured))
     else:
         print_simulator_bench(measured)
 
@@ -126,7 +126,7 @@ def _write(measured: Bench, folder: Path) -> list[Path]:
     write_whole(str(file), json.dumps(measured.to_dict(), indent=1) + "\n")
     if not measured.synthetic:
         return [file]
-    from twill.studies.bench.plot import plot_growth
+    from twill.studies.bench.view import plot_growth
 
     return [file, *plot_growth(measured, folder)]
 

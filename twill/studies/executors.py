@@ -30,7 +30,7 @@ def local(jobs: int) -> Iterator[Executor | None]:
     context = multiprocessing.get_context(START_METHOD)
     executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
     try:
-        with _later_heard():
+        with interrupts_later():
             for _ in range(jobs):
                 executor.submit(_begun)
         yield executor
@@ -39,7 +39,7 @@ def local(jobs: int) -> Iterator[Executor | None]:
 
 
 @contextlib.contextmanager
-def _later_heard() -> Iterator[None]:
+def interrupts_later() -> Iterator[None]:
     """Let Ctrl-C wait: a worker that is still starting would answer it with a traceback."""
     if not hasattr(signal, "pthread_sigmask"):
         yield

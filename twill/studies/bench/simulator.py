@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import simpy
@@ -13,8 +13,10 @@ import simpy
 from twill.artifacts.loop import Cost, Loop, Operation, Step
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Group, Issue, Placement, Program, Schedule
-from twill.console import Report, silent
+from twill.console import Report, say, silent
+from twill.formats import count, mebibytes, ratio
 from twill.sim.engine.sm import StreamingMultiprocessor
+from twill.tables import Column, Table
 
 LOOP, MACHINE = "fa_fwd_hopper", "hopper_h100"
 ITERATIONS = (128, 512, 2048)
@@ -24,6 +26,16 @@ REPEATS = 3
 PIPES = ("fma", "alu", "mufu")
 INSTRUCTIONS = 64
 KIB = 1024
+COLUMNS = (
+    Column("runs"),
+    Column("iter.", form=count),
+    Column("bundle", form=count),
+    Column("time", "s", "{:.3f}".format),
+    Column("cycles", "M/s", "{:.2f}".format),
+    Column("events", form=count),
+    Column("events", "M/s", "{:.2f}".format),
+    Column("timeouts", form=ratio),
+)
 Result = TypeVar("Result")
 
 
@@ -65,35 +77,10 @@ class Speed:
     seconds: float
     timeout_seconds: float
 
-    @property
-    def cycles_per_second(self) -> float:
-        """Simulated cycles a second."""
-        return self.cycles / self.seconds
-
-    @property
-    def events_per_second(self) -> float:
-        """Events a second."""
-        return self.events / self.seconds
-
-    @property
-    def timeouts_per_second(self) -> float:
-        """Bare SimPy timeouts a second."""
-        return self.events / self.timeout_seconds
-
-    @property
-    def times_a_timeout(self) -> float:
-        """Cost of an event in bare SimPy timeouts."""
-        return self.seconds / self.timeout_seconds
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return {
-            **asdict(self),
-            "cycles_per_second": self.cycles_per_second,
-            "events_per_second": self.events_per_second,
-            "timeouts_per_second": self.timeouts_per_second,
-            "times_a_timeout": self.times_a_timeout,
-        }
+    cycles_per_second: float
+    events_per_second: float
+    timeouts_per_second: float
+    times_a_timeout: float
 
 
 @dataclass(frozen=True)
@@ -102,13 +89,6 @@ class SimulatorBench:
 
     speeds: tuple[Speed, ...]
     peak_bytes: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return {
-            "speeds": [speed.to_dict() for speed in self.speeds],
-            "peak_bytes": self.peak_bytes,
-        }
 
 
 def bench_simulator(
@@ -128,9 +108,9 @@ def bench_simulator(
         report(f"scheduling {LOOP}")
         schedule = _scheduled()
     speeds = []
-    for count in iterations:
-        report(f"{schedule.name}, {count} iterations")
-        speeds.append(measure(schedule, count, repeats=repeats))
+    for trips in iterations:
+        report(f"{schedule.name}, {trips} iterations")
+        speeds.append(measure(schedule, trips, repeats=repeats))
     for bundle in bundles:
         if bundle > 1:
             report(f"{schedule.name}, bundles of {bundle}")
@@ -172,6 +152,10 @@ def measure(
         queued=sm.clock.events,
         seconds=seconds,
         timeout_seconds=timeouts,
+        cycles_per_second=max(sm.finished_at) / seconds,
+        events_per_second=events / seconds,
+        timeouts_per_second=events / timeouts,
+        times_a_timeout=seconds / timeouts,
     )
 
 
@@ -227,3 +211,17 @@ def _work(name: str, unit: str, interval: int) -> Operation:
     cycles = INSTRUCTIONS * interval
     step = Step(unit=unit, cycles=cycles, instructions=INSTRUCTIONS)
     return Operation(name=name, kind="work", warps=4, cost=Cost(steps=(step,), latency=cycles + 4))
+
+
+def print_simulator_bench(measured: SimulatorBench) -> None:
+    """Print what was measured."""
+    rows = [
+        [
+            *(s.name, s.iterations, s.bundle, s.seconds, s.cycles_per_second / 1e6),
+            *(s.events, s.events_per_second / 1e6, s.times_a_timeout),
+        ]
+        for s in measured.speeds
+    ]
+    Table(COLUMNS, rows).print()
+    say("timeouts: what an event costs, in bare SimPy timeouts of the same number and run")
+    say(f"peak resident memory {mebibytes(measured.peak_bytes)} MiB")

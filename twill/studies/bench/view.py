@@ -1,22 +1,62 @@
-"""What the bench measured, as tables."""
+"""What the bench of the solver measured, as tables, and its growth with the loop, drawn."""
 
 from __future__ import annotations
 
-from twill.console import say
-from twill.show.tables.grid import Column, grid
-from twill.studies.bench.bench import Bench, Growth, Outcome, SpeedUp
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-MIB = 1 << 20
+from twill.console import say
+from twill.figures import new_figure, save
+from twill.formats import MIB, count, cycles, mebibytes, number, seconds
+from twill.studies.bench.solver import Bench, Growth, Outcome
+from twill.tables import Column, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+OUTCOMES = (
+    *(Column(heading) for heading in ("case", "machine", "engine", "time", "rules")),
+    Column("operations", form=count),
+    Column("interval", form=count),
+    Column("interval", "cycles", cycles),
+    Column("to the interval", "s", seconds),
+    Column("to all levels", "s", seconds),
+    Column("total", "s", seconds),
+    Column("peak", "MiB", mebibytes),
+    Column("proved"),
+)
+SPEEDUPS = (
+    Column("case"),
+    Column("default", "s", seconds),
+    Column("verbatim", "s", seconds),
+    Column("speed-up", form=number),
+)
+GROWTH = (
+    Column("machine"),
+    Column("engine"),
+    *(Column(heading, form=count) for heading in ("operations", "loops", "stopped", "no schedule")),
+    Column("total", "s", seconds),
+    Column("peak", "MiB", mebibytes),
+)
+FORMATS = ("png", "svg")
 
 
 def print_bench(bench: Bench) -> None:
     """Print the cases, the speed-ups and the growth with the size of the loop."""
     if bench.outcomes:
-        _print_outcomes(bench.outcomes)
+        Table(OUTCOMES, [_outcome_row(outcome) for outcome in bench.outcomes]).print()
     if bench.speedups:
-        _print_speedups(bench.speedups)
+        say("the default engine against the paper's formulation, in normalized time, paper rules")
+        rows = [
+            [s.name, s.seconds, f"{bound}{seconds(s.verbatim_seconds)}", f"{bound}{s.times:.3g}"]
+            for s in bench.speedups
+            for bound in ("> " if s.at_least else "",)
+        ]
+        Table(SPEEDUPS, rows).print()
     if bench.synthetic:
-        _print_growth(bench.growth)
+        say("synthetic loops: medians over the seeds")
+        Table(GROWTH, [_growth_row(growth) for growth in bench.growth]).print()
     for outcome in bench.outcomes:
         if outcome.message:
             say(
@@ -25,42 +65,28 @@ def print_bench(bench: Bench) -> None:
             )
 
 
-def _print_outcomes(outcomes: tuple[Outcome, ...]) -> None:
-    headings = ["case", "machine", "engine", "time", "rules"]
-    figures = [
-        "operations",
-        "interval",
-        "(cycles)",
-        "to the\ninterval (s)",
-        "to all\nlevels (s)",
-        "total (s)",
-        "peak\n(MiB)",
-    ]
-    columns = [Column(h, right=False) for h in headings] + [Column(h) for h in figures]
-    columns.append(Column("proved", right=False))
-    grid(columns, [_outcome_row(outcome) for outcome in outcomes])
-
-
-def _outcome_row(o: Outcome) -> list[str]:
+def _outcome_row(o: Outcome) -> list[object]:
     return [
-        o.name,
-        o.machine,
-        o.engine,
-        o.time,
-        o.rules,
-        _number(o.operations, "d"),
-        _number(o.interval_units, "d"),
-        _number(o.interval_cycles, ".6g"),
-        _number(o.seconds_to_interval, ".2f"),
-        _number(o.seconds_to_all_levels, ".2f"),
-        _total(o),
-        _number(None if o.peak_bytes is None else o.peak_bytes / MIB, ".0f"),
+        *(o.name, o.machine, o.engine, o.time, o.rules),
+        *(o.operations, o.interval_units, o.interval_cycles),
+        *(o.seconds_to_interval, o.seconds_to_all_levels),
+        f"> {o.timeout:g}" if o.status == "stopped" else o.seconds,
+        o.peak_bytes,
         _proved(o),
     ]
 
 
-def _total(o: Outcome) -> str:
-    return f"> {o.timeout:g}" if o.status == "stopped" else _number(o.seconds, ".2f")
+def _growth_row(g: Growth) -> list[object]:
+    return [
+        g.machine,
+        g.engine,
+        g.operations,
+        g.loops,
+        g.stopped,
+        g.others,
+        g.seconds,
+        g.peak_bytes,
+    ]
 
 
 def _proved(o: Outcome) -> str:
@@ -72,50 +98,65 @@ def _proved(o: Outcome) -> str:
     return levels if o.valid else f"{levels}; NOT VALID"
 
 
-def _print_speedups(speedups: list[SpeedUp]) -> None:
-    say("the default engine against the paper's formulation, in normalized time, paper rules")
-    rows = [
-        [
-            s.name,
-            f"{s.seconds:.2f}",
-            f"{'> ' if s.at_least else ''}{s.verbatim_seconds:.2f}",
-            f"{'> ' if s.at_least else ''}{s.times:.3g}",
-        ]
-        for s in speedups
-    ]
-    grid(
-        [
-            Column("case", right=False),
-            Column("default (s)"),
-            Column("verbatim (s)"),
-            Column("speed-up"),
-        ],
-        rows,
-    )
+# -- the plot -------------------------------------------------------------------------------------
 
 
-def _print_growth(growth: list[Growth]) -> None:
-    say("synthetic loops: medians over the seeds")
-    columns = [Column("machine", right=False), Column("engine", right=False)]
-    columns += [
-        Column(h)
-        for h in ("operations", "loops", "stopped", "no schedule", "total (s)", "peak\n(MiB)")
-    ]
-    rows = [
-        [
-            g.machine,
-            g.engine,
-            str(g.operations),
-            str(g.loops),
-            str(g.stopped),
-            str(g.others),
-            _number(g.seconds, ".2f"),
-            _number(None if g.peak_bytes is None else g.peak_bytes / MIB, ".0f"),
-        ]
-        for g in growth
-    ]
-    grid(columns, rows)
+def plot_growth(bench: Bench, folder: Path) -> list[Path]:
+    """Draw seconds and memory over operations as ``growth.png`` and ``growth.svg``.
+
+    `bench`: its synthetic loops are drawn: points, medians as lines, and a triangle at the time
+    after which a loop was stopped.
+    """
+    files = [folder / f"growth.{kind}" for kind in FORMATS]
+    with new_figure(10, 4) as figure:
+        left, right = figure.subplots(1, 2)
+        keys = dict.fromkeys((g.machine, g.engine) for g in bench.growth)
+        for index, (machine, engine) in enumerate(keys):
+            outcomes = [o for o in bench.synthetic if (o.machine, o.engine) == (machine, engine)]
+            medians = [g for g in bench.growth if (g.machine, g.engine) == (machine, engine)]
+            _draw(left, right, outcomes, medians, f"C{index}")
+        left.set_yscale("log")
+        left.yaxis.set_major_formatter("{x:g}")
+        left.yaxis.set_minor_formatter("")
+        right.set_ylim(bottom=0)
+        sizes = sorted({g.operations for g in bench.growth})
+        _label(left, sizes, "time until the schedule (s)")
+        _label(right, sizes, "peak memory (MiB)")
+        for file in files:
+            save(figure, file)
+    return files
 
 
-def _number(value: float | None, form: str) -> str:
-    return "-" if value is None else format(value, form)
+def _draw(
+    left: Axes, right: Axes, outcomes: list[Outcome], medians: list[Growth], colour: str
+) -> None:
+    """Draw one machine and engine: seconds on the left, memory on the right."""
+    label = f"{medians[0].machine}, {medians[0].engine}"
+    solved = ((o.operations, o.seconds) for o in outcomes)
+    stopped = ((o.operations, o.timeout) for o in outcomes if o.status == "stopped")
+    left.plot(*_columns(solved), "o", color=colour, markersize=4, alpha=0.5)
+    left.plot(*_columns(stopped), "^", color=colour, fillstyle="none")
+    left.plot(*_columns((g.operations, g.seconds) for g in medians), color=colour, label=label)
+    peaks = ((o.operations, _mebibytes(o.peak_bytes)) for o in outcomes)
+    middle = ((g.operations, _mebibytes(g.peak_bytes)) for g in medians)
+    right.plot(*_columns(peaks), "o", color=colour, markersize=4, alpha=0.5)
+    right.plot(*_columns(middle), color=colour, label=label)
+
+
+def _mebibytes(size: float | None) -> float | None:
+    return None if size is None else size / MIB
+
+
+def _columns(points: Iterable[tuple[int | None, float | None]]) -> tuple[list[float], list[float]]:
+    known = [(float(x), y) for x, y in points if x is not None and y is not None]
+    return [x for x, _ in known], [y for _, y in known]
+
+
+def _label(axes: Axes, sizes: list[int], what: str) -> None:
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, labels=[str(size) for size in sizes])
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel("operations")
+    axes.set_ylabel(what)
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend()

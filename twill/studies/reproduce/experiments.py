@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import statistics
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import replace
 
 from twill.artifacts.schedule import Placement, Schedule
 from twill.frontends.loops import packaged_loops
 from twill.lower.baselines import sequential
+from twill.search.request import EngineName
 from twill.studies.bench.process import solve_apart
+from twill.studies.bench.solver import Case as Solve
 from twill.studies.published import AIM, Comparison, comparisons
 from twill.studies.reproduce.claims import Case, Timing, packaged
 from twill.studies.reproduce.feasibility import Asked, ask, least, wished
@@ -150,6 +152,9 @@ TIMING_CLAIMS = {
 }
 
 
+BOTH: tuple[EngineName, ...] = ("both", "verbatim")
+
+
 def timing(case: Case) -> None:
     """Solve each kernel twice in normalized time under the rules as printed, and compare."""
     timings = []
@@ -175,15 +180,15 @@ def _both(case: Case, kernel: str) -> tuple[float | None, float | None]:
     """Return our seconds to the least interval and the printed encoding's; None if stopped."""
     with ThreadPoolExecutor(max_workers=max(1, case.settings.jobs)) as pool:
         ours, theirs = pool.map(
-            lambda engine: solve_apart(_case(kernel, engine), case.settings.stop),
-            ("both", "verbatim"),
+            lambda engine: solve_apart(_case(kernel, engine, case.settings.stop)),
+            BOTH,
         )
     return ours.get("seconds_to_interval"), theirs.get("seconds_to_interval")
 
 
 def _on_a_fine_grid(kernel: str, stop: float) -> str:
     """Say whether it is the coarse grid that makes a kernel hard."""
-    exact = solve_apart(_case(kernel, "both") | {"time": "exact"}, 2 * stop)
+    exact = solve_apart(replace(_case(kernel, "both", 2 * stop), time="exact"))
     seconds, interval = exact.get("seconds_to_interval"), exact.get("interval_units")
     neither = f"Neither knew it within {stop:g} s."
     if seconds is None:
@@ -194,16 +199,11 @@ def _on_a_fine_grid(kernel: str, stop: float) -> str:
     )
 
 
-def _case(kernel: str, engine: str) -> dict[str, Any]:
-    return {
-        "loop": kernel,
-        "machine": packaged_loops()[kernel].machine,
-        "engine": engine,
-        "time": "normalized",
-        "rules": "paper",
-        "limits": {},
-        "until": "stages",
-    }
+def _case(kernel: str, engine: EngineName, stop: float) -> Solve:
+    machine = packaged_loops()[kernel].machine
+    return Solve(
+        kernel, machine, engine, "normalized", kernel, timeout=stop, rules="paper", until="stages"
+    )
 
 
 def _seconds(seconds: float | None, stop: float) -> str:

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, get_args
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeVar, get_args
 
+from twill.artifacts.schedule import Level, Rules
 from twill.console import Report, silent
 from twill.errors import InputError, short
 from twill.frontends.loops import packaged_loops
 from twill.search.request import EngineName, TimeMode
 from twill.studies.bench.process import solve_apart
-from twill.studies.bench.synthetic import LEAST_OPERATIONS, MACHINES, MOST_OPERATIONS
+from twill.studies.bench.synthetic import (
+    LEAST_OPERATIONS,
+    MACHINES,
+    MOST_OPERATIONS,
+)
 
-ENGINES, TIME_MODES = get_args(EngineName), get_args(TimeMode)
-DEFAULT_ENGINE, VERBATIM = "difference", "verbatim"
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
+TIME_MODES: tuple[TimeMode, ...] = get_args(TimeMode)
+DEFAULT_ENGINE: EngineName = "difference"
+VERBATIM: EngineName = "verbatim"
 NORMALIZED_ONLY = (VERBATIM,)
 """Engines whose variables are indexed by time: a clock cycle as the unit is out of their reach."""
-PAPER_RULES = "paper"
+PAPER_RULES: Rules = "paper"
 GROWTH = (10, 20, 50, 100, 200)
 CASES: dict[str, tuple[str, dict[str, int]]] = {
     "paper_example": ("paper_example", {}),
@@ -31,6 +38,9 @@ CASES: dict[str, tuple[str, dict[str, int]]] = {
 """Packaged loops by the name of the case, with limits: registers per thread."""
 
 
+Name = TypeVar("Name", bound=str)
+
+
 @dataclass(frozen=True)
 class Case:
     """What one process solves.
@@ -39,7 +49,7 @@ class Case:
     ----------
     name : str
         For people.
-    machine, engine, time, rules : str
+    machine, engine, time, rules, until : str
         As in `twill.schedule`.
     loop : str, optional
         A packaged loop; a synthetic one without it.
@@ -53,35 +63,31 @@ class Case:
 
     name: str
     machine: str
-    engine: str
-    time: str
+    engine: EngineName
+    time: TimeMode
     loop: str | None = None
     operations: int | None = None
     seed: int | None = None
     limits: dict[str, int] = field(default_factory=dict)
     timeout: float = 120.0
-    rules: str = "issue"
+    rules: Rules = "issue"
+    until: Level = "slack"
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of a case.
+class Outcome(Case):
+    """What became of a case; `operations` are counted for packaged loops too.
 
     Attributes
     ----------
-    name, machine, engine, time, loop, operations, seed, limits, timeout, rules
-        See `Case`; `operations` are counted for packaged loops too.
     status : str
         ``found``, ``stopped`` (it took more than `timeout` seconds), ``refused`` (there is no
         schedule) or ``failed``.
     message : str
         Why there is none.
-    seconds_to_interval : float or None
-        From the call until the least interval was known.
-    seconds_to_all_levels : float or None
-        Until the last level of the objective was known.
-    seconds : float or None
-        Until the schedule with programs and storage was there; None if it never was.
+    seconds_to_interval, seconds_to_all_levels, seconds : float or None
+        From the call until the least interval, the last level of the objective, and the schedule
+        with its programs and storage were known.
     peak_bytes : int or None
         Most memory resident in the process, or in a solver that it started.
     interval_units : int or None
@@ -90,27 +96,15 @@ class Outcome:
         The same in cycles.
     bound : str or None
         Why nothing smaller exists.
-    levels : dict of str to int
-        The value of every level of the objective.
-    proved : dict of str to bool
-        Whether nothing better exists, by level.
+    levels, proved : dict
+        The value of every level of the objective, and whether nothing better exists.
     valid : bool or None
         What the verifier says of the schedule.
     solver : dict
         Versions.
     """
 
-    name: str
-    machine: str
-    engine: str
-    time: str
-    loop: str | None
-    operations: int | None
-    seed: int | None
-    limits: dict[str, int]
-    timeout: float
-    rules: str
-    status: str
+    status: str = "failed"
     message: str = ""
     seconds_to_interval: float | None = None
     seconds_to_all_levels: float | None = None
@@ -237,7 +231,7 @@ def kernel_cases(
     InputError
         If there is no such case, engine or time mode.
     """
-    engines = _chosen("engine", engines, ENGINES)
+    chosen = _chosen("engine", engines, ENGINES)
     return [
         Case(
             name=name,
@@ -251,13 +245,15 @@ def kernel_cases(
         )
         for name in _chosen("case", names, CASES)
         for mode in _chosen("time", modes, TIME_MODES)
-        for engine, rules in _with_rules(engines, mode)
+        for engine, rules in _with_rules(chosen, mode)
     ]
 
 
-def _with_rules(engines: Sequence[str], mode: str) -> list[tuple[str, str]]:
+def _with_rules(engines: Sequence[EngineName], mode: TimeMode) -> list[tuple[EngineName, Rules]]:
     """Return engines with the rules that they solve one kernel under in a time mode."""
-    pairs = [(engine, "issue") for engine in engines if engine not in NORMALIZED_ONLY]
+    pairs: list[tuple[EngineName, Rules]] = [
+        (engine, "issue") for engine in engines if engine not in NORMALIZED_ONLY
+    ]
     if mode == "normalized" and VERBATIM in engines:
         compared = [engine for engine in engines if engine in (DEFAULT_ENGINE, VERBATIM)]
         pairs += [(engine, PAPER_RULES) for engine in compared]
@@ -305,10 +301,10 @@ def growth_cases(
     ]
 
 
-def _chosen(what: str, names: Iterable[str] | None, known: Iterable[str]) -> list[str]:
+def _chosen(what: str, names: Iterable[str] | None, known: Iterable[Name]) -> list[Name]:
     """Return what was chosen, in the order of `known`; all without a choice."""
     known = list(known)
-    chosen = list(names or known)
+    chosen: list[str] = list(names or known)
     for name in chosen:
         if name not in known:
             raise InputError(f"one of {', '.join(known)} (got {short(name)})", path=what)
@@ -320,15 +316,8 @@ def bench(cases: Sequence[Case], report: Report = silent) -> Bench:
     outcomes = []
     for number, case in enumerate(cases, 1):
         report(f"{number} of {len(cases)}: {case.name}, {case.engine}, {case.time} time")
-        outcomes.append(_outcome(case))
+        outcomes.append(Outcome(**{**asdict(case), **solve_apart(case)}))
     return Bench(tuple(outcomes))
-
-
-def _outcome(case: Case) -> Outcome:
-    given = asdict(case)
-    event = solve_apart(given, case.timeout)
-    known = {f.name for f in fields(Outcome)}
-    return Outcome(**{**given, **{k: v for k, v in event.items() if k in known}})
 
 
 def _on_grid(outcome: Outcome, engine: str) -> bool:
