@@ -20,6 +20,7 @@ from twill.bounds.configurations import configuration_bound
 from twill.bounds.least import bounds, every_bound
 from twill.engines.cpsat.cliques import cliques, exclusions
 from twill.engines.cpsat.engine import CpSatProver
+from twill.engines.protocol import Range
 from twill.engines.yices.difference import DifferenceEngine
 from twill.explain.explain import explain
 from twill.problem.build import build_problem
@@ -273,7 +274,7 @@ def test_the_prover_finds_rows_where_there_are_any(seed: int) -> None:
     problem = reserving(operations, capacities)
     groups = available_groups(problem)
     for interval in range(1, 7):
-        answer = CpSatProver()(problem, interval, interval, 12, groups)
+        answer = CpSatProver()(Range(problem, interval, interval, 12, groups))
         own = all(length <= interval for taken in operations for _, _, length, _ in taken)
         if own:
             assert answer.status == ("sat" if placed(operations, capacities, interval) else "unsat")

@@ -12,10 +12,11 @@ import pytest
 import twill
 from tests.support.commands import in_process
 from tests.support.judged import violations
+from tests.support.proving import prove
 from twill.artifacts.machine import Machine
 from twill.bounds.configurations import configuration_bound, turns_taken
 from twill.bounds.least import bounds, every_bound, least_stages
-from twill.engines.cpsat.engine import prove
+from twill.engines.protocol import Question
 from twill.engines.yices.difference import DifferenceEngine
 from twill.problem.build import build_problem
 from twill.problem.groups import available_groups
@@ -45,7 +46,7 @@ def schedule(problem: Problem) -> tuple[int, Assignment]:
     interval = every_bound(problem).interval
     while True:
         length = (least_stages(problem, interval) + 2) * interval
-        engine = DifferenceEngine(problem, interval, length, available_groups(problem))
+        engine = DifferenceEngine(Question(problem, interval, length, available_groups(problem)))
         try:
             found = engine.solve().assignment
         finally:

@@ -31,10 +31,11 @@ from twill.bounds.least import (
     resource_argument,
     resource_bound,
 )
+from twill.engines.protocol import Answer, Status
 from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup
 from twill.problem.problem import Problem
-from twill.problem.solution import Answer, Assignment, Status
+from twill.problem.solution import Assignment
 from twill.search.known import Reached
 from twill.search.levels import _bisected, _from_below, _largest, measured, proofs
 from twill.search.proofs import bound_reached, not_proved, proof_within

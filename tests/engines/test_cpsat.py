@@ -12,13 +12,24 @@ import pytest
 import twill
 from tests.support.judged import violations
 from tests.support.placements import random_problem
+from tests.support.proving import prove
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import Rules
 from twill.bounds.least import bounds
-from twill.engines.cpsat.engine import CpSatEngine, CpSatProver, prove
-from twill.engines.cpsat.run import Run, import_ortools
+from twill.engines.cpsat.engine import CpSatEngine, CpSatProver
+from twill.engines.cpsat.run import Run
 from twill.engines.cpsat.system import CpSatSystem
+from twill.engines.protocol import (
+    FAMILIES,
+    NO_LIMITS,
+    WAYS,
+    Conditions,
+    Limits,
+    Objective,
+    Question,
+    Range,
+)
 from twill.engines.yices.difference import DifferenceEngine
 from twill.problem.build import build_problem
 from twill.problem.groups import (
@@ -29,15 +40,7 @@ from twill.problem.groups import (
     opened_before,
 )
 from twill.problem.problem import Problem
-from twill.problem.solution import (
-    FAMILIES,
-    NO_LIMITS,
-    WAYS,
-    Assignment,
-    Conditions,
-    Limits,
-    Objective,
-)
+from twill.problem.solution import Assignment
 from twill.problem.wishes import Wishes
 
 SOON = Conditions(effort=1e-6)
@@ -66,7 +69,7 @@ def enumerated_length(problem: Problem, interval: int, most: int) -> int | None:
 
 def engine_length(problem: Problem, interval: int, most: int) -> int | None:
     """Return the least length by asking the engine for ever shorter ones."""
-    engine = CpSatEngine(problem, interval, most, available_groups(problem))
+    engine = CpSatEngine(Question(problem, interval, most, available_groups(problem)))
     best: int | None = None
     while (found := engine.solve(Limits(length=best and best - 1)).assignment) is not None:
         assert not violations(problem, interval, found)
@@ -159,8 +162,8 @@ def test_both_engines_agree_under_every_limit(
         problem = build_problem(*make(seed), rules=rules)
         interval = bounds(problem).interval + seed % 3
         groups, generator = available_groups(problem), random.Random(seed)
-        first = DifferenceEngine(problem, interval, 3 * interval, groups)
-        second = CpSatEngine(problem, interval, 3 * interval, groups)
+        first = DifferenceEngine(Question(problem, interval, 3 * interval, groups))
+        second = CpSatEngine(Question(problem, interval, 3 * interval, groups))
         for limits in questions(problem, generator, interval):
             expected, answer = first.solve(limits), second.solve(limits)
             assert answer.status == expected.status, (seed, limits)
@@ -197,7 +200,7 @@ def test_a_range_is_answered_as_its_intervals_are_one_by_one(
         low = max(1, bounds(problem).interval - 1)
         expected = None
         for interval in range(low, low + 4):
-            engine = DifferenceEngine(problem, interval, 2 * interval, groups)
+            engine = DifferenceEngine(Question(problem, interval, 2 * interval, groups))
             if engine.solve().status == "sat" and expected is None:
                 expected = interval
             engine.dispose()
@@ -300,7 +303,7 @@ def test_a_family_decides_where_it_is_tight(family: str) -> None:
     assert prove(problem, low, interval, 1, groups).status == "unsat"
     assert prove(problem, low, interval, 1, groups, families=others).status == "sat"
     assert prove(problem, interval, interval, 1, groups).status == "unsat"
-    engine = CpSatEngine(problem, interval, interval, groups, families=others)
+    engine = CpSatEngine(Question(problem, interval, interval, groups, families=others))
     assert engine.solve().status == "sat"
 
 
@@ -319,11 +322,11 @@ def accumulators(count: int, registers: int) -> tuple[Problem, tuple[WarpGroup, 
 def test_allocations_of_all_groups_share_the_register_file(registers: int, status: str) -> None:
     # 512 registers per thread for three groups, in steps of 8: 168 each, and no more.
     problem, groups = accumulators(3, registers)
-    answer = CpSatEngine(problem, 8, 16, groups).solve()
+    answer = CpSatEngine(Question(problem, 8, 16, groups)).solve()
     assert answer.status == status
-    assert DifferenceEngine(problem, 8, 16, groups).solve().status == status
+    assert DifferenceEngine(Question(problem, 8, 16, groups)).solve().status == status
     others = [family for family in FAMILIES if family != "registers"]
-    assert CpSatEngine(problem, 8, 16, groups, families=others).solve().status == "sat"
+    assert CpSatEngine(Question(problem, 8, 16, groups, families=others)).solve().status == "sat"
     if answer.assignment is not None:
         assert not violations(problem, 8, answer.assignment)
 
@@ -331,7 +334,7 @@ def test_allocations_of_all_groups_share_the_register_file(registers: int, statu
 def test_slack_counts_where_an_operation_waits_for_itself() -> None:
     loop = small_loop([op("a", "TC", 2, asynchronous=True, registers=1)], [edge("a", "a", 1)])
     problem = build_problem(loop, small_machine())
-    engine = CpSatEngine(problem, 5, 10, two_groups())
+    engine = CpSatEngine(Question(problem, 5, 10, two_groups()))
     assert engine.solve(Limits(slack=3)).status == "sat"
     assert engine.solve(Limits(slack=4)).status == "unsat"
 
@@ -372,13 +375,13 @@ def test_the_least_interval_below_a_schedule_is_that_of_the_other_engine() -> No
         found = prove(problem, low + 3, low + 3, 3, groups)
         if found.assignment is None:
             continue
-        least = CpSatProver().least(problem, low, 3, groups, found)
+        least = CpSatProver().least(Range(problem, low, low + 2, 3, groups), found)
         assert least.assignment is not None
         assert least.interval is not None
         assert least.bound == least.interval
         assert not violations(problem, least.interval, least.assignment)
         for interval in range(low, least.interval):
-            engine = DifferenceEngine(problem, interval, 3 * interval, groups)
+            engine = DifferenceEngine(Question(problem, interval, 3 * interval, groups))
             assert engine.solve().status == "unsat"
         better += least.interval < low + 3
     assert better > 10
@@ -390,10 +393,12 @@ def test_the_best_length_and_slack_are_those_of_the_other_engine(objective: Obje
     for seed in range(40):
         problem = build_problem(*random_loop(seed))
         interval, groups = bounds(problem).interval + 2, available_groups(problem)
-        found = CpSatEngine(problem, interval, 4 * interval, groups).solve().assignment
+        found = CpSatEngine(Question(problem, interval, 4 * interval, groups)).solve().assignment
         if found is None or (objective == "slack" and found.slack(problem, interval) is None):
             continue
-        best = CpSatProver().best(problem, interval, groups, found, objective)
+        asked = Question(problem, interval, found.length(problem), groups)
+        best = CpSatProver().best(asked, found, objective)
+        assert best.assignment is not None
         assert best.status == "sat"
         assert not violations(problem, interval, best.assignment)
         length, slack = best.assignment.length(problem), best.assignment.slack(problem, interval)
@@ -401,7 +406,7 @@ def test_the_best_length_and_slack_are_those_of_the_other_engine(objective: Obje
         if slack is None:  # nothing is waited for
             better += 1
             continue
-        engine = DifferenceEngine(problem, interval, found.length(problem), groups)
+        engine = DifferenceEngine(Question(problem, interval, found.length(problem), groups))
         limits = Limits(length=length - 1) if objective == "length" else Limits(slack=slack + 1)
         assert engine.solve(limits).status == "unsat"
         better += length < found.length(problem) or slack > (found.slack(problem, interval) or 0)
@@ -413,9 +418,10 @@ def test_a_search_for_the_best_that_is_cut_short_claims_nothing() -> None:
     groups = available_groups(problem)
     found = prove(problem, 2200, 2200, 3, groups)
     assert found.assignment is not None
-    least = CpSatProver().least(problem, 2048, 3, groups, found, SOON)
+    least = CpSatProver().least(Range(problem, 2048, 2199, 3, groups), found, SOON)
     assert (least.interval, least.bound, least.status) == (2200, 2048, "sat")
-    best = CpSatProver().best(problem, 2200, groups, found.assignment, "length", SOON)
+    asked = Question(problem, 2200, found.assignment.length(problem), groups)
+    best = CpSatProver().best(asked, found.assignment, "length", SOON)
     assert (best.status, best.assignment) == ("unknown", found.assignment)
 
 
@@ -439,7 +445,9 @@ def test_every_way_of_searching_gives_the_same_answer(way: int) -> None:
     for seed in range(400, 412):
         problem = build_problem(*richer_loop(seed))
         interval, groups = bounds(problem).interval, available_groups(problem)
-        expected = DifferenceEngine(problem, interval, 2 * interval, groups).solve().status
+        expected = (
+            DifferenceEngine(Question(problem, interval, 2 * interval, groups)).solve().status
+        )
         proof = prove(problem, interval, interval, 2, groups, under=Conditions(way=way))
         assert proof.status == expected, seed
         seen.add(expected)
@@ -451,8 +459,8 @@ def test_ways_of_searching_take_different_turns() -> None:
     groups, turns = available_groups(problem), set()
     few = ("dependence", "capacity", "concurrency", "transfers")
     for way in range(WAYS):
-        system = CpSatSystem(import_ortools(), problem, 3000, 3000, (0, 3), groups, few)
-        run = Run(import_ortools(), system, Conditions(way=way, effort=1.0))
+        system = CpSatSystem(Question(problem, 3000, 9000, groups, few))
+        run = Run(system, Conditions(way=way, effort=1.0))
         run.solve()
         turns.add((run.statistics["branches"], run.statistics["conflicts"]))
     assert len(turns) == WAYS

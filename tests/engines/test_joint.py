@@ -15,11 +15,11 @@ from twill.bounds.least import bounds
 from twill.bounds.registers import lacks_registers
 from twill.deadline import Deadline
 from twill.engines.cpsat.engine import CpSatEngine
+from twill.engines.protocol import FAMILIES, EngineFactory, Limits, Question
 from twill.engines.yices.difference import DifferenceEngine
 from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup, allocated, available_groups
 from twill.problem.problem import Problem
-from twill.problem.solution import FAMILIES, EngineFactory, Limits
 from twill.problem.wishes import Wishes
 
 ENGINES: list[EngineFactory] = [DifferenceEngine, CpSatEngine]
@@ -30,7 +30,7 @@ def engine_least_length(
 ) -> int | None:
     """Return the least length over all sets of groups by asking for ever shorter ones."""
     best: int | None = None
-    engine = factory(problem, interval, most, available_groups(problem))
+    engine = factory(Question(problem, interval, most, available_groups(problem)))
     limit = most
     while (answer := engine.solve(Limits(length=limit))).assignment is not None:
         best = answer.assignment.length(problem)
@@ -161,8 +161,8 @@ def test_every_family_has_a_flip_case() -> None:
 def test_a_family_decides_where_it_is_tight(family: str, factory: EngineFactory) -> None:
     problem, interval, length, groups = CASES[family]()
     others = [name for name in FAMILIES if name != family]
-    with_it = factory(problem, interval, length, groups)
-    without = factory(problem, interval, length, groups, families=others)
+    with_it = factory(Question(problem, interval, length, groups))
+    without = factory(Question(problem, interval, length, groups, families=others))
     assert with_it.solve().status == "unsat"
     assert without.solve().status == "sat"
 
@@ -171,15 +171,18 @@ def test_a_family_decides_where_it_is_tight(family: str, factory: EngineFactory)
 def test_a_capacity_above_one_is_shared(factory: EngineFactory) -> None:
     problem, interval, length, groups = shared_capacity_case()
     others = [name for name in FAMILIES if name != "capacity"]
-    assert factory(problem, interval, length, groups).solve().status == "unsat"
-    assert factory(problem, interval + 1, length + 1, groups).solve().status == "sat"
-    assert factory(problem, interval, length, groups, families=others).solve().status == "sat"
+    assert factory(Question(problem, interval, length, groups)).solve().status == "unsat"
+    assert factory(Question(problem, interval + 1, length + 1, groups)).solve().status == "sat"
+    assert (
+        factory(Question(problem, interval, length, groups, families=others)).solve().status
+        == "sat"
+    )
 
 
 @pytest.mark.parametrize("family", ["turns", "memory", "registers", "transfers", "concurrency"])
 def test_the_core_names_the_family(family: str) -> None:
     problem, interval, length, groups = CASES[family]()
-    answer = DifferenceEngine(problem, interval, length, groups, explain=True).solve()
+    answer = DifferenceEngine(Question(problem, interval, length, groups, explain=True)).solve()
     assert answer.status == "unsat"
     assert family in answer.families
 
@@ -188,9 +191,9 @@ def test_operations_of_variable_latency_have_groups_of_their_own() -> None:
     loop = small_loop([op("l", "TC", variable_latency=True, asynchronous=True), op("a", "ALU")])
     problem = build_problem(loop, small_machine())
     mixed = two_groups()
-    assert DifferenceEngine(problem, 2, 4, mixed).solve().status == "unsat"
+    assert DifferenceEngine(Question(problem, 2, 4, mixed)).solve().status == "unsat"
     apart = (WarpGroup(4, True, 0, 9), WarpGroup(4, False, 0, 9))
-    found = DifferenceEngine(problem, 2, 4, apart).solve().assignment
+    found = DifferenceEngine(Question(problem, 2, 4, apart)).solve().assignment
     assert found is not None
     assert found.group == (0, 1)
 
@@ -199,9 +202,9 @@ def test_an_operation_needs_a_group_as_wide_as_itself() -> None:
     problem = build_problem(
         small_loop([op("a", "ALU", warps=8)]), small_machine(groups=((4, 2), (8, 1)))
     )
-    assert DifferenceEngine(problem, 2, 4, two_groups()).solve().status == "unsat"
+    assert DifferenceEngine(Question(problem, 2, 4, two_groups())).solve().status == "unsat"
     wide = (WarpGroup(8, False, 0, 9),)
-    assert DifferenceEngine(problem, 2, 4, wide).solve().status == "sat"
+    assert DifferenceEngine(Question(problem, 2, 4, wide)).solve().status == "sat"
 
 
 def test_registers_are_allocated_as_flashattention_3_does(
@@ -227,7 +230,7 @@ def test_a_question_that_takes_too_long_has_no_answer(
     attention: twill.Loop, hopper: twill.Machine, factory: EngineFactory
 ) -> None:
     problem = build_problem(attention, hopper)
-    engine, answer = factory(problem, 2048, 6 * 2048, available_groups(problem)), None
+    engine, answer = factory(Question(problem, 2048, 6 * 2048, available_groups(problem))), None
     with Deadline(0.01) as deadline:
         answer = engine.solve()
     assert answer is None
@@ -246,7 +249,7 @@ def test_groups_that_lack_registers_have_no_schedule(rules: Rules) -> None:
         refuted += lacking
         if not lacking and kept == 30:
             continue
-        engine = DifferenceEngine(problem, interval, 6 * interval, groups)
+        engine = DifferenceEngine(Question(problem, interval, 6 * interval, groups))
         feasible = engine.solve().assignment is not None
         engine.dispose()
         assert not (lacking and feasible), seed

@@ -12,12 +12,12 @@ from tests.support.exhaustive import Exhausted, optimum
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
 from twill.bounds.least import bounds
 from twill.engines.cpsat.engine import CpSatEngine
+from twill.engines.protocol import EngineFactory
 from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.pipeline import pipeline
 from twill.problem.build import build_problem
 from twill.problem.problem import Problem
-from twill.problem.solution import EngineFactory
 from twill.search.request import Options
 from twill.search.scheduler import realize
 from twill.search.search import Found, search

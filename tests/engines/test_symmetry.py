@@ -12,13 +12,15 @@ import pytest
 import twill
 from tests.bounds.test_configurations import SLOTS, Taken, placed, reserving
 from tests.support.judged import violations
+from tests.support.proving import prove
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Tile
 from twill.bounds.configurations import configuration_bound
 from twill.bounds.least import bounds, every_bound
-from twill.engines.cpsat.engine import CpSatProver, prove
+from twill.engines.cpsat.engine import CpSatProver
 from twill.engines.cpsat.rows import Rows
 from twill.engines.cpsat.symmetry import symmetry
+from twill.engines.protocol import Question, Range
 from twill.engines.yices.difference import DifferenceEngine
 from twill.problem.build import build_problem
 from twill.problem.groups import available_groups
@@ -90,7 +92,7 @@ def test_schedules_stay_schedules_where_twins_change_places(seed: int) -> None:
     assert exchange == (0, *range(count + 1, 2 * count + 1), *range(1, count + 1))
     groups = available_groups(problem)
     for interval in range(every_bound(problem).interval, every_bound(problem).interval + 3):
-        engine = DifferenceEngine(problem, interval, 3 * interval, groups)
+        engine = DifferenceEngine(Question(problem, interval, 3 * interval, groups))
         found = engine.solve().assignment
         engine.dispose()
         if found is not None:
@@ -104,10 +106,10 @@ def test_the_prover_answers_as_the_other_engine_where_operations_are_alike() -> 
         problem = build_problem(*two_tiles(seed))
         groups, low = available_groups(problem), bounds(problem).interval
         for interval in range(low, low + 3):
-            engine = DifferenceEngine(problem, interval, 3 * interval, groups)
+            engine = DifferenceEngine(Question(problem, interval, 3 * interval, groups))
             expected = engine.solve().status
             engine.dispose()
-            proof = CpSatProver()(problem, interval, interval, 3, groups)
+            proof = CpSatProver()(Range(problem, interval, interval, 3, groups))
             assert proof.status == expected, (seed, interval)
             if proof.assignment is not None:
                 assert not violations(problem, interval, proof.assignment)
@@ -130,13 +132,14 @@ def test_below_a_known_schedule_the_least_is_found_whichever_twin_comes_first() 
             bounds(problem).interval,
         )
         assert exchange is not None
-        known = prove(problem, low + 4, low + 4, 3, groups, least=False)
+        known = CpSatProver()(Range(problem, low + 4, low + 4, 3, groups))
         if known.assignment is None:
             continue
         least = prove(problem, low, low + 4, 3, groups).interval
+        below = Range(problem, low, low + 3, 3, groups)
         for assignment in (known.assignment, exchanged(known.assignment, exchange)):
             start = replace(known, assignment=assignment)
-            assert CpSatProver().least(problem, low, 3, groups, start).interval == least
+            assert CpSatProver().least(below, start).interval == least
             better += least != low + 4
     assert better >= 6
 
@@ -229,7 +232,7 @@ def test_rows_are_filled_as_by_brute_force(monkeypatch: pytest.MonkeyPatch) -> N
             continue
         groups = available_groups(problem)
         for interval in range(found.value - 1, found.value + 2):
-            answer = CpSatProver()(problem, interval, interval, 12, groups)
+            answer = CpSatProver()(Range(problem, interval, interval, 12, groups))
             expected = placed(crowded(seed), SLOTS, interval)
             assert answer.status == ("sat" if expected else "unsat"), (seed, interval)
             answers.append(answer.status)

@@ -15,6 +15,7 @@ from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.bounds.least import bounds
 from twill.deadline import Deadline
 from twill.engines.paper.verbatim import VerbatimEngine
+from twill.engines.protocol import FAMILIES, Limits, Question
 from twill.engines.yices.difference import DifferenceEngine
 from twill.engines.yices.system import anchor_of
 from twill.errors import InputError, RefusedError
@@ -23,7 +24,7 @@ from twill.problem.build import build_problem
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.normalize import normalize
 from twill.problem.problem import Problem
-from twill.problem.solution import FAMILIES, Assignment, Limits
+from twill.problem.solution import Assignment
 from twill.problem.wishes import Wishes
 from twill.search.paper_search import paper_search
 from twill.search.scheduler import realize
@@ -98,31 +99,33 @@ def test_every_family_of_the_figures_has_a_flip_case() -> None:
 def test_a_family_decides_where_it_is_tight(family: str) -> None:
     problem, interval, length, available = CASES[family]()
     others = [name for name in FAMILIES if name != family]
-    assert VerbatimEngine(problem, interval, length, available).solve().status == "unsat"
-    without = VerbatimEngine(problem, interval, length, available, families=others)
+    assert VerbatimEngine(Question(problem, interval, length, available)).solve().status == "unsat"
+    without = VerbatimEngine(Question(problem, interval, length, available, families=others))
     assert without.solve().status == "sat"
 
 
 @pytest.mark.parametrize("family", CASES)
 def test_the_core_names_the_family(family: str) -> None:
     problem, interval, length, available = CASES[family]()
-    answer = VerbatimEngine(problem, interval, length, available, explain=True).solve()
+    answer = VerbatimEngine(Question(problem, interval, length, available, explain=True)).solve()
     assert (answer.status, family in answer.families) == ("unsat", True)
 
 
 def test_every_operation_completes_within_the_length() -> None:
     problem = build_problem(small_loop([op("a", "TC", 3)]), small_machine(), rules="paper")
-    assert VerbatimEngine(problem, 4, 3, groups(1)).solve().status == "sat"
-    assert VerbatimEngine(problem, 4, 2, groups(1)).solve().status == "unsat"
-    assert VerbatimEngine(problem, 4, 8, groups(1)).solve(Limits(length=2)).status == "unsat"
+    assert VerbatimEngine(Question(problem, 4, 3, groups(1))).solve().status == "sat"
+    assert VerbatimEngine(Question(problem, 4, 2, groups(1))).solve().status == "unsat"
+    assert (
+        VerbatimEngine(Question(problem, 4, 8, groups(1))).solve(Limits(length=2)).status == "unsat"
+    )
 
 
 def test_operations_of_variable_latency_have_groups_of_their_own() -> None:
     loop = small_loop([op("l", "TC", variable_latency=True, asynchronous=True), op("a", "ALU")])
     problem = build_problem(loop, small_machine(), rules="paper")
-    assert VerbatimEngine(problem, 2, 4, groups(2)).solve().status == "unsat"
+    assert VerbatimEngine(Question(problem, 2, 4, groups(2))).solve().status == "unsat"
     apart = (WarpGroup(4, True, 0, 9), WarpGroup(4, False, 0, 9))
-    found = VerbatimEngine(problem, 2, 4, apart).solve().assignment
+    found = VerbatimEngine(Question(problem, 2, 4, apart)).solve().assignment
     assert found is not None
     assert found.group == (0, 1)
 
@@ -130,9 +133,9 @@ def test_operations_of_variable_latency_have_groups_of_their_own() -> None:
 def test_an_operation_needs_a_group_as_wide_as_itself() -> None:
     machine = small_machine(groups=((4, 2), (8, 1)))
     problem = build_problem(small_loop([op("a", "ALU", warps=8)]), machine, rules="paper")
-    assert VerbatimEngine(problem, 2, 4, groups(2)).solve().status == "unsat"
+    assert VerbatimEngine(Question(problem, 2, 4, groups(2))).solve().status == "unsat"
     wide = (WarpGroup(8, False, 0, 9),)
-    assert VerbatimEngine(problem, 2, 4, wide).solve().status == "sat"
+    assert VerbatimEngine(Question(problem, 2, 4, wide)).solve().status == "sat"
 
 
 def test_used_groups_have_no_more_warps_than_an_sm_holds() -> None:
@@ -143,16 +146,16 @@ def test_used_groups_have_no_more_warps_than_an_sm_holds() -> None:
     problem = build_problem(small_loop(operations), machine, rules="paper")
     wide = (WarpGroup(8, False, 0, 9),) * 3
     apart = replace(problem, wishes=Wishes(pins=((0, "x"), (1, "y"), (2, "z"))))
-    assert VerbatimEngine(problem, 2, 2, wide).solve().status == "sat"
-    assert VerbatimEngine(apart, 2, 2, wide).solve().status == "unsat"
-    assert VerbatimEngine(apart, 2, 2, wide, families=()).solve().status == "sat"
+    assert VerbatimEngine(Question(problem, 2, 2, wide)).solve().status == "sat"
+    assert VerbatimEngine(Question(apart, 2, 2, wide)).solve().status == "unsat"
+    assert VerbatimEngine(Question(apart, 2, 2, wide, families=())).solve().status == "sat"
 
 
 def test_the_registers_of_what_is_found_are_allocated() -> None:
     operations = [op("a", "TC", registers=2), op("b", "ALU", registers=90)]
     machine = small_machine(registers=100)
     problem = build_problem(small_loop(operations, [edge("a", "b")]), machine, rules="paper")
-    engine = VerbatimEngine(problem, 4, 4, available_groups(problem))
+    engine = VerbatimEngine(Question(problem, 4, 4, available_groups(problem)))
     found = engine.solve(Limits(groups=1)).assignment
     assert found is not None
     allocations = [found.groups[g].allocation for g in found.group]
@@ -163,7 +166,7 @@ def test_the_registers_of_what_is_found_are_allocated() -> None:
     file = replace(problem.registers, file=384 * 128, least=200)
     small = replace(problem, registers=file)
     wish = replace(small, wishes=Wishes(pins=((0, "x"), (1, "y"))))
-    found = VerbatimEngine(wish, 4, 8, available_groups(problem)).solve().assignment
+    found = VerbatimEngine(Question(wish, 4, 8, available_groups(problem))).solve().assignment
     assert found is not None
     assert {group.allocation for group in found.groups} == {0}
 
@@ -182,7 +185,7 @@ def test_the_limits_of_the_objective_are_kept() -> None:
     loop = small_loop(operations, [edge("a", "b"), edge("a", "c")])
     problem = build_problem(loop, small_machine(UNITS), rules="paper")
     for engine in (VerbatimEngine, DifferenceEngine):
-        made = engine(problem, 6, 6, groups(2))
+        made = engine(Question(problem, 6, 6, groups(2)))
         for limits, status in (
             (Limits(length=3, transfers=1), "sat"),
             (Limits(length=3, transfers=0), "unsat"),
@@ -233,7 +236,7 @@ def test_the_engine_reads_the_figures_as_an_evaluation_slot_by_slot_does(seeds: 
         for candidate in candidates(problem, length, 25, seed):
             available = candidate.groups
             if available not in engines:
-                engines[available] = VerbatimEngine(problem, interval, length, available)
+                engines[available] = VerbatimEngine(Question(problem, interval, length, available))
             expected = Printed(
                 problem, interval, length, candidate.start, candidate.group, available
             ).holds()
@@ -274,7 +277,7 @@ def test_wishes_are_read_as_the_evaluation_does(seeds: range) -> None:
                 groups = candidate.groups
                 if groups not in engines:
                     engines[groups] = VerbatimEngine(
-                        wished, interval, length, groups, families=("wishes",)
+                        Question(wished, interval, length, groups, families=("wishes",))
                     )
                 expected = Printed(
                     wished, interval, length, candidate.start, candidate.group, groups
@@ -309,8 +312,8 @@ def compare(seeds: range) -> tuple[int, int]:
     """Return how many questions both answer with yes, and how many only the printed system."""
     both = only = 0
     for seed, (problem, interval, length, available) in questions(seeds):
-        exact = DifferenceEngine(problem, interval, length, available)
-        printed = VerbatimEngine(problem, interval, length, available)
+        exact = DifferenceEngine(Question(problem, interval, length, available))
+        printed = VerbatimEngine(Question(problem, interval, length, available))
         found, printed_found = exact.solve().assignment, printed.solve().assignment
         if found is not None:
             assert printed.accepts(found).status == "sat", seed
@@ -345,12 +348,12 @@ def test_instances_from_before_the_program_are_forgotten() -> None:
     loop, machine = running_maximum()
     problem = build_problem(loop, machine, rules="paper")
     available = groups(1, 1)
-    found = VerbatimEngine(problem, 2, 2, available).solve().assignment
+    found = VerbatimEngine(Question(problem, 2, 2, available)).solve().assignment
     assert found is not None
     assert found.start == (0, 1)
-    assert DifferenceEngine(problem, 2, 12, available).solve().status == "unsat"
+    assert DifferenceEngine(Question(problem, 2, 12, available)).solve().status == "unsat"
     # With the iteration before in the program both are counted.
-    assert VerbatimEngine(problem, 1, 2, available).solve().status == "unsat"
+    assert VerbatimEngine(Question(problem, 1, 2, available)).solve().status == "unsat"
 
     stopped = paper_search(problem, VerbatimEngine)
     assert stopped.interval == 2
@@ -364,14 +367,14 @@ def test_instances_from_before_the_program_are_forgotten() -> None:
 def test_dependences_on_iterations_before_the_program_are_forgotten() -> None:
     loop = small_loop([op("a", "TC", 1, latency=5)], [edge("a", "a", 1)])
     problem = build_problem(loop, small_machine(), rules="paper")
-    assert VerbatimEngine(problem, 2, 2, groups(1)).solve().status == "sat"
-    assert VerbatimEngine(problem, 2, 3, groups(1)).solve().status == "unsat"
-    assert DifferenceEngine(problem, 2, 2, groups(1)).solve().status == "unsat"
+    assert VerbatimEngine(Question(problem, 2, 2, groups(1))).solve().status == "sat"
+    assert VerbatimEngine(Question(problem, 2, 3, groups(1))).solve().status == "unsat"
+    assert DifferenceEngine(Question(problem, 2, 2, groups(1))).solve().status == "unsat"
 
 
 def refused_though_valid(problem: Problem, interval: int, found: Assignment) -> bool:
     length = found.length(problem)
-    engine = VerbatimEngine(problem, interval, length, found.groups)
+    engine = VerbatimEngine(Question(problem, interval, length, found.groups))
     return valid(problem, interval, found) and engine.accepts(found).status == "unsat"
 
 
@@ -409,7 +412,7 @@ def test_a_question_that_takes_too_long_has_no_answer(
     scale = normalize(attention, hopper, 60)
     problem = build_problem(attention, hopper, rules="paper", scale=scale)
     interval = bounds(problem).interval
-    engine = VerbatimEngine(problem, interval, 2 * interval, available_groups(problem))
+    engine = VerbatimEngine(Question(problem, interval, 2 * interval, available_groups(problem)))
     answer = None
     with Deadline(0.01) as deadline:
         answer = engine.solve()

@@ -27,7 +27,7 @@ from twill.artifacts.loop import Invariant, Read, Tile
 from twill.artifacts.schedule import Await, Wait
 from twill.bounds.least import bounds
 from twill.engines.cpsat.covers import covers
-from twill.engines.sums import excess, sums_of
+from twill.engines.protocol import Limits, Question
 from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.pipeline import pipeline
@@ -36,7 +36,7 @@ from twill.memory.packing import Buffer, Range, heaviest_clique, pack
 from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup
 from twill.problem.problem import Problem
-from twill.problem.solution import Assignment, Limits
+from twill.problem.solution import Assignment, excess, sums_of
 from twill.search.scheduler import realize
 from twill.sim.engine.errors import SimulationError
 
@@ -161,7 +161,7 @@ def test_loops_that_share_memory_are_valid_and_run_without_an_alarm() -> None:
         problem = random_problem(generator, generator.randint(0, 2))
         interval = bounds(problem).interval + generator.randint(2, 16)
         groups = (WarpGroup(4, False, 0, 1 << 30),) * generator.randint(1, 2)
-        engine = DifferenceEngine(problem, interval, 2 * interval + 8, groups, seed=case)
+        engine = DifferenceEngine(Question(problem, interval, 2 * interval + 8, groups, seed=case))
         assignment = engine.solve().assignment
         engine.dispose()
         if assignment is None or isinstance(allocate(problem, interval, assignment), Conflict):
@@ -218,7 +218,7 @@ def forward() -> tuple[Problem, Assignment]:
     problem = build_problem(
         twill.load_loop("fa_fwd_blackwell"), twill.Machine.named("blackwell_b200")
     )
-    engine = DifferenceEngine(problem, 3000, 6000, GROUPS)
+    engine = DifferenceEngine(Question(problem, 3000, 6000, GROUPS))
     try:
         for slack in (0, 50, 20, 100, 80, 150):
             for transfers in (0, 1):

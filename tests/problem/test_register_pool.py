@@ -12,6 +12,7 @@ import twill
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.schedule import Group
 from twill.engines.cpsat.engine import CpSatEngine
+from twill.engines.protocol import Question
 from twill.engines.yices.difference import DifferenceEngine
 from twill.problem.build import build_problem
 from twill.problem.groups import allocated, available_groups
@@ -98,5 +99,5 @@ def test_engines_share_out_what_the_launch_gave(
     problem = three_accumulators(registers, launch)
     groups = available_groups(problem)
     assert (allocated(problem, groups, registers) is not None) == (status == "sat")
-    assert CpSatEngine(problem, 8, 16, groups).solve().status == status
-    assert DifferenceEngine(problem, 8, 16, groups).solve().status == status
+    assert CpSatEngine(Question(problem, 8, 16, groups)).solve().status == status
+    assert DifferenceEngine(Question(problem, 8, 16, groups)).solve().status == status

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +11,12 @@ import pytest
 import twill
 from tests.support.small import tight_loop
 from twill.artifacts.schedule import LevelProof
+from twill.engines.protocol import Answer, Engine, Question
 from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.pipeline import pipeline
 from twill.problem.build import build_problem
-from twill.problem.groups import WarpGroup
 from twill.problem.problem import Problem
-from twill.problem.solution import Answer, Engine
 from twill.search.request import Options
 from twill.search.scheduler import realize
 from twill.search.search import Found, search
@@ -33,10 +31,8 @@ class Exhaustible:
 
     left: int
 
-    def __call__(
-        self, problem: Problem, interval: int, length: int, groups: Sequence[WarpGroup], **more: Any
-    ) -> _Asked:
-        return _Asked(self, DifferenceEngine(problem, interval, length, groups, **more))
+    def __call__(self, asked: Question) -> _Asked:
+        return _Asked(self, DifferenceEngine(asked))
 
 
 @dataclass

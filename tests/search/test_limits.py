@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,12 @@ from tests.support.commands import in_process
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import LowerBound
+from twill.engines.protocol import NO_LIMITS, Answer, Engine, Limits, Question
 from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import Refusal
 from twill.problem.build import build_problem
 from twill.problem.costs import Reservation
-from twill.problem.groups import WarpGroup
 from twill.problem.problem import Problem
-from twill.problem.solution import NO_LIMITS, Answer, Engine, Limits
 from twill.search.request import Options
 from twill.search.search import Found, least_interval, search
 
@@ -47,11 +46,9 @@ class Forgetful:
 def knowing(knows: Knows) -> Any:
     """Return a factory; `knows` sees interval, length, limits and whether a proof is asked for."""
 
-    def factory(
-        problem: Problem, interval: int, length: int, groups: Sequence[WarpGroup], **more: Any
-    ) -> Forgetful:
-        engine = DifferenceEngine(problem, interval, length, groups, **more)
-        explain = more.get("explain", False)
+    def factory(asked: Question) -> Forgetful:
+        interval, length, explain = asked.interval, asked.length, asked.explain
+        engine = DifferenceEngine(asked)
         return Forgetful(engine, lambda limits: knows(interval, length, limits, explain))
 
     return factory

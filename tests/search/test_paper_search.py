@@ -13,6 +13,7 @@ from twill.bounds.least import bounds, longest_paths
 from twill.engines.cbc.modulo import shortest_modulo_schedule
 from twill.engines.cpsat.engine import CpSatEngine
 from twill.engines.paper.verbatim import VerbatimEngine
+from twill.engines.protocol import EngineFactory, Question
 from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.pipeline import pipeline
@@ -20,7 +21,6 @@ from twill.problem.build import build_problem
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.normalize import normalize
 from twill.problem.problem import Problem
-from twill.problem.solution import EngineFactory
 from twill.problem.wishes import Wishes
 from twill.search import paper_search as module
 from twill.search.paper_search import paper_search
@@ -37,7 +37,7 @@ def feasible(
     interval: int,
     length: int,
 ) -> bool:
-    engine = factory(problem, interval, length, available_groups(problem))
+    engine = factory(Question(problem, interval, length, available_groups(problem)))
     status = engine.solve().status
     engine.dispose()
     return status == "sat"
@@ -50,7 +50,7 @@ def modulo_length(problem: Problem, interval: int) -> int | None:
     groups = [WarpGroup(8, variable, 0, UNLIMITED) for variable in (True, False)]
     for length in range(1, 6 * interval + 1):
         engine = DifferenceEngine(
-            problem, interval, length, groups, families=("dependence", "capacity")
+            Question(problem, interval, length, groups, families=("dependence", "capacity"))
         )
         if engine.solve().status == "sat":
             return length

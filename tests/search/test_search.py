@@ -11,12 +11,13 @@ from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
 from twill.bounds.infeasible import as_written
 from twill.bounds.least import Bounds
+from twill.engines.protocol import Limits, Question, Refutation
 from twill.engines.yices.difference import DifferenceEngine
 from twill.frontends.loops import load_loop
 from twill.problem.build import build_problem
 from twill.problem.groups import available_groups
 from twill.problem.problem import Problem
-from twill.problem.solution import Assignment, Limits, Refutation
+from twill.problem.solution import Assignment
 from twill.search import scheduler, search
 from twill.search.known import Known
 from twill.search.questions import Questions
@@ -202,7 +203,7 @@ def test_the_loop_as_it_is_written_has_a_schedule_in_that_order() -> None:
     for name in ("gemm_pointers_hopper", "online_softmax_hopper"):
         problem = build_problem(load_loop(name), twill.Machine.named("hopper_h100"))
         written, interval = as_written(problem)
-        engine = DifferenceEngine(written, interval, interval, available_groups(problem))
+        engine = DifferenceEngine(Question(written, interval, interval, available_groups(problem)))
         found = engine.solve(Limits()).assignment
         assert found is not None
         starts = [found.start[o.index] for o in problem.operations if not o.streaming]

@@ -15,8 +15,8 @@ from tests.golden import golden
 from twill.artifacts.schedule import Schedule
 from twill.bounds.least import bounds
 from twill.cli.main import app
+from twill.engines.protocol import FAMILIES
 from twill.errors import InputError, RefusedError
-from twill.problem.solution import FAMILIES
 from twill.search.request import Options
 from twill.sim.execute import run
 from twill.studies.published import Comparison

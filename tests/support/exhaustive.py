@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.support.judged import violations
-from twill.engines.sums import peaks
 from twill.memory.addresses import Allocation, allocate
 from twill.problem.groups import WarpGroup, allocated
 from twill.problem.operations import Edge
 from twill.problem.problem import Problem
-from twill.problem.solution import Assignment
+from twill.problem.solution import Assignment, peaks
 
 Key = tuple[int, int, int, float]
 """Groups, transfers, length, and the negative slack; smaller is better."""

@@ -11,11 +11,11 @@ from twill.bounds.configurations import ConfigurationBound
 from twill.bounds.least import ResourceArgument, every_bound, resource_argument, resource_bound
 from twill.console import Report, silent
 from twill.deadline import Deadline
+from twill.engines.protocol import FAMILIES, EngineFactory, Limits, Question, Status
 from twill.errors import InputError
 from twill.problem.groups import available_groups
 from twill.problem.operations import ProblemOperation
 from twill.problem.problem import Problem
-from twill.problem.solution import FAMILIES, EngineFactory, Limits, Status
 from twill.search.request import Request
 
 SECONDS = 20.0
@@ -216,13 +216,9 @@ class _Asker:
         if self.deadline.late:
             return None
         interval, wishes = self.bound.value - 1, problem.wishes
-        engine = self.engine(
-            problem,
-            interval,
-            (self.bound.most_stages or 1) * interval,
-            available_groups(problem),
-            families=families,
-        )
+        length = (self.bound.most_stages or 1) * interval
+        groups = available_groups(problem)
+        engine = self.engine(Question(problem, interval, length, groups, families=families))
         limits = Limits(groups=wishes.limit("groups"), transfers=wishes.limit("transfers"))
         status: Status = "unknown"
         try:

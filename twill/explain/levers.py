@@ -11,13 +11,13 @@ from twill.artifacts.machine import GroupPool, Machine
 from twill.artifacts.schedule import Schedule
 from twill.bounds.least import resource_bound
 from twill.console import Report, silent
+from twill.engines.protocol import EngineFactory
 from twill.errors import RefusedError
 from twill.explain.explain import BUSIEST, SECONDS, problem_of
 from twill.problem.build import build_problem
 from twill.problem.groups import available_groups
 from twill.problem.normalize import normalize
 from twill.problem.problem import Problem
-from twill.problem.solution import EngineFactory
 from twill.search.request import Options
 from twill.search.search import least_interval
 

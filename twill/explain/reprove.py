@@ -10,9 +10,9 @@ from twill.artifacts.schedule import Level, Schedule
 from twill.bounds.least import bounds
 from twill.console import Report, silent
 from twill.deadline import Deadline
+from twill.engines.protocol import Answer, Limits, Question
 from twill.explain.explain import problem_of
 from twill.problem.groups import available_groups
-from twill.problem.solution import Answer, Limits
 from twill.search.scheduler import engine_factory
 from twill.verification.proof import Trusted
 from twill.verification.verifier import verify
@@ -71,7 +71,7 @@ def reprove(
         name = ""
         for question in _questions(schedule, claim.level):
             engine = factory(
-                problem, question.interval, question.length, groups, seed=schedule.seed
+                Question(problem, question.interval, question.length, groups, seed=schedule.seed)
             )
             name = engine.name
             answer = Answer("unknown")

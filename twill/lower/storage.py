@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 from twill.artifacts.schedule import Fixed, Storage
 from twill.bounds.infeasible import lack
-from twill.engines.sums import alive, lifetime
 from twill.errors import RefusedError
 from twill.lower.pipeline import Pipeline
 from twill.lower.signals import Signals
 from twill.memory.addresses import Allocation, Conflict, Ring, allocate
 from twill.problem.lifetimes import memory_occupants, register_occupants
 from twill.problem.problem import Problem
-from twill.problem.solution import Assignment
+from twill.problem.solution import Assignment, alive, lifetime
 
 
 @dataclass(frozen=True)

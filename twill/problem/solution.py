@@ -1,27 +1,20 @@
-"""What every engine takes and gives."""
+"""A solution of a problem, and what it takes of registers, memories and units."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from twill.problem.chains import chains
 from twill.problem.groups import WarpGroup
-from twill.problem.problem import Problem
-
-Status = Literal["sat", "unsat", "unknown"]
-Objective = Literal["length", "slack"]
-
-FAMILIES = (
-    "dependence",
-    "capacity",
-    "turns",
-    "memory",
-    "registers",
-    "transfers",
-    "concurrency",
-    "wishes",
+from twill.problem.lifetimes import (
+    Moment,
+    Occupant,
+    memory_occupants,
+    register_occupants,
+    unit_occupants,
 )
+from twill.problem.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -76,242 +69,172 @@ class Assignment:
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What a solution may have at most, or of slack at least; None is no limit.
+class Sum:
+    """Occupants that share a capacity.
 
     Attributes
     ----------
-    length : int, optional
-        Time from first issue to last completion (the system's own length without it).
-    groups : int, optional
-        Warp groups used.
-    transfers : int, optional
-        Dependences that move a register value to another group.
-    slack : int, optional
-        Least time between a producer's completion and its blocking consumer's issue.
+    family : str
+        The constraint family it belongs to.
+    name : str
+        The memory, the unit, or ``registers``.
+    occupants : sequence of Occupant
+        Who takes from it.
+    capacity : int or None
+        None for registers, which every warp group limits for itself.
+    rings : mapping of int to Occupant
+        By position, occupants of an addressed memory that keep all slots of their ring as soon as
+        one of them is alive, with the hop that others have to leave.
     """
 
-    length: int | None = None
-    groups: int | None = None
-    transfers: int | None = None
-    slack: int | None = None
+    family: str
+    name: str
+    occupants: Sequence[Occupant]
+    capacity: int | None
+    rings: Mapping[int, Occupant] = field(default_factory=dict)
 
 
-Hint = tuple[str, Hashable]
-"""What an engine had to look at: a sum's name with one of its starts, or `ADDRESSES` with a
-conflict. Hints are true of a problem at every interval; they may save time elsewhere."""
-ADDRESSES = "addresses"
+def sums_of(problem: Problem, families: Sequence[str]) -> list[Sum]:
+    """Return all sums of a problem."""
+    found = []
+    if "registers" in families and problem.registers is not None:
+        found.append(Sum("registers", "registers", register_occupants(problem), None))
+    if "memory" in families:
+        for memory, capacity in problem.memories.items():
+            room = capacity - problem.fixed[memory]
+            occupants = _without_hops(problem, memory)
+            found.append(Sum("memory", memory, occupants, room, _rings(problem, memory)))
+    if "capacity" in families:
+        for unit, capacity in problem.capacities.items():
+            if capacity > 1:
+                found.append(Sum("capacity", unit, unit_occupants(problem, unit), capacity))
+    return [entry for entry in found if entry.occupants]
 
 
-@dataclass(frozen=True)
-class Answer:
-    """Outcome of one question to an engine.
+def _without_hops(problem: Problem, memory: str) -> list[Occupant]:
+    """Return what takes a memory at any one time.
 
-    Attributes
-    ----------
-    status : str
-        ``sat``, ``unsat`` or ``unknown`` (a limit was reached).
-    assignment : Assignment or None
-        Present if ``sat``.
-    families : tuple of str
-        Constraint families of the unsatisfiable core, if it was asked for.
-    statistics : dict
-        Counts for people: rounds, atoms, clauses.
-    hints : tuple of Hint
-        For engines that are asked similar questions.
-    solver : str
-        Who answered.
+    A slot whose release somebody has yet to see may be filled again by somebody else: hops keep
+    two values at different addresses, they do not make an instance take more than its slot.
     """
-
-    status: Status
-    assignment: Assignment | None = None
-    families: tuple[str, ...] = ()
-    statistics: dict[str, int] = field(default_factory=dict)
-    hints: tuple[Hint, ...] = ()
-    solver: str = ""
+    return [replace(occupant, hop=0) for occupant in memory_occupants(problem, memory)]
 
 
-NO_LIMITS = Limits()
+def _rings(problem: Problem, memory: str) -> dict[int, Occupant]:
+    """Return what has slots of its own, which nothing takes over while one of them is alive.
 
-
-class Engine(Protocol):
-    """One joint system at a fixed interval, asked again and again under further limits."""
-
-    def solve(self, limits: Limits = NO_LIMITS) -> Answer:
-        """Search for a schedule within these limits."""
-
-    def dispose(self) -> None:
-        """Give the solver's memory back."""
-
-    @property
-    def name(self) -> str:
-        """Solver and version, for the proof."""
-
-
-class EngineFactory(Protocol):
-    """Makes an engine for one interval, length and set of groups."""
-
-    def __call__(
-        self,
-        problem: Problem,
-        interval: int,
-        length: int,
-        groups: Sequence[WarpGroup],
-        *,
-        families: Sequence[str] = FAMILIES,
-        explain: bool = False,
-        seed: int = 0,
-        hints: Iterable[Hint] = (),
-    ) -> Engine:
-        """Build the system."""
-
-
-@dataclass(frozen=True)
-class Refutation:
-    """Outcome of a question about a range of intervals.
-
-    Attributes
-    ----------
-    status : str
-        ``unsat`` (no interval of the range has a schedule), ``sat`` or ``unknown``.
-    bound : int
-        Every smaller interval of the range is refuted.
-    interval : int or None
-        The interval found.
-    assignment : Assignment or None
-        Its schedule.
-    statistics : dict
-        Counts for people.
-    hints : tuple of Hint
-        For engines that are asked similar questions.
+    Values that are alive at one moment meet, so that no slot of one may share an address with a
+    slot of another: at that moment each takes as many slots as it ever has. Updates in place are
+    left out; they share slots.
     """
+    shared = {
+        v
+        for chain in chains(problem, memory)
+        if len(chain.members) > 1 or chain.period is not None
+        for v, _ in chain.members
+    }
+    return {
+        position: occupant
+        for position, occupant in enumerate(memory_occupants(problem, memory))
+        if occupant.start not in shared or problem.operations[occupant.start].memory != memory
+    }
 
-    status: Status
-    bound: int
-    interval: int | None = None
-    assignment: Assignment | None = None
-    statistics: dict[str, int] = field(default_factory=dict)
-    hints: tuple[Hint, ...] = ()
+
+def excess(problem: Problem, interval: int, entry: Sum, assignment: Assignment) -> list[int]:
+    """Return the occupants at whose start the sum is exceeded, the worst first."""
+    found = []
+    for index, starting in enumerate(entry.occupants):
+        total = demand(problem, interval, entry, starting, assignment)
+        limit = entry.capacity
+        if limit is None:
+            limit = assignment.groups[assignment.group[starting.start]].live_limit
+        if total > limit:
+            found.append((limit - total, index))
+    return [index for _, index in sorted(found)]
 
 
-@dataclass(frozen=True)
-class Improvement:
-    """The best schedule that is known in some respect.
+def demand(
+    problem: Problem, interval: int, entry: Sum, starting: Occupant, assignment: Assignment
+) -> int:
+    """Return what is taken of a sum at the moment that `starting` starts.
 
-    Attributes
-    ----------
-    status : str
-        ``sat`` if none is better, ``unknown`` otherwise.
-    assignment : Assignment
-        The schedule.
-    hints : tuple of Hint
-        For engines that are asked similar questions.
-    solver : str
-        Who says so.
+    `entry`: the sum; of registers, those of the starting operation's group are counted.
     """
-
-    status: Status
-    assignment: Assignment
-    hints: tuple[Hint, ...] = ()
-    solver: str = ""
-
-
-FEW_ROWS = 128
-"""Intervals up to which units are stated row by row, where they bound it only together."""
-WAYS = 4
-"""Ways in which a prover can search: in an order forwards or backwards, and first what was in most
-conflicts or in the latest."""
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """Under which a prover is asked.
-
-    Attributes
-    ----------
-    limits : Limits
-        What the schedule may have.
-    seed : int
-        The solver's random seed.
-    effort : float, optional
-        Work after which the answer is ``unknown``, in CP-SAT's deterministic time, which does not
-        depend on how fast the machine is (a unit is about ten seconds); without it there is no end.
-    hints : tuple of Hint
-        What engines for similar questions reported.
-    way : int
-        In which of `WAYS` ways to search. Any of them may get stuck where another does not.
-    tell : callable
-        Told the interval and the schedule whenever the search for a best one finds a better one.
-    """
-
-    limits: Limits = NO_LIMITS
-    seed: int = 0
-    effort: float | None = None
-    hints: tuple[Hint, ...] = ()
-    way: int = 0
-    tell: Callable[[int, Assignment], None] = lambda _interval, _found: None
+    if lifetime(starting, interval, assignment) is None:
+        return 0
+    place = assignment.group[starting.start]
+    total = 0
+    for position, occupant in enumerate(entry.occupants):
+        if occupant.group_of is None or assignment.group[occupant.group_of] == place:
+            count = in_the_way(occupant, starting, interval, assignment)
+            if count and position in entry.rings:
+                count = max(count, slots(entry.rings[position], interval, assignment))
+            total += occupant.weight * count
+    if entry.capacity is not None:
+        return total
+    for pinned in problem.pinned:
+        if any(assignment.group[user] == place for user in pinned.used_by):
+            total += pinned.registers
+    return total
 
 
-FREELY = Conditions()
+def peaks(problem: Problem, interval: int, assignment: Assignment) -> list[int | None]:
+    """Return the most registers per thread live on each group, None where it has no operations."""
+    entry = Sum("registers", "registers", register_occupants(problem), None)
+    most: list[int | None] = [None] * len(assignment.groups)
+    for g in assignment.group:
+        most[g] = 0
+    for starting in entry.occupants:
+        g = assignment.group[starting.start]
+        most[g] = max(most[g] or 0, demand(problem, interval, entry, starting, assignment))
+    return most
 
 
-class RangeProver(Protocol):
-    """Refutes a range of intervals at once, or finds one that has a schedule."""
+def in_the_way(
+    occupant: Occupant, starting: Occupant, interval: int, assignment: Assignment
+) -> int:
+    """Return how many instances of `occupant` hold their place when `starting` starts."""
+    time = assignment.start[starting.start] + starting.delay
+    span = lifetime(occupant, interval, assignment)
+    return 0 if span is None else alive(span, time, interval)
 
-    @property
-    def name(self) -> str:
-        """Solver and version, for the proof."""
 
-    def __call__(
-        self,
-        problem: Problem,
-        low: int,
-        high: int,
-        most_stages: int,
-        groups: Sequence[WarpGroup],
-        under: Conditions = FREELY,
-    ) -> Refutation:
-        """Ask whether any interval from `low` to `high` has a schedule.
+def slots(ring: Occupant, interval: int, assignment: Assignment) -> int:
+    """Return how many instances keep a writer of `ring` from their slots when it starts."""
+    here = assignment.group[ring.start]
+    signalled = [
+        replace(end, offset=end.offset + ring.hop)
+        if assignment.group[end.operation] != here
+        else end
+        for end in ring.ends
+    ]
+    return in_the_way(replace(ring, ends=tuple(signalled)), ring, interval, assignment)
 
-        `most_stages`: the length of an iteration is at most so many intervals.
-        """
 
-    def least(
-        self,
-        problem: Problem,
-        low: int,
-        most_stages: int,
-        groups: Sequence[WarpGroup],
-        found: Refutation,
-        under: Conditions = FREELY,
-    ) -> Refutation:
-        """Look for the least interval below that of a schedule, and refute all smaller ones.
+def lifetime(occupant: Occupant, interval: int, assignment: Assignment) -> tuple[int, int] | None:
+    """Return the half-open time for which `occupant` of iteration 0 exists, or None."""
+    group = assignment.group
+    if occupant.apart is not None and group[occupant.apart[0]] == group[occupant.apart[1]]:
+        return None
+    start = assignment.start[occupant.start] + occupant.delay
+    ends = [
+        assignment.start[end.operation] + end.offset + end.iterations * interval
+        for end in occupant.ends
+        if _counts(end, assignment)
+    ]
+    last = max(ends, default=start)
+    return (start, last) if last > start else None
 
-        `most_stages`: the length of an iteration is at most so many intervals.
-        Returns: the best schedule known; proved to be of the least interval if that is the bound.
-        """
 
-    def near(
-        self,
-        problem: Problem,
-        low: int,
-        most_stages: int,
-        found: Refutation,
-        under: Conditions = FREELY,
-    ) -> Refutation:
-        """Look for the least interval with the warp assignment of a schedule.
+def alive(span: tuple[int, int], time: int, interval: int) -> int:
+    """Return how many instances of a lifetime, one every I, contain `time`."""
+    return (time - span[0]) // interval - (time - span[1]) // interval
 
-        `most_stages`: the length of an iteration is at most so many intervals.
-        Returns: the best schedule known; its bound is that of `found`.
-        """
 
-    def best(
-        self,
-        problem: Problem,
-        interval: int,
-        groups: Sequence[WarpGroup],
-        found: Assignment,
-        objective: Objective,
-        under: Conditions = FREELY,
-    ) -> Improvement:
-        """Look for the best length or slack at an interval."""
+def _counts(end: Moment, assignment: Assignment) -> bool:
+    group = assignment.group
+    if end.same is not None:
+        return group[end.same[0]] == group[end.same[1]]
+    if end.apart is not None:
+        return group[end.apart[0]] != group[end.apart[1]]
+    return True

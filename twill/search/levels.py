@@ -8,9 +8,10 @@ from functools import partial
 
 from twill.artifacts.schedule import Level, LevelProof
 from twill.bounds.least import least_length, least_stages
+from twill.engines.protocol import Answer, Limits
 from twill.problem.groups import likely_groups
 from twill.problem.problem import Problem
-from twill.problem.solution import Answer, Assignment, Limits
+from twill.problem.solution import Assignment
 from twill.search.known import Known, Reached
 from twill.search.questions import QUICK_EFFORT, Questions
 from twill.search.request import LEVELS
@@ -102,9 +103,10 @@ class Levels:
         """Let the prover minimize the length; bisect where there is none."""
         if self._questions.has_prover and measure(best) > low:
             answer = self._questions.best(interval, limits, best, "length")
-            value, proved = measure(answer.assignment), answer.status == "sat"
+            found = answer.assignment or best
+            value, proved = measure(found), answer.status == "sat"
             solver = answer.solver if value > low else ""
-            return Reached(value, answer.assignment, proved, solver)
+            return Reached(value, found, proved, solver)
         return _bisected(ask, measure, best, low)
 
     def _most_slack(self, interval: int, stages: int, limits: Limits, best: Assignment) -> Reached:
@@ -122,8 +124,8 @@ class Levels:
 
         if self._questions.has_prover and measure(best) < most:
             answer = self._questions.best(interval, limits, best, "slack")
-            value, proved = measure(answer.assignment), answer.status == "sat"
-            return Reached(value, answer.assignment, proved, answer.solver)
+            found = answer.assignment or best
+            return Reached(measure(found), found, answer.status == "sat", answer.solver)
         return _largest(ask, measure, best, most)
 
     def _fewest_stages(self, interval: int, assignment: Assignment) -> Reached:

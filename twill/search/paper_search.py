@@ -16,10 +16,11 @@ from twill.bounds.least import Bounds, bounds, longest_paths
 from twill.console import Report, silent
 from twill.deadline import Deadline
 from twill.engines.cbc.modulo import shortest_modulo_schedule
+from twill.engines.protocol import Engine, EngineFactory, Limits, Question
 from twill.errors import RefusedError
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.problem import Problem
-from twill.problem.solution import Assignment, Engine, EngineFactory, Limits
+from twill.problem.solution import Assignment
 from twill.search.levels import measured
 from twill.search.proofs import bound_reached, not_proved, proof_within
 from twill.search.request import Options
@@ -152,12 +153,14 @@ class _PaperSearch:
         proved, name = True, ""
         for stages in range(least, max(MODULO_STAGES, least + 2) + 1):
             engine = self.modulo_factory(
-                self.problem,
-                interval,
-                stages * interval,
-                self._boundless_groups(),
-                families=MODULO_FAMILIES,
-                seed=self.options.seed,
+                Question(
+                    self.problem,
+                    interval,
+                    stages * interval,
+                    self._boundless_groups(),
+                    families=MODULO_FAMILIES,
+                    seed=self.options.seed,
+                )
             )
             answer, name = engine.solve(), engine.name
             length = None
@@ -208,7 +211,8 @@ class _PaperSearch:
 
     def _joint(self, interval: int, length: int) -> Assignment | None:
         """Ask for a schedule of at most this length."""
-        engine = self.factory(self.problem, interval, length, self.groups, seed=self.options.seed)
+        seed = self.options.seed
+        engine = self.factory(Question(self.problem, interval, length, self.groups, seed=seed))
         answer = engine.solve(self.limits)
         self.engine_name = engine.name
         engine.dispose()

@@ -11,22 +11,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from twill.problem.groups import WarpGroup
-from twill.problem.problem import Problem
-from twill.problem.solution import (
+from twill.engines.protocol import (
     WAYS,
     Answer,
-    Assignment,
     Conditions,
     Engine,
     EngineFactory,
     Hint,
-    Improvement,
     Limits,
     Objective,
+    Question,
+    Range,
     RangeProver,
     Refutation,
 )
+from twill.problem.groups import WarpGroup
+from twill.problem.problem import Problem
+from twill.problem.solution import Assignment
 from twill.search.known import Known
 
 QUICK_EFFORT = 6.0
@@ -44,7 +45,7 @@ FINDER_OPERATIONS = 36
 """Operations up to which the finder, which has no budget, solves for the schedule within all
 levels: beyond them it takes several times as long as its rival."""
 
-T = TypeVar("T", Answer, Refutation, Improvement)
+T = TypeVar("T", Answer, Refutation)
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,8 @@ class Questions:
         prover = self._engines.prover
         assert prover is not None
         for under in self._trials(limits, effort, first):
-            answer = prover(self._problem, low, high, most_stages, self._groups, under)
+            asked = Range(self._problem, low, high, most_stages, self._groups)
+            answer = prover(asked, under)
             self._learn(answer.interval, answer)
             if answer.status != "unknown":
                 break
@@ -190,11 +192,19 @@ class Questions:
         """Let the prover look for the least interval below that of a schedule, first near it."""
         prover = self._engines.prover
         assert prover is not None
+        assert found.interval is not None
         (nearby,) = self._trials(limits, NEARBY_EFFORT)
-        found = prover.near(self._problem, low, most_stages, found, nearby)
+        found = prover.least(
+            Range(self._problem, low, found.interval - 1, most_stages, self._groups),
+            found,
+            nearby,
+            keep_groups=True,
+        )
         self._learn(found.interval, found)
         for under in self._trials(limits, None if decide else RANGE_EFFORT, RANGE_EFFORT):
-            found = prover.least(self._problem, low, most_stages, self._groups, found, under)
+            assert found.interval is not None
+            asked = Range(self._problem, low, found.interval - 1, most_stages, self._groups)
+            found = prover.least(asked, found, under)
             self._learn(found.interval, found)
             low = max(low, found.bound)
             self._known.refuted(low, prover.name)
@@ -204,12 +214,14 @@ class Questions:
 
     def best(
         self, interval: int, limits: Limits, found: Assignment, objective: Objective
-    ) -> Improvement:
+    ) -> Answer:
         """Let the prover look for the best schedule in some respect."""
         prover = self._engines.prover
         assert prover is not None
         under = replace(next(self._trials(limits, None)), effort=None)
-        answer = prover.best(self._problem, interval, self._groups, found, objective, under)
+        length = limits.length or found.length(self._problem)
+        asked = Question(self._problem, interval, length, self._groups)
+        answer = prover.best(asked, found, objective, under)
         return self._learn(interval, answer)
 
     def refute(self, interval: int, most_stages: int, limits: Limits) -> tuple[Answer, str]:
@@ -244,13 +256,15 @@ class Questions:
         self, factory: EngineFactory, interval: int, length: int, *, explain: bool = False
     ) -> Engine:
         return factory(
-            self._problem,
-            interval,
-            length,
-            self._groups,
-            explain=explain,
-            seed=self._seed,
-            hints=tuple(self._hints),
+            Question(
+                self._problem,
+                interval,
+                length,
+                self._groups,
+                explain=explain,
+                seed=self._seed,
+                hints=tuple(self._hints),
+            )
         )
 
     def _learn(self, interval: int | None, answer: T) -> T:

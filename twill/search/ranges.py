@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from twill.bounds.infeasible import infeasible_interval
 from twill.bounds.least import least_stages
+from twill.engines.protocol import Limits, Refutation
 from twill.problem.problem import Problem
-from twill.problem.solution import Assignment, Limits, Refutation
+from twill.problem.solution import Assignment
 from twill.search.known import Known
 from twill.search.questions import QUICK_EFFORT, Questions
 

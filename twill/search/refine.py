@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from twill.bounds.least import bounds
 from twill.console import Report
+from twill.engines.protocol import EngineFactory
 from twill.engines.yices.system import anchor_of
 from twill.errors import RefusedError
 from twill.problem.problem import Problem
-from twill.problem.solution import EngineFactory
 from twill.search.proofs import not_proved
 from twill.search.request import Options
 from twill.search.search import Found, search

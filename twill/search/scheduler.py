@@ -17,6 +17,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
 from twill.console import Report, silent
 from twill.deadline import Deadline
+from twill.engines.protocol import EngineFactory, RangeProver
 from twill.errors import InputError, RefusedError, short
 from twill.lower.pipeline import Pipeline, pipeline
 from twill.lower.pressure import within_registers
@@ -24,7 +25,6 @@ from twill.lower.programs import barriers, programs
 from twill.lower.storage import lay_out, registers_live
 from twill.problem.normalize import BUDGET, normalize
 from twill.problem.problem import Problem
-from twill.problem.solution import EngineFactory, RangeProver
 from twill.search.cache import Cache, doubt, request_key
 from twill.search.defects import refuse_invalid
 from twill.search.paper_search import paper_search

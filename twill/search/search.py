@@ -26,16 +26,11 @@ from twill.bounds.registers import FAMILIES as RELAXED
 from twill.bounds.registers import lacks_registers
 from twill.console import Report, silent
 from twill.deadline import Deadline
+from twill.engines.protocol import FEW_ROWS, EngineFactory, Limits, Question, RangeProver
 from twill.errors import RefusedError
 from twill.problem.groups import available_groups, likely_groups, most_used
 from twill.problem.problem import Problem
-from twill.problem.solution import (
-    FEW_ROWS,
-    Assignment,
-    EngineFactory,
-    Limits,
-    RangeProver,
-)
+from twill.problem.solution import Assignment
 from twill.search.known import Known
 from twill.search.levels import Levels, measured, proofs
 from twill.search.proofs import bound_reached, not_proved, proof_within
@@ -320,7 +315,8 @@ class _Search:
             for interval in (max(self.known.low, last), 2 * max(self.known.low, last)):
                 length = least_stages(problem, interval) * interval
                 seed = self.options.seed
-                engine = self.engines.finder(problem, interval, length, self.groups, seed=seed)
+                asked = Question(problem, interval, length, self.groups, seed=seed)
+                engine = self.engines.finder(asked)
                 found = engine.solve(limits).assignment
                 engine.dispose()
                 if found is not None:

@@ -13,7 +13,7 @@ from typing import Any
 from twill.engines.cpsat.covers import covers
 from twill.engines.cpsat.places import Places
 from twill.engines.cpsat.time import Literal, Times, negated
-from twill.engines.sums import Sum, excess, sums_of
+from twill.engines.protocol import ADDRESSES, Hint
 from twill.memory.addresses import Conflict, allocate
 from twill.problem.groups import UNLIMITED, Share, least_allocation, shares
 from twill.problem.lifetimes import (
@@ -25,7 +25,7 @@ from twill.problem.lifetimes import (
 )
 from twill.problem.problem import Problem
 from twill.problem.registers import RegisterFile
-from twill.problem.solution import ADDRESSES, Assignment, Hint
+from twill.problem.solution import Assignment, Sum, excess, sums_of
 
 STATED_PER_ROUND = 4
 FEW_OCCUPANTS = 12

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from twill.engines.cpsat.time import Literal, Times
+from twill.engines.protocol import FEW_ROWS
 from twill.problem.lifetimes import Occupant, unit_occupants
 from twill.problem.problem import Problem
-from twill.problem.solution import FEW_ROWS
 
 Weighing = tuple[int, list[Occupant]]
 """The most that fits all units at once, and what weighs in that: the configuration bound."""

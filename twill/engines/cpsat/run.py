@@ -7,10 +7,10 @@ from typing import Any
 
 from twill.console import interruptible
 from twill.engines.cpsat.system import CpSatSystem
-from twill.engines.sums import peaks
-from twill.errors import MissingLibraryError
+from twill.engines.cpsat.time import import_ortools
+from twill.engines.protocol import FREELY, Conditions, Status
 from twill.problem.groups import UNLIMITED, allocated
-from twill.problem.solution import FREELY, Assignment, Conditions, Status
+from twill.problem.solution import Assignment, peaks
 
 DECIDES = ((False, False), (True, True), (True, False), (False, True))
 """Of each of `WAYS`: whether what was in the latest conflicts comes first, whether backwards."""
@@ -36,7 +36,8 @@ class Run:
         Counts for people.
     """
 
-    def __init__(self, cp: Any, system: CpSatSystem, under: Conditions = FREELY) -> None:
+    def __init__(self, system: CpSatSystem, under: Conditions = FREELY) -> None:
+        cp = import_ortools()
         self._cp, self.system = cp, system
         self._solver = cp.CpSolver()
         parameters = self._solver.parameters
@@ -214,20 +215,3 @@ def one_core(parameters: Any, seed: int) -> None:
     parameters.use_sat_inprocessing = False
     parameters.max_presolve_iterations = 1
     parameters.linearization_level = 0
-
-
-def import_ortools() -> Any:
-    """Return OR-Tools' module.
-
-    Raises
-    ------
-    MissingLibraryError
-        If it is not installed.
-    """
-    try:
-        from ortools.sat.python import cp_model
-    except ImportError:
-        raise MissingLibraryError(
-            "OR-Tools is not installed; install it with: pip install ortools"
-        ) from None
-    return cp_model

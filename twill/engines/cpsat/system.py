@@ -13,34 +13,30 @@ from twill.engines.cpsat.lazy_sums import Sums
 from twill.engines.cpsat.places import Places
 from twill.engines.cpsat.symmetry import Exchange
 from twill.engines.cpsat.time import Arc, Literal, Times, negated
-from twill.problem.groups import WarpGroup, groups_within
+from twill.engines.protocol import NO_LIMITS, Hint, Limits, Question, Range
+from twill.problem.groups import groups_within
 from twill.problem.lifetimes import register_ends, unit_occupants
 from twill.problem.problem import Problem
-from twill.problem.solution import NO_LIMITS, Assignment, Hint, Limits
+from twill.problem.solution import Assignment
 
 
 class CpSatSystem:
     """Everything about a problem, for every I of a range at once.
 
-    `limits`: what the schedule may have; the length counts only as far as `length` says so.
+    `limits`: what the schedule may have; that of the length is not looked at.
     `helped`: whether groups that the limit leaves shut are left out, and implied constraints
     stated. Not where the schedule of a small loop is written: which of equally good ones it is
     should not follow what makes the search fast.
     """
 
     def __init__(
-        self,
-        cp: Any,
-        problem: Problem,
-        low: int,
-        high: int,
-        length: tuple[int, int],
-        groups: Sequence[WarpGroup],
-        families: Sequence[str],
-        limits: Limits = NO_LIMITS,
-        *,
-        helped: bool = True,
+        self, asked: Question | Range, limits: Limits = NO_LIMITS, *, helped: bool = True
     ) -> None:
+        problem, groups, families = asked.problem, asked.groups, asked.families
+        if isinstance(asked, Question):
+            low, high, length = asked.interval, asked.interval, (asked.length, 0)
+        else:
+            low, high, length = asked.low, asked.high, (0, asked.most_stages)
         self.problem, self.families = problem, tuple(families)
         self.objective: Any = None
         self._exchange: Exchange | None = None
@@ -52,7 +48,7 @@ class CpSatSystem:
         self._implied = Implied(problem, turns=in_turn) if implies else None
         implied = self._implied
         anchor = _anchor(problem, implied)
-        self.times = Times(cp, names, low, high, [*self._dependences, *window], anchor)
+        self.times = Times(names, low, high, [*self._dependences, *window], anchor)
         if "capacity" in families:
             self._exclusion(implied)
         within = groups_within(groups, problem, limits.groups if helped else None)
@@ -74,12 +70,7 @@ class CpSatSystem:
                     state()
         if implied is not None:
             implied.weights(self.times, sums)
-        if limits.groups is not None:
-            self.times.model.add(sum(self.places.used) <= limits.groups)
-        if limits.transfers is not None:
-            self._limit_transfers(limits.transfers)
-        if limits.slack is not None:
-            self.limit_slack(limits.slack)
+        self._limit(limits)
 
     # -- time -------------------------------------------------------------------------------------
 
@@ -249,6 +240,14 @@ class CpSatSystem:
             times.model.add_hint(stage, t // interval - base)
 
     # -- limits -----------------------------------------------------------------------------------
+
+    def _limit(self, limits: Limits) -> None:
+        if limits.groups is not None:
+            self.times.model.add(sum(self.places.used) <= limits.groups)
+        if limits.transfers is not None:
+            self._limit_transfers(limits.transfers)
+        if limits.slack is not None:
+            self.limit_slack(limits.slack)
 
     def _limit_transfers(self, most: int) -> None:
         """Allow at most so many dependences that move a register value to another group."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from twill.bounds.least import NO_PATH, closure
+from twill.errors import MissingLibraryError
 
 Literal = Any
 """`True`, `False`, or a Boolean variable of CP-SAT or its complement."""
@@ -31,9 +32,9 @@ class Times:
     """
 
     def __init__(
-        self, cp: Any, names: Sequence[str], low: int, high: int, arcs: Sequence[Arc], anchor: int
+        self, names: Sequence[str], low: int, high: int, arcs: Sequence[Arc], anchor: int
     ) -> None:
-        self.model: Any = cp.CpModel()
+        self.model: Any = import_ortools().CpModel()
         self.low, self.high, self.base, self.anchor = low, high, len(names), anchor
         self.interval = self.model.new_int_var(low, high, "I")
         self.refuted = False
@@ -231,3 +232,20 @@ class Times:
 def negated(literal: Literal) -> Literal:
     """Return the complement of a literal."""
     return (not literal) if isinstance(literal, bool) else ~literal
+
+
+def import_ortools() -> Any:
+    """Return OR-Tools' module.
+
+    Raises
+    ------
+    MissingLibraryError
+        If it is not installed.
+    """
+    try:
+        from ortools.sat.python import cp_model
+    except ImportError:
+        raise MissingLibraryError(
+            "OR-Tools is not installed; install it with: pip install ortools"
+        ) from None
+    return cp_model

@@ -28,24 +28,24 @@ spills that the paper elides for brevity.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from twill.engines.paper.formulas import Formulas
-from twill.engines.sums import peaks
+from twill.engines.protocol import NO_LIMITS, Answer, Limits, Question
 from twill.engines.yices.system import anchor_of
 from twill.errors import InputError
-from twill.problem.groups import WarpGroup, allocated, pools
+from twill.problem.groups import allocated, pools
 from twill.problem.operations import Edge
 from twill.problem.problem import Problem
-from twill.problem.solution import FAMILIES, NO_LIMITS, Answer, Assignment, Hint, Limits
+from twill.problem.solution import Assignment, peaks
 from twill.solvers.yices import import_yices
 
 MOST_ENTRIES = 60_000  # about a gigabyte of memory
 
 
 class VerbatimEngine:
-    """The printed system at one interval (see `twill.problem.solution.EngineFactory`).
+    """The printed system at one interval (see `twill.engines.protocol.Engine`).
 
     Raises
     ------
@@ -53,22 +53,11 @@ class VerbatimEngine:
         If the problem is not read by the paper's rules, or time is too fine to be indexed.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        interval: int,
-        length: int,
-        groups: Sequence[WarpGroup],
-        *,
-        families: Sequence[str] = FAMILIES,
-        explain: bool = False,
-        seed: int = 0,
-        hints: Iterable[Hint] = (),  # noqa: ARG002 - everything is stated at once
-    ) -> None:
-        _refuse(problem, interval, length)
-        self.problem, self.interval, self.length = problem, interval, length
-        self.groups, self.families = tuple(groups), tuple(families)
-        self.explain, self.seed = explain, seed
+    def __init__(self, asked: Question) -> None:
+        _refuse(asked.problem, asked.interval, asked.length)
+        self.problem, self.interval, self.length = asked.problem, asked.interval, asked.length
+        self.groups, self.families = tuple(asked.groups), tuple(asked.families)
+        self.explain, self.seed = asked.explain, asked.seed
         self._system: _Printed | None = None
 
     @property
@@ -83,7 +72,7 @@ class VerbatimEngine:
             self._system = None
 
     def solve(self, limits: Limits = NO_LIMITS) -> Answer:
-        """Search for a schedule within these limits (see `twill.problem.solution.Engine`).
+        """Search for a schedule within these limits (see `twill.engines.protocol.Engine`).
 
         A smaller length is another straight-line program, so that its system is built anew.
         """

@@ -6,51 +6,29 @@ clock cycle as the unit costs no more than a coarse grid.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
+from twill.engines.protocol import NO_LIMITS, Answer, Limits, Question
 from twill.engines.yices.diagram import Diagram
 from twill.engines.yices.lazy_sums import Counts
 from twill.engines.yices.system import Contradiction, System
 from twill.engines.yices.terms import Literal
-from twill.problem.groups import WarpGroup
-from twill.problem.problem import Problem
-from twill.problem.solution import FAMILIES, NO_LIMITS, Answer, Assignment, Hint, Limits
+from twill.problem.solution import Assignment
 
 
 class DifferenceEngine:
-    """The joint system at one interval (see `twill.problem.solution.EngineFactory`)."""
+    """The joint system at one interval (see `twill.engines.protocol.Engine`)."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        interval: int,
-        length: int,
-        groups: Sequence[WarpGroup],
-        *,
-        families: Sequence[str] = FAMILIES,
-        explain: bool = False,
-        seed: int = 0,
-        hints: Iterable[Hint] = (),
-    ) -> None:
-        self.problem, self.interval, self.length = problem, interval, length
+    def __init__(self, asked: Question) -> None:
+        self.problem, self.interval, self.length = asked.problem, asked.interval, asked.length
         self._rounds = 0
         self._guards: dict[tuple[str, int], int] = {}
         self._system: System | None = None
         self._contradiction = ""
         try:
-            self._system = System(
-                problem,
-                interval,
-                length,
-                groups,
-                families=families,
-                explain=explain,
-                seed=seed,
-            )
+            self._system = System(asked)
         except Contradiction as contradiction:
             self._contradiction = contradiction.family
             return
-        self._counts = Counts(self._system, hints)
+        self._counts = Counts(self._system, asked.hints)
 
     @property
     def name(self) -> str:
@@ -67,7 +45,7 @@ class DifferenceEngine:
             self._system.dispose()
 
     def solve(self, limits: Limits = NO_LIMITS) -> Answer:
-        """Search for a schedule within these limits (see `twill.problem.solution.Engine`)."""
+        """Search for a schedule within these limits (see `twill.engines.protocol.Engine`)."""
         if self._system is None:
             return Answer("unsat", families=(self._contradiction,), solver=self.name)
         assumptions = [*self._system.guards.values(), *self._assumed(limits)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from twill.bounds.registers import average_registers
-from twill.engines.sums import Sum, demand, excess, peaks, sums_of
+from twill.engines.protocol import ADDRESSES, Hint
 from twill.engines.yices.diagram import Diagram
 from twill.engines.yices.system import System
 from twill.engines.yices.terms import Literal
@@ -18,7 +18,7 @@ from twill.problem.groups import Share, allocated, least_allocation, shares
 from twill.problem.lifetimes import Moment, Occupant, memory_occupants
 from twill.problem.problem import Problem
 from twill.problem.registers import RegisterFile
-from twill.problem.solution import ADDRESSES, Assignment, Hint
+from twill.problem.solution import Assignment, Sum, demand, excess, peaks, sums_of
 
 STATED_PER_ROUND = 4
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twill.bounds.least import NO_PATH, bounds, closure
+from twill.engines.protocol import Question
 from twill.engines.yices.assign import Placing
 from twill.engines.yices.clock import Clock
 from twill.engines.yices.terms import Clauses, Literal
-from twill.problem.groups import WarpGroup
 from twill.problem.lifetimes import Occupant, register_ends, unit_occupants
 from twill.problem.problem import Problem
 
@@ -25,8 +25,7 @@ from twill.problem.problem import Problem
 class System:
     """Everything about a problem at one interval that is stated from the start.
 
-    `explain`: whether every family is stated under a guard, so that a refutation names those it
-    needs.
+    Where a refutation shall name the families that it needs, each is stated under a guard.
 
     Raises
     ------
@@ -34,36 +33,27 @@ class System:
         If longest paths or the busiest unit already refute the interval.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        interval: int,
-        length: int,
-        groups: Sequence[WarpGroup],
-        *,
-        families: Sequence[str],
-        explain: bool,
-        seed: int,
-    ) -> None:
-        self.problem, self.interval, self.length = problem, interval, length
-        self.families = tuple(families)
+    def __init__(self, asked: Question) -> None:
+        problem, families = asked.problem, tuple(asked.families)
+        self.problem, self.interval, self.length = problem, asked.interval, asked.length
+        self.families = families
         ordered = problem if "dependence" in families else replace(problem, edges=())
-        paths = _paths(ordered, interval, length)
+        paths = _paths(ordered, self.interval, self.length)
         if paths is None:
             raise Contradiction("dependence")
-        if "capacity" in families and bounds(problem).resource > interval:
+        if "capacity" in families and bounds(problem).resource > self.interval:
             raise Contradiction("capacity")
-        self.clauses = Clauses(seed)
-        self.guards = {f: self.clauses.fresh() for f in families} if explain else {}
+        self.clauses = Clauses(asked.seed)
+        self.guards = {f: self.clauses.fresh() for f in families} if asked.explain else {}
         self.clock = Clock(
             self.clauses,
             [o.name for o in problem.operations],
-            interval,
+            self.interval,
             paths,
             anchor_of(problem),
-            self._separations() if "capacity" in families and not explain else [],
+            self._separations() if "capacity" in families and not asked.explain else [],
         )
-        self.placing = Placing(self.clauses, problem, groups)
+        self.placing = Placing(self.clauses, problem, asked.groups)
         self._completion()
         for family, state in (
             ("dependence", self._dependence),

@@ -9,9 +9,10 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.deadline import Deadline
+from twill.engines.protocol import Answer, Limits
 from twill.problem.groups import available_groups
 from twill.problem.problem import Problem
-from twill.problem.solution import Answer, Assignment, Limits
+from twill.problem.solution import Assignment
 from twill.search.known import Known
 from twill.search.questions import Engines, Questions
 from twill.search.request import Options, Request
