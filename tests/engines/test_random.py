@@ -15,11 +15,10 @@ from twill.engines.cpsat.engine import CpSatEngine
 from twill.engines.protocol import EngineFactory
 from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
-from twill.lower.pipeline import pipeline
+from twill.lower.schedule import realize
 from twill.problem.build import build_problem
 from twill.problem.problem import Problem
 from twill.search.request import Options
-from twill.search.scheduler import realize
 from twill.search.search import Found, search
 
 ALL = 500
@@ -81,8 +80,8 @@ def check(seed: int, counts: Counts) -> None:
     levels = [[(x.level, x.value, x.proved) for x in f.proof.levels] for f in (first, second)]
     assert levels[0] == levels[1], seed
     for found in (first, second):
-        named = pipeline(problem, found.interval, found.assignment)
-        assert twill.verify(realize(named, found.proof)).violations == (), seed
+        schedule = realize(problem, found.interval, found.assignment, found.proof)
+        assert twill.verify(schedule).violations == (), seed
     if first.interval > bounds(problem).interval:
         counts.above += 1
         bound = first.proof.bound

@@ -19,7 +19,7 @@ from twill.engines.protocol import FAMILIES, Limits, Question
 from twill.engines.yices.difference import DifferenceEngine
 from twill.engines.yices.system import anchor_of
 from twill.errors import InputError, RefusedError
-from twill.lower.pipeline import pipeline
+from twill.lower.schedule import realize
 from twill.problem.build import build_problem
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.normalize import normalize
@@ -27,7 +27,6 @@ from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
 from twill.problem.wishes import Wishes
 from twill.search.paper_search import paper_search
-from twill.search.scheduler import realize
 
 Case = tuple[Problem, int, int, tuple[WarpGroup, ...]]
 UNITS = {"TC": 1, "ALU": 1, "BUS": 1}
@@ -305,7 +304,7 @@ def questions(seeds: range) -> Iterator[tuple[int, Case]]:
 
 
 def valid(problem: Problem, interval: int, found: Assignment) -> bool:
-    return twill.verify(realize(pipeline(problem, interval, found))).valid
+    return twill.verify(realize(problem, interval, found)).valid
 
 
 def compare(seeds: range) -> tuple[int, int]:
@@ -357,7 +356,7 @@ def test_instances_from_before_the_program_are_forgotten() -> None:
 
     stopped = paper_search(problem, VerbatimEngine)
     assert stopped.interval == 2
-    violations = twill.verify(realize(pipeline(problem, 2, stopped.assignment))).violations
+    violations = twill.verify(realize(problem, 2, stopped.assignment)).violations
     assert {v.rule for v in violations} == {"registers"}
     assert "2 registers per thread live, 1 of" in violations[0].message
     with pytest.raises(RefusedError):

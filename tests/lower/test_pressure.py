@@ -16,11 +16,11 @@ from twill.errors import RefusedError
 from twill.lower.pipeline import Pipeline, pipeline
 from twill.lower.pressure import pressures, within_registers
 from twill.lower.programs import programs
+from twill.lower.schedule import realize
 from twill.lower.signals import Signals
 from twill.lower.storage import lay_out, registers_live
 from twill.problem.build import build_problem
 from twill.search.request import Options
-from twill.search.scheduler import realize
 from twill.search.search import search
 from twill.sim import run
 from twill.sim.checks.every import check
@@ -49,7 +49,7 @@ def agree(seeds: range) -> int:
         clock = registers_live(named)
         for name, live in pressures(tight, programs(tight)).items():
             assert live <= clock[name], seed
-        schedule = realize(named)
+        schedule = realize(named.problem, named.interval, named.assignment)
         kept = within_registers(signals)
         assert registers_along_programs(schedule) == pressures(kept, programs(kept)), seed
         counted += 1

@@ -30,14 +30,13 @@ from twill.engines.cpsat.covers import covers
 from twill.engines.protocol import Limits, Question
 from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
-from twill.lower.pipeline import pipeline
+from twill.lower.schedule import realize
 from twill.memory.addresses import Allocation, Conflict, allocate
 from twill.memory.packing import Buffer, Range, heaviest_clique, pack
 from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup
 from twill.problem.problem import Problem
 from twill.problem.solution import Assignment, excess, sums_of
-from twill.search.scheduler import realize
 from twill.sim.engine.errors import SimulationError
 
 GROUPS = (
@@ -170,7 +169,7 @@ def test_loops_that_share_memory_are_valid_and_run_without_an_alarm() -> None:
             problem = with_memory(problem, units * UNIT)
             if isinstance(allocate(problem, interval, assignment), Allocation):
                 break
-        schedule = realize(pipeline(problem, interval, assignment))
+        schedule = realize(problem, interval, assignment)
         assert twill.verify(schedule).violations == (), case
         sharing += shares(schedule)
         # With fewer iterations than the farthest dependence reaches nothing is read.
@@ -232,7 +231,7 @@ def forward() -> tuple[Problem, Assignment]:
 
 @pytest.fixture(scope="module")
 def laid_out(forward: tuple[Problem, Assignment]) -> twill.Schedule:
-    return realize(pipeline(forward[0], 3000, forward[1]))
+    return realize(forward[0], 3000, forward[1])
 
 
 def columns(schedule: twill.Schedule, value: str) -> set[int]:
@@ -313,7 +312,7 @@ def test_an_update_in_place_at_another_address_is_refused(laid_out: twill.Schedu
 def test_the_same_input_gives_the_same_addresses(
     forward: tuple[Problem, Assignment], laid_out: twill.Schedule
 ) -> None:
-    again = realize(pipeline(forward[0], 3000, forward[1]))
+    again = realize(forward[0], 3000, forward[1])
     assert again.to_json() == laid_out.to_json()
 
 

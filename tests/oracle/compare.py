@@ -10,11 +10,11 @@ from tests.oracle.facts import Facts, facts
 from tests.oracle.packing import Undecided
 from tests.oracle.system import LEVELS, RULES, Answer, System
 from twill.errors import DefectError
-from twill.lower.pipeline import Pipeline
+from twill.lower.schedule import realize
 from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup
+from twill.problem.solution import Assignment
 from twill.search.request import Options
-from twill.search.scheduler import realize
 
 MOST_STAGES = 4
 EFFORT = 4.0
@@ -213,21 +213,17 @@ def realized(given: Facts, answer: Answer) -> twill.Schedule:
     RefusedError
         If the product finds no addresses for it.
     """
-    names = {g: f"g{g}" for g in sorted(set(answer.group))}
     variable = {answer.group[o.index] for o in given.ops if o.variable}
     registers = answer.registers or (0,) * len(given.groups)
     file = given.machine.registers
     limits = [file and min(r, file.limit.value) - round(file.reserve.value) for r in registers]
-    groups = {
-        name: WarpGroup(given.groups[g], g in variable, registers[g], limits[g] or 0)
-        for g, name in names.items()
-    }
+    groups = tuple(
+        WarpGroup(width, g in variable, registers[g], limits[g] or 0)
+        for g, width in enumerate(given.groups)
+    )
     return realize(
-        Pipeline(
-            problem=build_problem(given.loop, given.machine),
-            interval=answer.interval,
-            start=answer.start,
-            place=tuple(names[g] for g in answer.group),
-            groups=groups,
-        )
+        build_problem(given.loop, given.machine),
+        answer.interval,
+        Assignment(answer.start, answer.group, groups),
+        names={g: f"g{g}" for g in sorted(set(answer.group))},
     )

@@ -12,8 +12,8 @@ import twill
 from tests.engines.test_verbatim import running_maximum
 from tests.support.commands import TWILL, in_process
 from twill.errors import DefectError, RefusedError
+from twill.lower.schedule import realize
 from twill.search import scheduler
-from twill.search.scheduler import realize
 
 
 @pytest.fixture

@@ -14,11 +14,10 @@ from twill.artifacts.schedule import LevelProof
 from twill.engines.protocol import Answer, Engine, Question
 from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
-from twill.lower.pipeline import pipeline
+from twill.lower.schedule import realize
 from twill.problem.build import build_problem
 from twill.problem.problem import Problem
 from twill.search.request import Options
-from twill.search.scheduler import realize
 from twill.search.search import Found, search
 
 SEEDS, LOOSE = (5, 8, 9, 10, 26), Options(most_stages=3)
@@ -85,7 +84,7 @@ def cut_short(problem: Problem, engines: Exhaustible) -> Found | None:
 
 def check(problem: Problem, found: Found, best: dict[str, int]) -> set[str]:
     """Compare reported levels with the schedule's; return those that are not proved."""
-    schedule = realize(pipeline(problem, found.interval, found.assignment), found.proof)
+    schedule = realize(problem, found.interval, found.assignment, found.proof)
     assert twill.verify(schedule).violations == ()
     levels: dict[str, LevelProof] = {level.level: level for level in found.proof.levels}
     own = own_levels(schedule)

@@ -16,7 +16,7 @@ from twill.engines.paper.verbatim import VerbatimEngine
 from twill.engines.protocol import EngineFactory, Question
 from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
-from twill.lower.pipeline import pipeline
+from twill.lower.schedule import realize
 from twill.problem.build import build_problem
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.normalize import normalize
@@ -25,7 +25,6 @@ from twill.problem.wishes import Wishes
 from twill.search import paper_search as module
 from twill.search.paper_search import paper_search
 from twill.search.request import Options
-from twill.search.scheduler import realize
 from twill.search.search import search
 
 ENGINES: list[EngineFactory] = [DifferenceEngine, CpSatEngine, VerbatimEngine]
@@ -187,7 +186,7 @@ def test_the_issue_time_of_an_operation_proves_an_interval() -> None:
     assert found.interval == bounds(problem).issue == 3
     assert found.proof.bound.reason == "issue"
     assert found.proof.levels[0].proved
-    assert twill.verify(realize(pipeline(problem, 3, found.assignment))).valid
+    assert twill.verify(realize(problem, 3, found.assignment)).valid
 
 
 def test_the_users_limits_are_kept_and_recorded() -> None:

@@ -9,11 +9,10 @@ import pytest
 
 import twill
 from tests.support.small import edge, op, small_loop, small_machine
-from twill.lower.pipeline import pipeline
+from twill.lower.schedule import realize
 from twill.problem.build import build_problem
 from twill.search import scheduler
 from twill.search.request import Options
-from twill.search.scheduler import realize
 from twill.search.search import search
 from twill.search.spare import FIRST, Again, lacking, with_spare
 
@@ -110,7 +109,7 @@ def test_what_is_lacking_is_counted_along_programs() -> None:
     loop, machine = with_some_to_spare()
     problem = build_problem(loop, machine)
     found = search(problem, scheduler.engine_factory("difference"))
-    artifact = realize(pipeline(problem, found.interval, found.assignment))
+    artifact = realize(problem, found.interval, found.assignment)
     assert lacking(problem, artifact) == 4
     assert lacking(replace(problem, rules="paper"), artifact) == 0
     spared = with_spare(problem, 4).registers

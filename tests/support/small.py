@@ -8,10 +8,10 @@ from typing import Any
 
 import twill
 from twill.artifacts.loop import Cost, Dependence, Operation, Step, Tile
-from twill.lower.pipeline import Pipeline
+from twill.lower.schedule import realize
 from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup
-from twill.search.scheduler import realize
+from twill.problem.solution import Assignment
 
 
 def number(value: int, unit: str = "things") -> dict[str, Any]:
@@ -158,16 +158,13 @@ def hand_made(
 ) -> twill.Schedule:
     """Return the schedule in which everything was placed by hand."""
     problem = build_problem(loop, machine, **options)
-    names = [operation.name for operation in loop.operations]
-    return realize(
-        Pipeline(
-            problem=problem,
-            interval=interval,
-            start=tuple(start[name] for name in names),
-            place=tuple(place[name] for name in names),
-            groups=dict(groups),
-        )
+    operations, names = [operation.name for operation in loop.operations], list(groups)
+    assignment = Assignment(
+        start=tuple(start[name] for name in operations),
+        group=tuple(names.index(place[name]) for name in operations),
+        groups=tuple(groups.values()),
     )
+    return realize(problem, interval, assignment, names=dict(enumerate(names)))
 
 
 def random_loop(seed: int) -> tuple[twill.Loop, twill.Machine]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from twill.problem.groups import WarpGroup
@@ -23,19 +23,31 @@ class Pipeline:
         What was solved.
     interval : int
         I.
-    start : tuple of int
-        M(v).
-    place : tuple of str
-        Name of A(v).
-    groups : dict
-        Warp groups by name, in the order of the schedule.
+    assignment : Assignment
+        M and A; nothing starts before 0.
+    names : dict
+        Names of the groups that have operations by their index, in the order of the schedule.
     """
 
     problem: Problem
     interval: int
-    start: tuple[int, ...]
-    place: tuple[str, ...]
-    groups: dict[str, WarpGroup]
+    assignment: Assignment
+    names: Mapping[int, str]
+
+    @property
+    def start(self) -> tuple[int, ...]:
+        """M(v)."""
+        return self.assignment.start
+
+    @cached_property
+    def place(self) -> tuple[str, ...]:
+        """Name of A(v)."""
+        return tuple(self.names[g] for g in self.assignment.group)
+
+    @cached_property
+    def groups(self) -> dict[str, WarpGroup]:
+        """Warp groups by name, in the order of the schedule."""
+        return {name: self.assignment.groups[g] for g, name in self.names.items()}
 
     @cached_property
     def crossing(self) -> tuple[Edge, ...]:
@@ -70,11 +82,23 @@ class Pipeline:
         return self.start[edge.consumer] + edge.distance * self.interval + edge.reads
 
 
-def pipeline(problem: Problem, interval: int, assignment: Assignment) -> Pipeline:
-    """Name the groups of an assignment in the order in which they are first used.
+def pipeline(
+    problem: Problem,
+    interval: int,
+    assignment: Assignment,
+    names: Mapping[int, str] | None = None,
+) -> Pipeline:
+    """Let time begin with the first issue, and name the groups unless `names` does.
 
-    A group that the user has named keeps that name.
+    `names`: of all groups that have operations, by their index.
     """
+    earliest = min(assignment.start)
+    shifted = replace(assignment, start=tuple(time - earliest for time in assignment.start))
+    return Pipeline(problem, interval, shifted, names or _names(problem, assignment))
+
+
+def _names(problem: Problem, assignment: Assignment) -> dict[int, str]:
+    """Name groups in the order in which they are first used; one that the user named keeps that."""
     first: dict[int, int] = {}
     for v in sorted(range(len(assignment.start)), key=lambda v: (assignment.start[v], v)):
         first.setdefault(assignment.group[v], len(first))
@@ -83,14 +107,7 @@ def pipeline(problem: Problem, interval: int, assignment: Assignment) -> Pipelin
     for g in order:
         if g not in names:
             names[g] = _free_name(assignment.groups[g].variable_latency, names.values())
-    earliest = min(assignment.start)
-    return Pipeline(
-        problem=problem,
-        interval=interval,
-        start=tuple(time - earliest for time in assignment.start),
-        place=tuple(names[g] for g in assignment.group),
-        groups={names[g]: assignment.groups[g] for g in order},
-    )
+    return {g: names[g] for g in order}
 
 
 def _free_name(loads: bool, taken: Collection[str]) -> str:  # noqa: FBT001 - of one group

@@ -12,7 +12,7 @@ from twill.lower.signals import Signals
 from twill.memory.addresses import Allocation, Conflict, Ring, allocate
 from twill.problem.lifetimes import memory_occupants, register_occupants
 from twill.problem.problem import Problem
-from twill.problem.solution import Assignment, alive, lifetime
+from twill.problem.solution import alive, lifetime
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,7 @@ def lay_out(named: Pipeline) -> tuple[Signals, Layout]:
 
 def _allocated(named: Pipeline, wanted: tuple[int, ...]) -> Allocation:
     """Return addresses with rings as near to the slots that are wanted as memory allows."""
-    problem, interval = named.problem, named.interval
-    assignment = _assignment(named, list(named.groups))
+    problem, interval, assignment = named.problem, named.interval, named.assignment
     least = allocate(problem, interval, assignment, until_read=True)
     if isinstance(least, Conflict):
         room = problem.memories[least.memory]
@@ -184,14 +183,12 @@ def _storage_of(signals: Signals, v: int) -> list[Storage]:
 def registers_live(pipeline: Pipeline) -> dict[str, int]:
     """Return the most registers per thread live at once on each group."""
     problem = pipeline.problem
-    names = list(pipeline.groups)
-    assignment = _assignment(pipeline, names)
     spans = [
         (o, span)
         for o in register_occupants(problem)
-        if (span := lifetime(o, pipeline.interval, assignment)) is not None
+        if (span := lifetime(o, pipeline.interval, pipeline.assignment)) is not None
     ]
-    most = dict.fromkeys(names, 0)
+    most = dict.fromkeys(pipeline.groups, 0)
     for starting, (time, _) in spans:
         group = pipeline.place[starting.start]
         total = sum(
@@ -208,12 +205,4 @@ def _pinned(problem: Problem, pipeline: Pipeline, group: str) -> int:
         pinned.registers
         for pinned in problem.pinned
         if any(pipeline.place[user] == group for user in pinned.used_by)
-    )
-
-
-def _assignment(pipeline: Pipeline, names: list[str]) -> Assignment:
-    return Assignment(
-        pipeline.start,
-        tuple(names.index(name) for name in pipeline.place),
-        tuple(pipeline.groups.values()),
     )

@@ -8,21 +8,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pydantic import ValidationError
-
-from twill.artifacts.base import first_problem
-from twill.artifacts.fences import with_fences
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.schedule import Group, Placement, Proof, Rules, Schedule, TimeScale
+from twill.artifacts.schedule import Rules, Schedule, TimeScale
 from twill.console import Report, silent
 from twill.deadline import Deadline
 from twill.engines.protocol import EngineFactory, RangeProver
 from twill.errors import InputError, RefusedError, short
-from twill.lower.pipeline import Pipeline, pipeline
-from twill.lower.pressure import within_registers
-from twill.lower.programs import barriers, programs
-from twill.lower.storage import lay_out, registers_live
+from twill.lower.schedule import realize
 from twill.problem.normalize import BUDGET, normalize
 from twill.problem.problem import Problem
 from twill.search.cache import Cache, doubt, request_key
@@ -248,13 +241,14 @@ class _Answering:
     def realized(self, found: Found) -> Schedule:
         """Return the artifact."""
         self.report(REALIZING)
-        loop = self.request.loop
-        named = pipeline(self.problem, found.interval, found.assignment)
-        seed, engine = self._options.seed, self.request.engine
-        try:
-            return realize(named, found.proof, seed=seed, engine=engine)
-        except ValidationError as error:  # more slots or cycles than a schedule can say
-            raise first_problem(error, loop.file or loop.name) from None
+        return realize(
+            self.problem,
+            found.interval,
+            found.assignment,
+            found.proof,
+            solver=_versions(self.request.engine, self.problem.scale),
+            seed=self._options.seed,
+        )
 
     def checked(self, found: Found, artifact: Schedule) -> Solved:
         """Return an answer that the verifier accepts."""
@@ -320,66 +314,6 @@ def engine_factory(name: str) -> EngineFactory:
             f"no engine named {short(name)} (there are {', '.join(factories)})", path="engine"
         )
     return factories[name]()
-
-
-def realize(
-    named: Pipeline, proof: Proof | None = None, *, seed: int = 0, engine: EngineName | None = None
-) -> Schedule:
-    """Turn a modulo schedule with warp assignment into the artifact.
-
-    Raises
-    ------
-    RefusedError
-        If a memory cannot hold its buffers.
-    """
-    problem = named.problem
-    signals, layout = lay_out(named)
-    signals = within_registers(signals)
-    live = registers_live(named)
-    length = max(named.start[o.index] + o.cycles for o in problem.operations)
-    groups = tuple(
-        Group(
-            name=name,
-            warps=group.warps,
-            variable_latency=group.variable_latency,
-            registers=group.allocation or None,
-            registers_live=live[name],
-        )
-        for name, group in named.groups.items()
-    )
-    schedule = Schedule.model_validate(
-        {
-            "name": problem.loop.name,
-            "description": _description(problem),
-            "rules": problem.rules,
-            "time": problem.scale,
-            "initiation_interval": named.interval,
-            "length": length,
-            "stages": -(-length // named.interval),
-            "groups": groups,
-            "placements": tuple(
-                Placement(operation=o.name, group=named.place[o.index], start=named.start[o.index])
-                for o in problem.operations
-            ),
-            "pipeline_depths": layout.depths,
-            "hiding_depths": layout.hiding,
-            "storage": layout.storage,
-            "fixed": layout.fixed,
-            "barriers": barriers(signals),
-            "programs": programs(signals),
-            "proof": proof,
-            "solver": _versions(engine, problem.scale),
-            "seed": seed,
-            "loop": problem.loop,
-            "machine": problem.machine,
-            "machine_hash": problem.machine.digest,
-        }
-    )
-    return with_fences(schedule)
-
-
-def _description(problem: Problem) -> str:
-    return f"{problem.loop.name} on {problem.machine.name}"
 
 
 def _versions(engine: EngineName | None, scale: TimeScale) -> dict[str, str]:
