@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import Field
@@ -12,24 +12,29 @@ from pydantic import Field
 from twill.artifacts.base import Artifact, Part
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.errors import InputError, short
-from twill.sim.analysis.advice import Advice
+from twill.sim.analysis.advice import Advice, advise
 from twill.sim.analysis.measure import LEAST_ITERATIONS, SteadyState, steady_state
 from twill.sim.analysis.profile import Profile, profile
+from twill.sim.analysis.rings import Changed
 from twill.sim.analysis.throughput import clock_of, flop_per_iteration, tflops
 from twill.sim.analysis.whole_kernel import Kernel
 from twill.sim.checks.every import Checks
-from twill.sim.engine.issue import WarpScheduler, as_warp_scheduler
-from twill.sim.engine.latency import latency_texts
+from twill.sim.checks.races import Races
+from twill.sim.engine.conditions import (
+    DEFAULT_ITERATIONS,
+    DEFAULT_TOLERANCE,
+    Conditions,
+    Mechanism,
+    WarpScheduler,
+)
 from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
-from twill.sim.engine.switches import Mechanism, switched_off
 from twill.sim.engine.warps import ISSUE
 
-DEFAULT_ITERATIONS = 64
-MOST_ITERATIONS = 10_000_000
-DEFAULT_TOLERANCE = 0.02
-LARGEST_BUNDLE = 1024
+ITERATIONS_WITH_RACES = 16
+"""Iterations in which a changed schedule is looked at for races."""
+MOST_UNITS = 2
+"""Units that are tried twice as fast."""
 
 
 class Batches(Part):
@@ -182,7 +187,7 @@ def run(
     bundle : int
         Instructions of a warp on one pipe that are executed as one, at most; 1 is the reference.
     without : iterable of str
-        Mechanisms of the machine that are switched off: see `twill.sim.engine.switches`.
+        Mechanisms of the machine that are switched off: see `twill.sim.engine.conditions`.
     interference : bool
         Whether units slow each other down as the machine file says; the static interval knows
         nothing of it.
@@ -201,53 +206,54 @@ def run(
     SimulationError
         If the program reads a wrong value, overwrites one too early or deadlocks.
     """
-    if not isinstance(iterations, int) or not 1 <= iterations <= MOST_ITERATIONS:
-        raise InputError(
-            f"a whole number from 1 to {MOST_ITERATIONS} (got {short(iterations)})",
-            path="iterations",
-        )
-    if not isinstance(tolerance, int | float) or not 0 <= tolerance < 1:
-        raise InputError(f"between 0 and 1 (got {short(tolerance)})", path="tolerance")
-    clock_mhz, clock_source = clock_of(schedule.machine, clock)
-    if not isinstance(bundle, int) or not 1 <= bundle <= LARGEST_BUNDLE:
-        raise InputError(
-            f"a whole number from 1 to {LARGEST_BUNDLE} (got {short(bundle)})", path="bundle"
-        )
-    texts = latency_texts(latency)
-    observers = () if recording is None else (recording,)
-    sm = StreamingMultiprocessor(
-        schedule,
-        iterations,
+    conditions = Conditions.of(
+        iterations=iterations,
         seed=seed,
-        latency=texts,
-        warp_scheduler=as_warp_scheduler(warp_scheduler),
+        latency=latency,
+        warp_scheduler=warp_scheduler,
         bundle=bundle,
         without=without,
         interference=interference,
-        observers=observers,
-        watched_from=_watched_from(recording, iterations),
+        tolerance=tolerance,
+        clock=clock,
+    )
+    return simulate(schedule, conditions, recording)
+
+
+def simulate(
+    schedule: Schedule, conditions: Conditions | None = None, recording: Recording | None = None
+) -> Run:
+    """Execute a schedule under some conditions, see `run`."""
+    conditions = conditions or Conditions()
+    clock_mhz, clock_source = clock_of(schedule.machine, conditions.clock)
+    sm = StreamingMultiprocessor(
+        schedule,
+        conditions,
+        () if recording is None else (recording,),
+        watched_from=_watched_from(recording, conditions.iterations),
     )
     sm.run()
+    busy = _busy(schedule)
     steady = steady_state(
         sm.finished_at,
         schedule.stages or sm.in_flight,
         fill=max((storage.slots for storage in schedule.storage), default=0),
-        least=max(_busy(schedule).values(), default=0.0),
+        least=max(busy.values(), default=0.0),
     )
     static = static_interval(schedule)
     measured = float(steady.interval) if steady else None
-    achieved = measured <= static * (1 + tolerance) if measured and static else None
     work = flop_per_iteration(schedule.loop)
+    stalls, groups = _spent(sm)
     return Run(
         schedule=schedule.name,
         machine=schedule.machine.name,
-        iterations=iterations,
-        seed=seed,
-        latency=shlex.join(texts) or "nominal",
-        warp_scheduler=warp_scheduler,
-        bundle=bundle,
-        without=tuple(sorted(switched_off(without))),
-        interference=interference,
+        iterations=conditions.iterations,
+        seed=conditions.seed,
+        latency=conditions.latency_text,
+        warp_scheduler=conditions.warp_scheduler,
+        bundle=conditions.bundle,
+        without=tuple(sorted(conditions.without)),
+        interference=conditions.interference,
         static_interval_cycles=static,
         measured_interval_cycles=measured,
         iterations_per_cycle=1 / measured if measured else None,
@@ -260,14 +266,12 @@ def run(
         tflops=tflops(work, measured, schedule.machine.multiprocessors.value, clock_mhz)
         if measured and work
         else None,
-        tolerance=tolerance,
-        achieved=achieved,
+        tolerance=conditions.tolerance,
+        achieved=measured <= static * (1 + conditions.tolerance) if measured and static else None,
         total_cycles=max(sm.finished_at),
-        utilization=_utilization(schedule, measured) if measured else {},
-        stalls=_stalls(sm),
-        groups={
-            warp.group.name: dict(sorted(warp.spent.items())) for warp in sm.warps if warp.lane == 0
-        },
+        utilization={unit: cycles / measured for unit, cycles in busy.items()} if measured else {},
+        stalls=stalls,
+        groups=groups,
         profile=_profile(sm, recording, steady),
     )
 
@@ -305,22 +309,52 @@ def _profile(
     return profile(sm.schedule, recording, steady, sm.finished_at, sm.works, contexts)
 
 
-def with_bundle_error(schedule: Schedule, result: Run) -> Run:
+def with_bundle_error(schedule: Schedule, result: Run, conditions: Conditions) -> Run:
     """Return a run in bundles with its error against instructions one by one."""
-    if result.bundle == 1:
+    if conditions.bundle == 1:
         return result
-    exact = run(
-        schedule,
-        iterations=result.iterations,
-        seed=result.seed,
-        latency=None if result.latency == "nominal" else result.latency,
-        warp_scheduler=result.warp_scheduler,
-        without=result.without,
-        interference=result.interference,
-    ).measured_interval_cycles
+    exact = simulate(schedule, replace(conditions, bundle=1)).measured_interval_cycles
     measured = result.measured_interval_cycles
     error = None if exact is None or measured is None else measured / exact - 1
     return result.model_copy(update={"bundle_error": error})
+
+
+def with_advice(schedule: Schedule, result: Run, conditions: Conditions) -> Run:
+    """Return a run with what to change in its schedule, tried under the run's conditions.
+
+    Raises
+    ------
+    SimulationError
+        If the schedule as it is has a race: that comes first.
+    """
+    interval = result.measured_interval_cycles
+    if interval is None:
+        return result
+    few = Conditions(iterations=min(conditions.iterations, ITERATIONS_WITH_RACES))
+
+    def look_for_races(schedule: Schedule) -> None:
+        StreamingMultiprocessor(schedule, few, (Races(schedule),)).run()
+
+    def measure(changed: Changed) -> float | None:
+        look_for_races(changed.schedule)
+        without = conditions.without | set(changed.without)
+        run = simulate(changed.schedule, replace(conditions, without=without))
+        return run.measured_interval_cycles
+
+    look_for_races(schedule)
+    advice = advise(schedule, interval, measure, _pacing(schedule, result))
+    return result.model_copy(update={"advice": advice})
+
+
+def _pacing(schedule: Schedule, result: Run) -> tuple[str, ...]:
+    """Return the units that set the pace, those with most of it first."""
+    units = [u for u in schedule.machine.units if u != schedule.machine.issue_unit]
+    if result.profile is None or result.profile.critical is None:
+        return ()
+    places = [key.split(" ", 1)[1] for key in result.profile.critical.shares if key[:5] == "unit "]
+    busiest = sorted(result.utilization, key=lambda unit: -result.utilization[unit])
+    ordered = dict.fromkeys([*places, *busiest])
+    return tuple(unit for unit in ordered if unit in units)[:MOST_UNITS]
 
 
 def static_interval(schedule: Schedule) -> float | None:
@@ -331,11 +365,6 @@ def static_interval(schedule: Schedule) -> float | None:
     if schedule.initiation_interval is None:
         return None
     return schedule.initiation_interval * schedule.time.cycles_per_unit
-
-
-def _utilization(schedule: Schedule, interval: float) -> dict[str, float]:
-    """Work of one iteration on each unit over what the unit could do in the interval."""
-    return {unit: cycles / interval for unit, cycles in _busy(schedule).items()}
 
 
 def _busy(schedule: Schedule) -> dict[str, float]:
@@ -350,13 +379,15 @@ def _busy(schedule: Schedule) -> dict[str, float]:
     return busy
 
 
-def _stalls(sm: StreamingMultiprocessor) -> dict[str, float]:
-    total: dict[str, float] = defaultdict(float)
-    for warp in sm.warps:
-        for cause, cycles in warp.spent.items() if warp.lane == 0 else ():
+def _spent(sm: StreamingMultiprocessor) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+    """Return the cycles of the groups' first warps: stalls of all of them, everything of each."""
+    groups = {w.group.name: dict(sorted(w.spent.items())) for w in sm.warps if w.lane == 0}
+    stalls: dict[str, float] = defaultdict(float)
+    for spent in groups.values():
+        for cause, cycles in spent.items():
             if cause != ISSUE:
-                total[cause] += cycles
-    return dict(sorted(total.items()))
+                stalls[cause] += cycles
+    return dict(sorted(stalls.items())), groups
 
 
-__all__ = ["LEAST_ITERATIONS", "Run", "run", "static_interval", "with_bundle_error"]
+__all__ = ["LEAST_ITERATIONS", "Run", "run", "simulate", "static_interval"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from twill.artifacts.schedule import Program, Schedule, Storage, Wait
 from twill.errors import RefusedError
-from twill.sim.engine.switches import Mechanism
+from twill.sim.engine.conditions import Mechanism
 
 ALIGNMENT_BYTES, SWIZZLE_BYTES = 128, 1024
 """Of a slot of SMEM that TMA writes, and of one that holds a whole pattern of the 128-byte swizzle

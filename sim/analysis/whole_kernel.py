@@ -10,16 +10,15 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from twill.artifacts.base import Part
 from twill.artifacts.loop import Cost, Invariant, Operation, Tile
 from twill.artifacts.schedule import Schedule
-from twill.console import say, table
 from twill.errors import InputError, short
 from twill.sim.analysis.measure import steady_state
 from twill.sim.analysis.throughput import clock_of, flop_per_iteration
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.observer import Observer
 from twill.sim.engine.sm import StreamingMultiprocessor
 
@@ -114,30 +113,23 @@ def parse_sequences(text: str) -> tuple[int, ...]:
 def kernel(
     schedule: Schedule,
     sequences: Iterable[int],
+    conditions: Conditions | None = None,
     *,
     tokens: int = DEFAULT_TOKENS,
     heads: int = DEFAULT_HEADS,
-    rows: int | None = None,
-    step: int | None = None,
     persistent: bool = True,
-    clock: float | None = None,
-    seed: int = 0,
-    **conditions: Any,
 ) -> Kernel:
     """Estimate a kernel whose blocks run a schedule.
 
+    `conditions`: under which its loop runs, for as many iterations as each length has.
     `tokens`, `heads`: the batch is tokens over length, at least 1; FlashAttention's benchmarks have
     16,384 tokens and 2048 columns in all heads together.
-    `rows`, `step`: rows of an output tile and of an iteration; without them they follow from the
-    accumulators and from the streaming loads.
-    `clock`: in MHz; the machine's without it.
-    `**conditions`: latency, warp scheduler and so on, under which the loop runs; see
-    `twill.sim.engine.sm.StreamingMultiprocessor`.
 
     Raises
     ------
     InputError
-        If a number is out of range, or rows or step do not follow from the loop.
+        If a number is out of range, or the rows of a tile or of an iteration do not follow from the
+        loop.
     """
     sequences = tuple(sequences)
     for path, numbers in (("sequence", sequences), ("tokens", (tokens,)), ("heads", (heads,))):
@@ -146,10 +138,11 @@ def kernel(
                 raise InputError(
                     f"a whole number from 1 to {MOST} (got {short(number)})", path=path
                 )
-    clock_mhz, clock_source = clock_of(schedule.machine, clock)
+    conditions = conditions or Conditions()
+    clock_mhz, clock_source = clock_of(schedule.machine, conditions.clock)
     ends = _Ends(schedule)
-    rows, step = rows or ends.rows(), step or ends.step()
-    pace = _Pace(schedule, {"seed": seed, **conditions})
+    rows, step = ends.rows(), ends.step()
+    pace = _Pace(schedule, conditions)
     estimates = []
     for sequence in sequences:
         batch = max(1, tokens // sequence)
@@ -204,7 +197,7 @@ class _Pace:
     """Cycles of the loop for any trip count."""
 
     schedule: Schedule
-    conditions: dict[str, Any]
+    conditions: Conditions
 
     def __post_init__(self) -> None:
         self._known: dict[int, tuple[list[float], int, float]] = {}
@@ -227,7 +220,8 @@ class _Pace:
         schedule = self.schedule
         loads = {o.name for o in schedule.loop.operations if o.kind == "load"}
         first = _FirstUse(loads)
-        sm = StreamingMultiprocessor(schedule, iterations, observers=(first,), **self.conditions)
+        conditions = replace(self.conditions, iterations=iterations)
+        sm = StreamingMultiprocessor(schedule, conditions, (first,))
         sm.run()
         return sm.finished_at, sm.in_flight, min(first.cycle, max(sm.finished_at))
 
@@ -348,42 +342,3 @@ class _Ends:
 
 def _operation(name: str, kind: str, operands: tuple[Tile, ...], result: Tile) -> Operation:
     return Operation(name=name, kind=kind, operands=operands, result=result)
-
-
-def print_kernel(found: Kernel) -> None:
-    """Print a table of estimates."""
-    how = "persistent blocks" if found.persistent else "a block for each tile"
-    heads = ", ".join(dict.fromkeys(f"{e.heads}" for e in found.estimates))
-    say(
-        f"kernel: {heads} heads, tiles of {found.rows} rows, {found.step} rows in an iteration,\n"
-        f"{how}, at {found.clock_mhz:g} MHz"
-    )
-    columns = [
-        "sequence",
-        "batch",
-        "tiles",
-        "iter.",
-        "before",
-        "loop",
-        "after",
-        "us",
-        "TFLOP/s",
-    ]
-    rows = [
-        [
-            f"{e.sequence}",
-            f"{e.batch}",
-            f"{e.tiles_per_multiprocessor}",
-            f"{e.iterations}",
-            f"{e.prologue_cycles:.0f}",
-            f"{e.loop_cycles:.0f}",
-            f"{e.epilogue_cycles:.0f}",
-            f"{e.microseconds:.1f}",
-            f"{e.tflops:.1f}",
-        ]
-        for e in found.estimates
-    ]
-    table(columns, rows, right=set(columns))
-    say("tiles are those of one SM; before, loop and after are cycles of one tile")
-    if found.not_costed:
-        say(f"no rule, counted as nothing: {', '.join(found.not_costed)}")

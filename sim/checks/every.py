@@ -18,6 +18,7 @@ from twill.sim.checks.occupancy import Occupancy, Occupied
 from twill.sim.checks.races import Races
 from twill.sim.checks.references import TOLERANCE, known
 from twill.sim.checks.values import Values
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 SPARE_ITERATIONS = 4
@@ -144,13 +145,8 @@ def check(
     watched = numbers.watch() if numbers is not None else None
     occupancy = Occupancy(schedule)
     observers = [Races(schedule), occupancy, *([watched] if watched is not None else [])]
-    sm = StreamingMultiprocessor(
-        schedule,
-        count,
-        seed=seed,
-        latency=latency,
-        observers=observers,
-    )
+    conditions = Conditions.of(iterations=count, seed=seed, latency=latency)
+    sm = StreamingMultiprocessor(schedule, conditions, observers)
     sm.run()
     compared = None
     if numbers is not None and watched is not None:

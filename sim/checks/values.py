@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,6 @@ from twill.sim.checks.dataflow import Dataflow, Expressions, Inputs
 from twill.sim.checks.inputs import RandomInputs
 from twill.sim.checks.provenance import Provenance
 from twill.sim.checks.tiles import Array
-from twill.sim.engine.sm import StreamingMultiprocessor
 
 Instance = tuple[str, int]
 
@@ -119,26 +118,3 @@ def _difference(key: Instance, right: Array, wrong: Array) -> Difference:
         gap = np.abs(right.astype(np.float64) - wide.astype(np.float64))
     largest = float(gap[unequal].max()) if unequal.any() else 0.0
     return Difference(*key, right.size, int(unequal.sum()), largest)
-
-
-def compute(
-    schedule: Schedule,
-    iterations: int,
-    *,
-    seed: int = 0,
-    latency: str | Iterable[str] | None = None,
-    inputs: Inputs | None = None,
-) -> tuple[Values, Provenance]:
-    """Execute a schedule and follow its numbers.
-
-    Raises
-    ------
-    SimulationError
-        If the execution does something wrong.
-    """
-    values = Values(schedule, iterations, inputs)
-    watched = values.watch()
-    StreamingMultiprocessor(
-        schedule, iterations, seed=seed, latency=latency, observers=[watched]
-    ).run()
-    return values, watched

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from twill.artifacts.machine import Machine, Synchronisation
-from twill.sim.engine.switches import Mechanism
+from twill.sim.engine.conditions import Mechanism
 
 
 @dataclass(frozen=True)

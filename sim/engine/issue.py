@@ -4,36 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 from twill.artifacts.loop import MOST_WARPS
-from twill.errors import InputError, short
 from twill.sim.engine.clock import Clock
+from twill.sim.engine.conditions import WarpScheduler
 from twill.sim.engine.hardware import Context, Unit
 from twill.sim.engine.streams import Stretch
 
 if TYPE_CHECKING:
     from twill.sim.engine.warps import Warp
 
-WarpScheduler = Literal["oldest", "round-robin"]
 ALWAYS_OPEN = Unit("")
-WARP_SCHEDULERS: tuple[WarpScheduler, ...] = get_args(WarpScheduler)
-
-
-def as_warp_scheduler(name: str) -> WarpScheduler:
-    """Return the warp scheduler of a name.
-
-    Raises
-    ------
-    InputError
-        If there is no such warp scheduler.
-    """
-    for known in WARP_SCHEDULERS:
-        if name == known:
-            return known
-    raise InputError(
-        f"one of {', '.join(WARP_SCHEDULERS)} (got {short(name)})", path="warp_scheduler"
-    )
 
 
 @dataclass(slots=True)
@@ -72,10 +54,6 @@ class IssueStage:
 
     It runs ahead of the clock's events as far as none of them can intervene: instructions that
     nobody else can come between are issued at once.
-
-    `scheduler`: which of several warps that are ready in one cycle a context takes: ``oldest`` (the
-    one that issued last as long as it is ready, otherwise the oldest) or ``round-robin`` (the next
-    one in turn that is ready).
 
     Attributes
     ----------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,6 +11,7 @@ from typing import Protocol
 from twill.artifacts.expressions import MOST_CYCLES
 from twill.artifacts.machine import Level, Machine
 from twill.errors import InputError, short
+from twill.sim.engine.conditions import latency_texts
 from twill.sim.engine.latency_file import LatencyFile
 from twill.sim.engine.work import Work
 
@@ -189,26 +189,6 @@ def _mixture(text: str, machine: Machine | None, queues: list[float] | None) -> 
             path="latency",
         )
     return Mixture(machine.levels, rates, queues)
-
-
-def latency_texts(texts: str | Iterable[str] | None) -> list[str]:
-    """Return latency sources one by one.
-
-    `texts`: in one text with spaces between, as a shell has them: a path with spaces is in quotes.
-
-    Raises
-    ------
-    InputError
-        If a quotation has no end.
-    """
-    if not isinstance(texts, str):
-        return list(texts or ())
-    try:
-        return shlex.split(texts)
-    except ValueError:
-        raise InputError(
-            f"a quotation without an end (got {short(texts)})", path="latency"
-        ) from None
 
 
 def parse_latencies(

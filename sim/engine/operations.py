@@ -11,11 +11,11 @@ from twill.artifacts.machine import Unit
 from twill.artifacts.schedule import Await, Schedule, Wait
 from twill.sim.engine.barriers import Barriers
 from twill.sim.engine.clock import Clock
+from twill.sim.engine.conditions import Mechanism
 from twill.sim.engine.hardware import Hardware, Use
 from twill.sim.engine.latency import Latencies
 from twill.sim.engine.memory import Instance, Memory
 from twill.sim.engine.observer import Observer
-from twill.sim.engine.switches import Mechanism
 from twill.sim.engine.units import AsynchronousUnit, Command
 from twill.sim.engine.work import Work
 

@@ -11,16 +11,16 @@ from twill.artifacts.schedule import Group, Program, Schedule
 from twill.errors import InputError
 from twill.sim.engine.barriers import Barriers
 from twill.sim.engine.clock import Clock
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.deadlock import deadlock
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.hardware import Hardware
-from twill.sim.engine.issue import IssueStage, WarpScheduler
+from twill.sim.engine.issue import IssueStage
 from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.memory import Memory
 from twill.sim.engine.observer import Observer, together
 from twill.sim.engine.operations import Operations
 from twill.sim.engine.registers import set_registers
-from twill.sim.engine.switches import switched_off
 from twill.sim.engine.warps import Warp
 from twill.sim.engine.work import Work, works
 
@@ -28,11 +28,6 @@ from twill.sim.engine.work import Work, works
 class StreamingMultiprocessor:
     """One SM that executes a schedule's programs.
 
-    `seed`: of the variable latencies, and of which warp is how old; with 0 age follows the order of
-    the groups.
-    `bundle`: instructions of a warp on one pipe that are executed as one, at most; 1 is the
-    reference.
-    `interference`: whether units slow each other down as the machine file says.
     `watched_from`: round of the programs from which on the observers are told, once any warp begins
     it.
     `checks`: whether wrong reads, writes and arrivals end the run; if not, they happen.
@@ -46,30 +41,26 @@ class StreamingMultiprocessor:
     def __init__(
         self,
         schedule: Schedule,
-        iterations: int,
-        *,
-        seed: int = 0,
-        latency: str | Iterable[str] | None = None,
-        warp_scheduler: WarpScheduler = "round-robin",
-        bundle: int = 1,
-        without: Iterable[str] = (),
-        interference: bool = False,
+        conditions: Conditions,
         observers: Iterable[Observer] = (),
+        *,
         watched_from: int = 0,
         checks: bool = True,
     ) -> None:
         _check(schedule)
+        iterations, without = conditions.iterations, conditions.without
         self.schedule, self.iterations = schedule, iterations
         self.clock = Clock()
         self.observer: Observer | None = None
         self._observer, self.watched_from = together(observers), watched_from
-        off = switched_off(without)
-        self.hardware = Hardware(schedule.machine, off, interference=interference)
-        self.works = works(schedule.loop, schedule.machine, bundle=bundle, without=off)
+        self.hardware = Hardware(schedule.machine, without, interference=conditions.interference)
+        self.works = works(
+            schedule.loop, schedule.machine, bundle=conditions.bundle, without=without
+        )
         _check_signals(schedule, self.works)
         self.barriers = Barriers(self.clock, schedule.barriers, checks=checks)
         self.memory = Memory(schedule, self.works, iterations, self.clock, checks=checks)
-        self.issue = IssueStage(self.clock, warp_scheduler)
+        self.issue = IssueStage(self.clock, conditions.warp_scheduler)
         self.operations = Operations(
             schedule,
             self.works,
@@ -78,13 +69,13 @@ class StreamingMultiprocessor:
             self.hardware,
             self.memory,
             self.barriers,
-            parse_latencies(latency, self.works, schedule.machine, seed),
-            off,
+            parse_latencies(conditions.latency, self.works, schedule.machine, conditions.seed),
+            without,
         )
         self._arrivals: dict[tuple[str, int, str], tuple[int, float]] = {}
         self._meeting: dict[str, list[Warp]] = defaultdict(list)
         self._programs = {program.group: program for program in schedule.programs}
-        self.warps = list(self._make_warps(seed))
+        self.warps = list(self._make_warps(conditions.seed))
         for name, work in self.works.items():
             home = schedule.assignment[name]
             self.operations.lanes[name] = tuple(

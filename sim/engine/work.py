@@ -10,8 +10,8 @@ from twill.artifacts.loop import Cost, Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Issue
 from twill.errors import InputError, short
+from twill.sim.engine.conditions import Mechanism
 from twill.sim.engine.hardware import Demand
-from twill.sim.engine.switches import Mechanism
 
 
 @dataclass(frozen=True)

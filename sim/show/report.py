@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from twill.console import say, table
 from twill.sim.analysis.advice import WORTH, Advice
 from twill.sim.analysis.profile import Critical, Link, Profile, Spent, links
+from twill.sim.analysis.whole_kernel import Kernel
 from twill.sim.execute import Run
 from twill.sim.show.report_checks import print_checks
 
@@ -219,3 +220,45 @@ def _print_advice(advice: Sequence[Advice]) -> None:
         if one.needs:
             say(textwrap.fill(f"{one.what}: needs {one.needs}", WIDTH))
     say(f"{len(advice) - len(worth)} other changes that were tried save less than {WORTH:.1%}.")
+
+
+# -- the whole kernel -------------------------------------------------------------------------
+
+
+def print_kernel(found: Kernel) -> None:
+    """Print a table of estimates."""
+    how = "persistent blocks" if found.persistent else "a block for each tile"
+    heads = ", ".join(dict.fromkeys(f"{e.heads}" for e in found.estimates))
+    say(
+        f"kernel: {heads} heads, tiles of {found.rows} rows, {found.step} rows in an iteration,\n"
+        f"{how}, at {found.clock_mhz:g} MHz"
+    )
+    columns = [
+        "sequence",
+        "batch",
+        "tiles",
+        "iter.",
+        "before",
+        "loop",
+        "after",
+        "us",
+        "TFLOP/s",
+    ]
+    rows = [
+        [
+            f"{e.sequence}",
+            f"{e.batch}",
+            f"{e.tiles_per_multiprocessor}",
+            f"{e.iterations}",
+            f"{e.prologue_cycles:.0f}",
+            f"{e.loop_cycles:.0f}",
+            f"{e.epilogue_cycles:.0f}",
+            f"{e.microseconds:.1f}",
+            f"{e.tflops:.1f}",
+        ]
+        for e in found.estimates
+    ]
+    table(columns, rows, right=set(columns))
+    say("tiles are those of one SM; before, loop and after are cycles of one tile")
+    if found.not_costed:
+        say(f"no rule, counted as nothing: {', '.join(found.not_costed)}")

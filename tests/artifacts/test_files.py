@@ -19,6 +19,7 @@ from twill.artifacts.sweep import Sweep
 from twill.errors import InputError
 from twill.files import make_folder, write_whole
 from twill.names import file_name
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.record import Recording
 from twill.sim.show.timeline import draw_timeline
 from twill.studies.compare import comparison
@@ -68,7 +69,9 @@ def test_plain_names_stay_and_different_ones_differ() -> None:
 
 
 def test_a_loops_name_is_no_path_of_a_comparison(folder: Path, tmp_path: Path) -> None:
-    found = comparison(named(Schedule.named("paper_example_by_hand"), HOSTILE), iterations=24)
+    found = comparison(
+        named(Schedule.named("paper_example_by_hand"), HOSTILE), Conditions(iterations=24)
+    )
     write_comparisons([found], folder / "out")
     assert list((tmp_path / "outside").iterdir()) == []
     files = list((folder / "out/schedules").iterdir())

@@ -16,6 +16,7 @@ from twill.artifacts.order import Order
 from twill.artifacts.schedule import Await, Instruction, Schedule, Wait, packaged_schedules
 from twill.sim.checks.every import check, enough_iterations
 from twill.sim.checks.races import Races
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import run
@@ -244,7 +245,9 @@ def test_random_orders_run_without_complaint() -> None:
         schedule = random_order(seed)
         if not crosses_nowhere(schedule):
             count = enough_iterations(schedule)
-            StreamingMultiprocessor(schedule, count, seed=seed, observers=[Races(schedule)]).run()
+            StreamingMultiprocessor(
+                schedule, Conditions(iterations=count, seed=seed), [Races(schedule)]
+            ).run()
             tried += 1
     assert tried > 25
 

@@ -252,7 +252,7 @@ def work(problem: Problem, unit: str, name: str | None = None) -> int:
 
 
 def test_the_readmes_figures(attention_schedule: twill.Schedule) -> None:
-    from twill.studies.compare import compare
+    from twill.studies.compare import comparison
 
     shown = re.findall(r"^ (\S+) +(\d+) +[\d.]+ +([\d.]+) +[\d.]+% +([\d.]+) ",
                        (ROOT / "README.md").read_text(), re.MULTILINE)  # fmt: skip
@@ -263,7 +263,7 @@ def test_the_readmes_figures(attention_schedule: twill.Schedule) -> None:
             f"{v.tflops:.1f}",
             f"{v.speedup_over_sequential:.2f}",
         )
-        for v in compare(attention_schedule)
+        for v in comparison(attention_schedule).variants
     ]
     assert shown == found[: len(shown)]
     assert len(shown) == 5

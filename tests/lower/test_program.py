@@ -36,6 +36,7 @@ from twill.show.programs.rounds import unrolled
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.every import check
 from twill.sim.checks.values import Values
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 
@@ -206,7 +207,7 @@ def test_a_value_is_read_by_more_or_fewer_warps_than_make_it(
         check(schedule, iterations=iterations)
         values = Values(schedule, iterations, dataflow=Dataflow(loop, stand_ins=True))
         watched = values.watch()
-        StreamingMultiprocessor(schedule, iterations, observers=[watched]).run()
+        StreamingMultiprocessor(schedule, Conditions(iterations=iterations), [watched]).run()
         assert values.differences(watched) == []
 
 
@@ -419,5 +420,5 @@ def test_groups_of_several_widths_compute_what_the_loop_does(seed: int) -> None:
         check(schedule, iterations=iterations)
         values = Values(schedule, iterations, dataflow=Dataflow(loop, stand_ins=True))
         watched = values.watch()
-        StreamingMultiprocessor(schedule, iterations, observers=[watched]).run()
+        StreamingMultiprocessor(schedule, Conditions(iterations=iterations), [watched]).run()
         assert values.differences(watched) == []

@@ -8,6 +8,7 @@ from twill.sim.checks.occupancy import Occupancy, Occupied
 from twill.sim.checks.races import Races
 from twill.sim.checks.references import known
 from twill.sim.checks.values import Values
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 
@@ -30,7 +31,7 @@ def _run(schedule: twill.Schedule, dataflow: Dataflow, iterations: int) -> list[
     values = Values(schedule, iterations, inputs, dataflow=dataflow)
     watched, occupancy = values.watch(), Occupancy(schedule)
     machine = StreamingMultiprocessor(
-        schedule, iterations, observers=[Races(schedule), occupancy, watched]
+        schedule, Conditions(iterations=iterations), [Races(schedule), occupancy, watched]
     )
     try:
         machine.run()

@@ -19,6 +19,7 @@ from twill.show.programs.ir import ir
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.every import check
 from twill.sim.checks.values import Values
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 
@@ -46,7 +47,7 @@ def check_execution(schedule: twill.Schedule, iterations: int) -> None:
     check(schedule, iterations=iterations)
     values = Values(schedule, iterations, dataflow=Dataflow(schedule.loop, stand_ins=True))
     watched = values.watch()
-    StreamingMultiprocessor(schedule, iterations, observers=[watched]).run()
+    StreamingMultiprocessor(schedule, Conditions(iterations=iterations), [watched]).run()
     assert values.differences(watched) == []
     Interpreter(code(schedule, iterations), schedule, iterations, seed=1).run()
 

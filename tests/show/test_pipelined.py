@@ -16,6 +16,7 @@ from twill.frontends.schedules import load_schedule
 from twill.show.programs.code import code
 from twill.show.programs.data import program_data
 from twill.show.programs.rounds import unrolled
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.observer import Observer
 from twill.sim.engine.sm import StreamingMultiprocessor
@@ -244,7 +245,7 @@ def test_data_unrolled_program_and_simulation_are_one(
     schedule = known.get(name) or twill.Schedule.named(name)
     for iterations in trip_counts(schedule):
         log = Log()
-        sm = StreamingMultiprocessor(schedule, iterations, observers=(log,))
+        sm = StreamingMultiprocessor(schedule, Conditions(iterations=iterations), (log,))
         sm.run()
         for open_ended in (True, False):
             data = program_data(schedule, None if open_ended else iterations)

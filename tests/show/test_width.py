@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 
 from tests.support.mutate import app as mutate
 from twill.cli import main as cli
+from twill.cli.simulation import app as simulator
 from twill.console import paragraph, table
 from twill.explain.levers import Lever
 from twill.frontends.loops import packaged_loops
 from twill.show.tables.explain import print_levers
-from twill.sim.__main__ import app as simulator
 from twill.studies.bench.simulator import crowd
 from twill.studies.published import Comparison, print_comparisons
 

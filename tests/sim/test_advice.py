@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -16,22 +17,28 @@ from twill.lower.baselines import sequential
 from twill.sim.analysis.advice import advise
 from twill.sim.analysis.changes import split, twice_as_fast, without_each_wait
 from twill.sim.analysis.rings import Changed, deeper, rings
-from twill.sim.analysis.whole_kernel import kernel, print_kernel
+from twill.sim.analysis.whole_kernel import kernel
 from twill.sim.checks.every import check
 from twill.sim.checks.races import Races
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
-from twill.sim.execute import run
-from twill.sim.show.report import print_run
+from twill.sim.execute import Run, run, simulate, with_advice
+from twill.sim.show.report import print_kernel, print_run
 from twill.sim.show.report_checks import print_checks
-from twill.sim.trials import with_advice
 
 
 def interval(schedule: twill.Schedule, latency: str | None = None) -> float:
     found = run(schedule, iterations=32, latency=latency).measured_interval_cycles
     assert found is not None
     return found
+
+
+def tried(schedule: twill.Schedule, **conditions: Any) -> Run:
+    """Run a schedule and try changes of it."""
+    stated = Conditions.of(**conditions)
+    return with_advice(schedule, simulate(schedule, stated, Recording()), stated)
 
 
 @pytest.mark.parametrize("by", [1, 2, 4])
@@ -103,12 +110,11 @@ def test_only_a_wait_that_nobody_needs_is_offered() -> None:
     schedule = unsolved(loop, small_machine(groups=((1, 1),)), {"all": body})
     one_warp = tuple(group.model_copy(update={"warps": 1}) for group in schedule.groups)
     schedule = schedule.model_copy(update={"groups": one_warp})
-    result = run(schedule, iterations=32, recording=Recording())
+    result = tried(schedule, iterations=32)
     # Issue slots are not limited: a product is issued with the last instruction before it.
     assert result.measured_interval_cycles == 30 + 3 + 2 - 1
-    advised = with_advice(schedule, result).advice
-    assert advised is not None
-    waits = [one for one in advised if one.kind == "wait"]
+    assert result.advice is not None
+    waits = [one for one in result.advice if one.kind == "wait"]
     # Without the first, the other operation runs beside the product; the second then protects.
     assert [one.interval_cycles for one in waits] == [30 + 2 - 1, 30 + 3 + 2 - 1]
 
@@ -121,7 +127,7 @@ def test_every_wait_of_attention_but_for_its_turns_is_needed(
     for changed in tried:
         races = Races(changed.schedule)
         try:
-            StreamingMultiprocessor(changed.schedule, 8, observers=(races,)).run()
+            StreamingMultiprocessor(changed.schedule, Conditions(iterations=8), (races,)).run()
         except SimulationError:
             continue
         needless.add(changed.what)
@@ -162,7 +168,7 @@ def test_the_report_fits_a_terminal(
     attention_schedule: twill.Schedule, capsys: pytest.CaptureFixture[str]
 ) -> None:
     schedule = ring(2, 100, 20)
-    print_run(with_advice(schedule, run(schedule, recording=Recording())))
+    print_run(tried(schedule))
     text = capsys.readouterr().out
     assert "ring of load deeper by 4 slots" in text
     result = run(attention_schedule, iterations=16, latency="fixed:4500", recording=Recording())
@@ -236,20 +242,18 @@ def test_free_signals_take_the_wait_out_of_latencies(wait: int) -> None:
     costs = costs.model_copy(update={"wait": costs.wait.model_copy(update={"value": wait})})
     machine = machine.model_copy(update={"synchronisation": costs})
     schedule = unsolved(loop, machine, {"all": body})
-    result = run(schedule, iterations=32)
+    result = tried(schedule, iterations=32)
     assert result.measured_interval_cycles == 50 + 10 - 1
-    advised = with_advice(schedule, result).advice
-    assert advised is not None
-    free = next(one for one in advised if one.what == "if waits and arrives took no time")
+    assert result.advice is not None
+    free = next(one for one in result.advice if one.what == "if waits and arrives took no time")
     assert free.interval_cycles == 50 - wait + 10 - 1
 
 
 def test_free_signals_are_free_at_named_barriers_too() -> None:
     schedule = twill.Schedule.named("fa3_forward_128x128_no_overlap")
     assert schedule.machine.synchronisation.named is not None
-    result = run(schedule, iterations=24)
-    advised = with_advice(schedule, result).advice
-    assert advised is not None
-    free = next(one for one in advised if one.what == "if waits and arrives took no time")
+    result = tried(schedule, iterations=24)
+    assert result.advice is not None
+    free = next(one for one in result.advice if one.what == "if waits and arrives took no time")
     without = run(schedule, iterations=24, without=["synchronisation"])
     assert free.interval_cycles == without.measured_interval_cycles

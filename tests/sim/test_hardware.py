@@ -23,12 +23,12 @@ from twill.artifacts.schedule import (
     Storage,
     Wait,
 )
+from twill.sim.engine.conditions import MECHANISMS, Conditions
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.hardware import Port
 from twill.sim.engine.observer import Observer
 from twill.sim.engine.registers import set_registers
 from twill.sim.engine.sm import StreamingMultiprocessor
-from twill.sim.engine.switches import MECHANISMS
 
 Data = dict[str, Any]
 
@@ -99,9 +99,12 @@ def by_hand(
     )
 
 
-def watch(schedule: Schedule, iterations: int = 1, **options: Any) -> Seen:
+def watch(
+    schedule: Schedule, iterations: int = 1, *, checks: bool = True, **conditions: Any
+) -> Seen:
     seen = Seen()
-    StreamingMultiprocessor(schedule, iterations, observers=[seen], **options).run()
+    stated = Conditions.of(iterations=iterations, **conditions)
+    StreamingMultiprocessor(schedule, stated, [seen], checks=checks).run()
     return seen
 
 
@@ -435,7 +438,9 @@ def test_nothing_takes_longer_without_a_mechanism(
     attention_schedule: Schedule, mechanism: str
 ) -> None:
     def total(*without: str) -> float:
-        sm = StreamingMultiprocessor(attention_schedule, 12, without=without)
+        sm = StreamingMultiprocessor(
+            attention_schedule, Conditions.of(iterations=12, without=without)
+        )
         sm.run()
         return max(sm.finished_at)
 
@@ -487,7 +492,9 @@ def test_a_program_that_leaves_out_work_is_refused(body: list[Instruction], mess
     schedule = by_hand(loop, machine_with({}), {"g": whole}, (Barrier(name="x", slots=1),))
     programs = (Program(group="g", body=tuple(body)),)
     with pytest.raises(twill.InputError, match=message):
-        StreamingMultiprocessor(schedule.model_copy(update={"programs": programs}), 4)
+        StreamingMultiprocessor(
+            schedule.model_copy(update={"programs": programs}), Conditions(iterations=4)
+        )
 
 
 def test_a_program_issues_only_what_is_placed_on_its_group() -> None:
@@ -499,7 +506,9 @@ def test_a_program_issues_only_what_is_placed_on_its_group() -> None:
         p.model_copy(update={"group": {"g": "h", "h": "g"}[p.group]}) for p in schedule.programs
     )
     with pytest.raises(twill.InputError, match="h issues a, which is placed on g"):
-        StreamingMultiprocessor(schedule.model_copy(update={"programs": swapped}), 4)
+        StreamingMultiprocessor(
+            schedule.model_copy(update={"programs": swapped}), Conditions(iterations=4)
+        )
 
 
 def test_warps_wait_for_all_that_read_a_slot_before_they_overwrite_it(
@@ -520,7 +529,9 @@ def test_warps_wait_for_all_that_read_a_slot_before_they_overwrite_it(
         Storage(value="a", memory="smem", slots=1, size=1024),
         Storage(value="b", memory="registers", group="g", slots=1, size=8),
     )
-    sm = StreamingMultiprocessor(made.model_copy(update={"storage": storage}), 8)
+    sm = StreamingMultiprocessor(
+        made.model_copy(update={"storage": storage}), Conditions(iterations=8)
+    )
     sm.run()
     # Every warp waits for the last one after each operation.
     assert sm.finished_at == [14 * (i + 1) for i in range(8)]

@@ -15,7 +15,7 @@ import twill
 from tests.support.small import op, small_loop
 from twill.artifacts.loop import Operation
 from twill.artifacts.schedule import Group, Issue, Placement, Program, Schedule
-from twill.sim.engine.issue import WARP_SCHEDULERS, WarpScheduler, as_warp_scheduler
+from twill.sim.engine.conditions import WARP_SCHEDULERS, Conditions, WarpScheduler
 from twill.sim.engine.observer import Observer
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.engine.work import works
@@ -128,7 +128,9 @@ def test_groups_issue_as_a_context_that_steps_through_cycles(
     programs = [list(dict(program).items()) for program in programs]
     seen = Issues()
     schedule = groups_of(programs, hopper)
-    StreamingMultiprocessor(schedule, 1, warp_scheduler=scheduler, observers=[seen]).run()
+    StreamingMultiprocessor(
+        schedule, Conditions.of(iterations=1, warp_scheduler=scheduler), [seen]
+    ).run()
     assert dict(seen.cycles) == stepped(programs, scheduler)
 
 
@@ -137,7 +139,9 @@ def test_the_oldest_warp_goes_on_and_turns_alternate(hopper: twill.Machine) -> N
 
     def cycles(scheduler: WarpScheduler) -> dict[str, list[float]]:
         seen = Issues()
-        StreamingMultiprocessor(schedule, 1, warp_scheduler=scheduler, observers=[seen]).run()
+        StreamingMultiprocessor(
+            schedule, Conditions.of(iterations=1, warp_scheduler=scheduler), [seen]
+        ).run()
         return seen.cycles
 
     assert cycles("oldest") == {"group0": [0, 8, 16], "group1": [24, 32, 40]}
@@ -150,7 +154,7 @@ def test_the_seed_says_which_group_is_oldest(hopper: twill.Machine) -> None:
     def first(seed: int) -> str:
         seen = Issues()
         sm = StreamingMultiprocessor(
-            schedule, 1, seed=seed, warp_scheduler="oldest", observers=[seen]
+            schedule, Conditions.of(iterations=1, seed=seed, warp_scheduler="oldest"), [seen]
         )
         sm.run()
         return min(seen.cycles, key=lambda group: seen.cycles[group])
@@ -161,14 +165,14 @@ def test_the_seed_says_which_group_is_oldest(hopper: twill.Machine) -> None:
 
 def test_an_unknown_warp_scheduler_is_refused() -> None:
     with pytest.raises(twill.InputError, match="one of oldest, round-robin"):
-        as_warp_scheduler("youngest")
+        Conditions.of(warp_scheduler="youngest")
 
 
 def test_one_warp_stands_for_four_that_are_in_step(
     attention_schedule: Schedule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def finished() -> tuple[int, list[float]]:
-        sm = StreamingMultiprocessor(attention_schedule, 12)
+        sm = StreamingMultiprocessor(attention_schedule, Conditions(iterations=12))
         sm.run()
         return len(sm.warps), sm.finished_at
 
@@ -181,7 +185,9 @@ def test_one_warp_stands_for_four_that_are_in_step(
 
 def test_events_grow_with_instructions_and_not_with_cycles(hopper: twill.Machine) -> None:
     def events(pipe: str, count: int) -> int:
-        sm = StreamingMultiprocessor(groups_of([[(pipe, count)]] * 2, hopper), 1)
+        sm = StreamingMultiprocessor(
+            groups_of([[(pipe, count)]] * 2, hopper), Conditions(iterations=1)
+        )
         sm.run()
         return sm.events
 
@@ -191,7 +197,7 @@ def test_events_grow_with_instructions_and_not_with_cycles(hopper: twill.Machine
 
 
 def test_one_group_alone_needs_no_event_for_each_instruction(hopper: twill.Machine) -> None:
-    sm = StreamingMultiprocessor(groups_of([[("mufu", 1000)]], hopper), 1)
+    sm = StreamingMultiprocessor(groups_of([[("mufu", 1000)]], hopper), Conditions(iterations=1))
     sm.run()
     assert (sm.instructions, sm.clock.events) == (1000, 1)
 
@@ -199,12 +205,13 @@ def test_one_group_alone_needs_no_event_for_each_instruction(hopper: twill.Machi
 PEAK = """
 import sys, tracemalloc
 from twill.artifacts.schedule import Schedule
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 schedule = Schedule.from_json(sys.stdin.read())
 for iterations in map(int, sys.argv[1:]):
     tracemalloc.start()
-    StreamingMultiprocessor(schedule, iterations).run()
+    StreamingMultiprocessor(schedule, Conditions(iterations=iterations)).run()
     print(tracemalloc.get_traced_memory()[1])
     tracemalloc.stop()
 """
@@ -249,7 +256,7 @@ def test_bundles_of_a_lone_group_take_as_long(hopper: twill.Machine, bundle: int
     schedule = groups_of([[("mufu", 50), ("fma", 50)]], hopper)
 
     def run(size: int) -> StreamingMultiprocessor:
-        sm = StreamingMultiprocessor(schedule, 1, bundle=size)
+        sm = StreamingMultiprocessor(schedule, Conditions(iterations=1, bundle=size))
         sm.run()
         return sm
 
@@ -260,10 +267,11 @@ def test_bundles_of_a_lone_group_take_as_long(hopper: twill.Machine, bundle: int
 
 
 def test_a_run_in_bundles_tells_its_error(attention_schedule: Schedule) -> None:
-    from twill.sim.execute import run, with_bundle_error
+    from twill.sim.execute import run, simulate, with_bundle_error
 
-    result = run(attention_schedule, iterations=24, bundle=4)
-    told = with_bundle_error(attention_schedule, result)
+    conditions = Conditions(iterations=24, bundle=4)
+    result = simulate(attention_schedule, conditions)
+    told = with_bundle_error(attention_schedule, result, conditions)
     exact = run(attention_schedule, iterations=24).measured_interval_cycles
     measured = told.measured_interval_cycles
     assert exact is not None
@@ -316,7 +324,7 @@ def test_warps_share_an_operations_instructions(
     loop = small_loop([_instructions(op("g0t0", "fma", 2 * count, warps=warps), count)])
     groups = tuple(g.model_copy(update={"warps": warps}) for g in schedule.groups)
     schedule = schedule.model_copy(update={"loop": loop, "groups": groups})
-    sm = StreamingMultiprocessor(schedule, 3, bundle=bundle)
+    sm = StreamingMultiprocessor(schedule, Conditions(iterations=3, bundle=bundle))
     sm.run()
     each = [context.issued for context in sm.hardware.contexts]
     if warps % 4 == 0:  # one context stands for four

@@ -11,7 +11,8 @@ import pytest
 
 import twill
 from twill.artifacts.schedule import Schedule
-from twill.sim.engine.latency import latency_texts, parse_latencies, parse_latency
+from twill.sim.engine.conditions import Conditions, latency_texts
+from twill.sim.engine.latency import parse_latencies, parse_latency
 from twill.sim.engine.latency_file import LatencyFile, packaged_latencies
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.engine.work import Work, works
@@ -98,7 +99,9 @@ def test_runs_with_one_seed_are_identical_and_with_two_not(
     attention_schedule: Schedule, text: str
 ) -> None:
     def run(seed: int) -> list[float]:
-        sm = StreamingMultiprocessor(attention_schedule, 40, seed=seed, latency=text)
+        sm = StreamingMultiprocessor(
+            attention_schedule, Conditions.of(iterations=40, seed=seed, latency=text)
+        )
         sm.run()
         return sm.finished_at
 
@@ -208,7 +211,7 @@ def test_a_path_with_spaces_stays_one_source(attention_schedule: Schedule, tmp_p
     path.write_text("# source: a benchmark\ncycles\n600\n")
     source = f"trace:{path}"
     result = twill.sim.run(attention_schedule, iterations=16, latency=[source])
-    assert latency_texts(result.latency) == [source]
+    assert latency_texts(result.latency) == (source,)
     again = twill.sim.run(attention_schedule, iterations=16, latency=result.latency)
     assert again == result
     with pytest.raises(twill.InputError, match="a quotation without an end"):

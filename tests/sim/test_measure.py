@@ -14,6 +14,7 @@ from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.schedule import Arrive, Barrier, Instruction, Issue, Storage, Wait
 from twill.sim.analysis.measure import confidence, mser, steady_state
 from twill.sim.analysis.throughput import clock_of, flop_per_iteration, tflops
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import run
 
@@ -151,7 +152,7 @@ def ahead(slots: int) -> twill.Schedule:
 def test_what_drains_is_left_out_where_no_stages_are_told(slots: int) -> None:
     schedule = ahead(slots)
     assert schedule.stages is None
-    sm = StreamingMultiprocessor(schedule, 40)
+    sm = StreamingMultiprocessor(schedule, Conditions(iterations=40))
     sm.run()
     gaps = [after - before for before, after in itertools.pairwise(sm.finished_at)]
     draining = sum(gap < 100 for gap in reversed(gaps[20:]))

@@ -13,6 +13,7 @@ from tests.support.mutate import main, program, study, summary
 from twill.artifacts.schedule import Arrive, Await, Schedule, Wait, packaged_schedules
 from twill.frontends.loops import packaged_loops
 from twill.sim.checks.races import Races
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 
@@ -88,7 +89,7 @@ def test_checks_report_harmful_mistakes_in_scheduled_loops(name: str) -> None:
 )
 def test_programs_without_a_mistake_raise_no_alarm(name: str) -> None:
     schedule = program(name)
-    StreamingMultiprocessor(schedule, 4, observers=[Races(schedule)]).run()
+    StreamingMultiprocessor(schedule, Conditions(iterations=4), [Races(schedule)]).run()
 
 
 def test_a_deadlock_names_the_cycle_of_those_who_wait() -> None:
@@ -100,7 +101,7 @@ def test_a_deadlock_names_the_cycle_of_those_who_wait() -> None:
     )
     stuck = schedule.model_copy(update={"programs": programs})
     with pytest.raises(SimulationError) as raised:
-        StreamingMultiprocessor(stuck, 6).run()
+        StreamingMultiprocessor(stuck, Conditions(iterations=6)).run()
     assert raised.value.kind == "deadlock"
     assert re.search(r"loader waits for load\.empty of iteration 0", raised.value.message)
     assert re.search(r"compute waits for load\.full of iteration 2", raised.value.message)

@@ -13,17 +13,18 @@ from tests.sim.test_run import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.pieces import pieces
 from twill.artifacts.schedule import Await, Instruction, Issue, Schedule, Storage
+from twill.cli.simulation import app
 from twill.errors import InputError
-from twill.sim.__main__ import app
 from twill.sim.checks.every import check, enough_iterations
 from twill.sim.checks.occupancy import FILE, Occupancy, Occupied
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.verification.registers import registers_along_programs
 
 
 def occupied(schedule: Schedule, iterations: int) -> tuple[Occupancy, dict[str, Occupied]]:
     watched = Occupancy(schedule)
-    sm = StreamingMultiprocessor(schedule, iterations, observers=[watched])
+    sm = StreamingMultiprocessor(schedule, Conditions(iterations=iterations), [watched])
     sm.run()
     return watched, watched.report(max(sm.finished_at))
 

@@ -27,6 +27,7 @@ from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.every import check
 from twill.sim.checks.races import Races
 from twill.sim.checks.values import Values
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.observer import Observer
 from twill.sim.engine.sm import StreamingMultiprocessor
@@ -75,7 +76,7 @@ def races(schedule: Schedule, iterations: int = ITERATIONS) -> str | None:
     """Return the race that is reported in a run in which everything else is let pass."""
     try:
         StreamingMultiprocessor(
-            schedule, iterations, observers=[Races(schedule)], checks=False
+            schedule, Conditions(iterations=iterations), [Races(schedule)], checks=False
         ).run()
     except SimulationError as error:
         return error.message if error.kind == "race" else None
@@ -247,7 +248,7 @@ def test_vector_clocks_agree_with_paths_in_the_graph_of_what_happened() -> None:
         happened = Happened(mutant.schedule)
         try:
             StreamingMultiprocessor(
-                mutant.schedule, ITERATIONS, observers=[happened], checks=False
+                mutant.schedule, Conditions(iterations=ITERATIONS), [happened], checks=False
             ).run()
         except SimulationError:
             continue
@@ -264,7 +265,7 @@ def test_solved_loops_have_no_races_and_the_right_numbers(seed: int) -> None:
     check(schedule)
     values = Values(schedule, ITERATIONS, dataflow=Dataflow.of(loop))
     watched = values.watch()
-    StreamingMultiprocessor(schedule, ITERATIONS, observers=[watched]).run()
+    StreamingMultiprocessor(schedule, Conditions(iterations=ITERATIONS), [watched]).run()
     assert values.differences(watched) == []
 
 

@@ -26,6 +26,7 @@ from twill.artifacts.schedule import (
 )
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.analysis.measure import steady_state
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 
@@ -101,7 +102,7 @@ def test_a_late_product_delays_the_exponential_on_one_warp_only(late: int) -> No
 
 
 def done_at(schedule: twill.Schedule, operation: str) -> float:
-    sm = StreamingMultiprocessor(schedule, 1)
+    sm = StreamingMultiprocessor(schedule, Conditions(iterations=1))
     sm.run()
     execution = sm.operations.execution(operation, 0)
     assert execution.done_at is not None

@@ -17,12 +17,14 @@ from twill.artifacts.schedule import Await, Interleave, Issue, Schedule, Wait
 from twill.errors import InputError
 from twill.frontends.loops import packaged_loops
 from twill.lower.baselines import multi_warp, sequential
-from twill.sim.checks.dataflow import Dataflow
+from twill.sim.checks.dataflow import Dataflow, Inputs
 from twill.sim.checks.every import check
 from twill.sim.checks.inputs import RandomInputs
+from twill.sim.checks.provenance import Provenance
 from twill.sim.checks.references import TOLERANCE, Kernel, known
 from twill.sim.checks.tiles import placed, rounded
-from twill.sim.checks.values import Values, compute
+from twill.sim.checks.values import Values
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 ITERATIONS = 5
@@ -41,6 +43,17 @@ def kernel_of(loop: twill.Loop, iterations: int = ITERATIONS) -> Kernel:
     kernel = known(loop, iterations)
     assert kernel is not None
     return kernel
+
+
+def compute(
+    schedule: Schedule, inputs: Inputs | None = None, **conditions: Any
+) -> tuple[Values, Provenance]:
+    """Execute a schedule and follow its numbers."""
+    values = Values(schedule, ITERATIONS, inputs)
+    watched = values.watch()
+    stated = Conditions.of(iterations=ITERATIONS, **conditions)
+    StreamingMultiprocessor(schedule, stated, [watched]).run()
+    return values, watched
 
 
 # -- formulas ---------------------------------------------------------------------------------
@@ -69,7 +82,7 @@ def test_pipelined_attention_computes_softmax_times_values(
 ) -> None:
     # Plain softmax(Q K^T / sqrt(D)) V, written out here.
     kernel = kernel_of(attention_schedule.loop)
-    values, watched = compute(attention_schedule, ITERATIONS, inputs=kernel.inputs)
+    values, watched = compute(attention_schedule, kernel.inputs)
     made, tile = values.pipelined(watched), attention_schedule.loop.operation("k").result
     assert tile is not None
     keys, worths = (
@@ -127,7 +140,7 @@ def test_the_gradients_are_slopes_of_the_forward_pass() -> None:
 def test_a_pipelined_program_computes_what_the_loop_does(
     attention_schedule: Schedule, latency: str | None
 ) -> None:
-    values, watched = compute(attention_schedule, ITERATIONS, latency=latency, seed=3)
+    values, watched = compute(attention_schedule, latency=latency, seed=3)
     assert values.differences(watched) == []
 
 
@@ -153,7 +166,7 @@ def test_a_naive_program_computes_what_the_loop_does(name: str) -> None:
         check(schedule, iterations=ITERATIONS)
         values = Values(schedule, ITERATIONS, dataflow=Dataflow.of(loop))
         watched = values.watch()
-        StreamingMultiprocessor(schedule, ITERATIONS, observers=[watched]).run()
+        StreamingMultiprocessor(schedule, Conditions(iterations=ITERATIONS), [watched]).run()
         assert values.differences(watched) == []
 
 
@@ -172,7 +185,9 @@ def test_a_wrong_slot_gives_a_wrong_number(attention_schedule: Schedule) -> None
     broken = attention_schedule.model_copy(update={"programs": programs})
     values = Values(attention_schedule, ITERATIONS)
     watched = values.watch(broken)
-    StreamingMultiprocessor(broken, ITERATIONS, observers=[watched], checks=False).run()
+    StreamingMultiprocessor(
+        broken, Conditions(iterations=ITERATIONS), [watched], checks=False
+    ).run()
     wrong = {difference.operation for difference in values.differences(watched)}
     assert wrong == {"n0", "l0", "o0", "n1", "l1", "o1"}
 
@@ -216,7 +231,7 @@ def test_interleaved_operations_compute_as_apart(hopper: twill.Machine) -> None:
     body: list[Any] = [one[0], Await(operation=names[0]), *one[1:]]
     body[4:6] = [Interleave(parts=(body[4], body[5]))]
     schedule = unsolved(loop, hopper, {"all": body})
-    values, watched = compute(schedule, ITERATIONS)
+    values, watched = compute(schedule)
     assert values.differences(watched) == []
 
 

@@ -17,6 +17,7 @@ import pytest
 import twill
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, RefusedError
+from twill.sim.engine.conditions import Conditions
 from twill.studies.compare import (
     Comparison,
     Comparisons,
@@ -38,7 +39,7 @@ SIM = [sys.executable, "-m", "twill.sim"]
 
 @pytest.fixture(scope="module")
 def found() -> Comparison:
-    return comparison(Schedule.named("paper_example_by_hand"), iterations=24)
+    return comparison(Schedule.named("paper_example_by_hand"), Conditions(iterations=24))
 
 
 def test_the_papers_running_example(found: Comparison) -> None:
@@ -63,7 +64,7 @@ def test_experts_with_other_tiles_are_compared_by_work_per_time() -> None:
     named = mine.model_copy(update={"name": "mine", "loop": loop})
     assert [one.name for one in experts(named)] == list(EXPERTS["fa_fwd_hopper"])
     assert experts(mine) == []
-    variants = {v.variant: v for v in comparison(named, iterations=24).variants}
+    variants = {v.variant: v for v in comparison(named, Conditions(iterations=24)).variants}
     wide, narrow = variants["fa3_forward_128x176"], variants["joint"]
     assert wide.flop_per_iteration / narrow.flop_per_iteration == 176 / 128
     assert (wide.interval_cycles, narrow.interval_cycles) == (2816, 2048)
@@ -156,7 +157,7 @@ def test_a_variant_that_cannot_run_is_a_row_with_its_reason() -> None:
     late = loop.model_copy(update={"operations": tuple(reversed(loop.operations))})
     hasty = program.model_copy(update={"body": program.body[:1] + program.body[2:]})
     broken = schedule.model_copy(update={"loop": late, "programs": (hasty,)})
-    rows = {v.variant: v for v in comparison(broken, iterations=24).variants}
+    rows = {v.variant: v for v in comparison(broken, Conditions(iterations=24)).variants}
     assert {name: row.interval_cycles for name, row in rows.items()} == {
         "sequential": None,
         "multi-warp": None,

@@ -17,8 +17,9 @@ from twill.bounds.least import bounds
 from twill.engines.cbc.modulo import modulo_schedule
 from twill.problem.build import build_problem
 from twill.sim.analysis.whole_kernel import kernel, parse_sequences
+from twill.sim.engine.conditions import Conditions
 from twill.sim.execute import run
-from twill.studies.compare import compare
+from twill.studies.compare import comparison
 from twill.studies.modulo_loop import excess, iterative_modulo_schedule, software_pipelined
 from twill.studies.published import FA3, NEITHER, Experiment, gemm, print_experiments
 
@@ -76,7 +77,8 @@ def test_swp_puts_loads_on_one_warp_and_each_sub_tile_on_a_group() -> None:
 
 def test_the_naive_loops_are_compared_in_order() -> None:
     variants = {
-        v.variant: v.interval_cycles for v in compare(Schedule.named("fa3_forward_128x128"))
+        v.variant: v.interval_cycles
+        for v in comparison(Schedule.named("fa3_forward_128x128")).variants
     }
     assert list(variants) == ["sequential", "multi-warp", "swp", "joint"]
     # The tensor core's work: eight products of 64 cycles, four times.
@@ -97,7 +99,7 @@ def test_long_loops_continue_at_the_pace_of_the_steady_state() -> None:
 
 def test_a_kernel_is_estimated_under_the_conditions_of_the_run() -> None:
     schedule = Schedule.named("fa3_forward_128x128")
-    (slow,) = kernel(schedule, [8 * 128], latency="fixed:8000").estimates
+    (slow,) = kernel(schedule, [8 * 128], Conditions(latency=("fixed:8000",))).estimates
     assert slow.loop_cycles == run(schedule, iterations=8, latency="fixed:8000").total_cycles
     (nominal,) = kernel(schedule, [8 * 128]).estimates
     assert slow.tflops < 0.7 * nominal.tflops
@@ -106,7 +108,7 @@ def test_a_kernel_is_estimated_under_the_conditions_of_the_run() -> None:
 def test_tiles_and_time_of_a_kernel() -> None:
     """4 x 16 heads of 8448 rows: 66 tiles of 128 x 64 heads, 32 on each of 132 SMs, 48 rounds."""
     schedule = Schedule.named("fa3_forward_128x176")
-    found = kernel(schedule, [8448], tokens=4 * 8448, persistent=False, clock=1000.0)
+    found = kernel(schedule, [8448], Conditions(clock=1000.0), tokens=4 * 8448, persistent=False)
     (estimate,) = found.estimates
     assert (found.rows, found.step, estimate.batch) == (128, 176, 4)
     assert (estimate.tiles, estimate.tiles_per_multiprocessor, estimate.iterations) == (
@@ -118,7 +120,7 @@ def test_tiles_and_time_of_a_kernel() -> None:
     assert estimate.microseconds == pytest.approx(32 * one / 1000)
     flop = 4 * 8448**2 * 128 * 64
     assert estimate.tflops == pytest.approx(flop / estimate.microseconds / 1e6)
-    (persistent,) = kernel(schedule, [8448], tokens=4 * 8448, clock=1000.0).estimates
+    (persistent,) = kernel(schedule, [8448], Conditions(clock=1000.0), tokens=4 * 8448).estimates
     saved = 31 * persistent.overlapped_cycles / 1000
     assert persistent.microseconds == pytest.approx(estimate.microseconds - saved)
     assert 0 < saved < 0.1 * estimate.microseconds

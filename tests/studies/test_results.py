@@ -15,6 +15,7 @@ from twill.artifacts.results import text_hash
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
 from twill.errors import InputError
+from twill.sim.engine.conditions import Conditions
 from twill.studies.compare import comparison
 from twill.studies.compare_view import write_comparisons
 from twill.studies.sweep.run import run_sweep
@@ -29,7 +30,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a finished sweep and a comparison of two schedules of one loop."""
     folder = tmp_path_factory.mktemp("made")
     run_sweep(SWEEP, folder / "sweep")
-    one = comparison(Schedule.named("paper_example_by_hand"), iterations=24)
+    one = comparison(Schedule.named("paper_example_by_hand"), Conditions(iterations=24))
     write_comparisons([one, one], folder / "comparison")
     return folder
 

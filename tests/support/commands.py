@@ -17,7 +17,7 @@ from twill.console import run_app
 
 TWILL = ("twill",)
 SIM = ("python", "-m", "twill.sim")
-ENTRIES = {"twill.sim": "twill.sim.__main__"}
+ENTRIES = {"twill.sim": "twill.cli.simulation"}
 
 
 def in_process(*command: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -25,8 +25,8 @@ from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.races import Races
 from twill.sim.checks.references import known
 from twill.sim.checks.values import Values
+from twill.sim.engine.conditions import WARP_SCHEDULERS, Conditions
 from twill.sim.engine.errors import SimulationError
-from twill.sim.engine.issue import WARP_SCHEDULERS
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 DEFAULT_RUNS = 20
@@ -139,7 +139,9 @@ def _chosen(every: Iterable[Mutant], most: int | None, seed: int) -> list[Mutant
 def _reported(schedule: Schedule, iterations: int) -> tuple[str, str] | None:
     """Return which check reports something, and what, in one run without perturbation."""
     try:
-        StreamingMultiprocessor(schedule, iterations, observers=[Races(schedule)]).run()
+        StreamingMultiprocessor(
+            schedule, Conditions(iterations=iterations), [Races(schedule)]
+        ).run()
     except SimulationError as error:
         return error.kind, error.message
     return None
@@ -152,11 +154,13 @@ def _harm(values: Values, schedule: Schedule, iterations: int, runs: int, seed: 
         try:
             StreamingMultiprocessor(
                 schedule,
-                iterations,
-                seed=seed + run,
-                latency=latency,
-                warp_scheduler=WARP_SCHEDULERS[run % len(WARP_SCHEDULERS)],
-                observers=[watched],
+                Conditions.of(
+                    iterations=iterations,
+                    seed=seed + run,
+                    latency=latency,
+                    warp_scheduler=WARP_SCHEDULERS[run % len(WARP_SCHEDULERS)],
+                ),
+                [watched],
                 checks=False,
             ).run()
         except SimulationError as error:

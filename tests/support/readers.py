@@ -44,7 +44,8 @@ from twill.search.cache import Cache, _head
 from twill.search.request import Request
 from twill.search.scheduler import Solved, solve
 from twill.show.programs.ir import ir
-from twill.sim.engine.latency import latency_texts, parse_latencies
+from twill.sim.engine.conditions import Conditions, latency_texts
+from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.latency_file import LatencyFile
 from twill.sim.engine.work import Work, works
 from twill.sim.execute import run
@@ -244,7 +245,7 @@ def results() -> dict[str, str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run_sweep(sweep, folder / "sweep")
-        one = comparison(Schedule.named("paper_example_by_hand"), iterations=24)
+        one = comparison(Schedule.named("paper_example_by_hand"), Conditions(iterations=24))
         write_comparisons([one, one], folder / "comparison")
         files = folder.rglob("*.json*")
         return {str(file.relative_to(folder)): file.read_text() for file in files}

@@ -64,18 +64,17 @@ def compare_command(
     A variant that cannot run is a row with its reason; the exit status is 1 if that is a schedule
     itself.
     """
+    from twill.sim.engine.conditions import Conditions
     from twill.studies import compare_view as view
     from twill.studies.compare import compare_all, document
     from twill.studies.subjects import subjects
 
+    conditions = Conditions.of(iterations=iterations, seed=seed, latency=latency, clock=clock)
     make_folder(output)
     with progress("comparing") as report:
         found = compare_all(
             subjects(items, machine or ()),
-            iterations=iterations,
-            seed=seed,
-            latency=latency,
-            clock=clock,
+            conditions,
             timeout=timeout,
             report=report,
         )

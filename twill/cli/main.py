@@ -19,9 +19,9 @@ from twill.cli import machine as machine_commands
 from twill.cli import reproduce as reproduce_command
 from twill.cli import show as show_commands
 from twill.cli.options import Json, number, pairs, print_json, refusals
+from twill.cli.simulation import app as simulator
 from twill.console import Report, command, progress, run_app, say, say_written
 from twill.files import STANDARD_OUTPUT, check_target
-from twill.sim.__main__ import app as simulator
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule

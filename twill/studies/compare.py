@@ -20,8 +20,9 @@ from twill.errors import RefusedError
 from twill.names import file_name
 from twill.problem.build import build_problem
 from twill.sim.analysis.throughput import clock_of, flop_per_iteration
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.errors import SimulationError
-from twill.sim.execute import DEFAULT_ITERATIONS, DEFAULT_TOLERANCE, Run, run
+from twill.sim.execute import Run, simulate
 from twill.studies.subjects import VARIANTS, Subject, experts, variant
 from twill.studies.subjects import Variant as Way
 
@@ -171,17 +172,13 @@ def _free(name: str, taken: set[str]) -> str:
 
 def compare_all(
     subjects: Sequence[Subject],
+    conditions: Conditions | None = None,
     *,
-    iterations: int = DEFAULT_ITERATIONS,
-    seed: int = 0,
-    latency: str | Iterable[str] | None = None,
-    clock: float | None = None,
     timeout: float | None = None,
     report: Report = silent,
 ) -> list[Comparison]:
     """Compare every subject's variants; loops without a schedule are scheduled first.
 
-    `clock`: clock in MHz at which TFLOP/s are stated; each machine's own without it.
     `timeout`: seconds for each loop that has to be scheduled.
 
     Raises
@@ -201,68 +198,33 @@ def compare_all(
             schedule = subject.solved(timeout=timeout, report=within)
         except RefusedError as error:
             raise RefusedError(f"{title}: {error}", error.about) from None
-        found.append(
-            comparison(
-                schedule,
-                iterations=iterations,
-                seed=seed,
-                latency=latency,
-                clock=clock,
-                report=within,
-            )
-        )
+        found.append(comparison(schedule, conditions, within))
     return found
 
 
-def compare(
-    schedule: Schedule,
-    *,
-    iterations: int = DEFAULT_ITERATIONS,
-    seed: int = 0,
-    latency: str | Iterable[str] | None = None,
-    report: Report = silent,
-) -> list[Variant]:
-    """Simulate a schedule and the other ways to execute its loop; see `comparison`.
-
-    Parameters
-    ----------
-    schedule, iterations, seed, latency, report
-        As for `comparison`.
-    """
-    found = comparison(schedule, iterations=iterations, seed=seed, latency=latency, report=report)
-    return list(found.variants)
-
-
 def comparison(
-    schedule: Schedule,
-    *,
-    iterations: int = DEFAULT_ITERATIONS,
-    seed: int = 0,
-    latency: str | Iterable[str] | None = None,
-    clock: float | None = None,
-    report: Report = silent,
+    schedule: Schedule, conditions: Conditions | None = None, report: Report = silent
 ) -> Comparison:
     """Simulate a schedule, the naive loops of its loop and machine, and experts' schedules.
 
     `schedule`: the schedule; the naive loops use its loop, machine and ring depths.
-    `latency`: latency sources of variable-latency loads (see `twill.sim.run`). One for a single
-    load concerns hand-written schedules only where they have a load of that name.
-    `clock`: clock in MHz at which TFLOP/s are stated; the machine's without it.
+    `conditions`: a latency source for a single load concerns hand-written schedules only where they
+    have a load of that name.
     """
-    texts = [latency] if isinstance(latency, str) else list(latency or ())
+    conditions = conditions or Conditions()
     ways = [variant(name, schedule, report) for name in VARIANTS] + experts(schedule)
     runs: list[tuple[Way, Run | None]] = []
     for way in ways:
         report(way.name)
-        runs.append(_run(way, texts, iterations=iterations, seed=seed, clock=clock))
-    clock_mhz, clock_source = clock_of(schedule.machine, clock)
+        runs.append(_run(way, conditions))
+    clock_mhz, clock_source = clock_of(schedule.machine, conditions.clock)
     base = _pace(runs[0][1])
     return Comparison(
         loop=schedule.loop.name,
         machine=schedule.machine.name,
-        iterations=iterations,
-        seed=seed,
-        latency=" ".join(texts) or "nominal",
+        iterations=conditions.iterations,
+        seed=conditions.seed,
+        latency=conditions.latency_text,
         clock_mhz=clock_mhz,
         clock_source=clock_source,
         variants=tuple(_variant(way, result, base, schedule) for way, result in runs),
@@ -270,28 +232,16 @@ def comparison(
     )
 
 
-def _run(
-    way: Way, texts: Sequence[str], *, iterations: int, seed: int, clock: float | None
-) -> tuple[Way, Run | None]:
+def _run(way: Way, conditions: Conditions) -> tuple[Way, Run | None]:
     """Return what a variant achieved; nothing, and a note that says why, if it cannot run."""
     if way.schedule is None:
         return way, None
+    names = {operation.name for operation in way.schedule.loop.operations}
+    own = tuple(t for t in conditions.latency if "=" not in t or t.partition("=")[0] in names)
     try:
-        return way, run(
-            way.schedule,
-            iterations=iterations,
-            seed=seed,
-            latency=_for_its_loads(texts, way.schedule),
-            tolerance=DEFAULT_TOLERANCE,
-            clock=clock,
-        )
+        return way, simulate(way.schedule, replace(conditions, latency=own))
     except SimulationError as error:
         return replace(way, note=str(error)), None
-
-
-def _for_its_loads(texts: Sequence[str], schedule: Schedule) -> list[str]:
-    names = {operation.name for operation in schedule.loop.operations}
-    return [t for t in texts if "=" not in t or t.partition("=")[0] in names]
 
 
 def _pace(result: Run | None) -> float | None:

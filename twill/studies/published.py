@@ -17,7 +17,7 @@ from twill.artifacts.order import Buffer, Order, OrderedGroup
 from twill.artifacts.schedule import Issue, Schedule
 from twill.console import Report, paragraph, say, silent, table
 from twill.frontends.builder import LoopBuilder
-from twill.sim.engine.issue import WARP_SCHEDULERS
+from twill.sim.engine.conditions import WARP_SCHEDULERS
 from twill.sim.execute import run
 
 FA3 = "fa3_forward_128x176_parts"

@@ -15,6 +15,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Group, Issue, Placement, Program, Schedule
 from twill.console import Report, say, silent
 from twill.formats import count, mebibytes, ratio
+from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.tables import Column, Table
 
@@ -131,7 +132,7 @@ def measure(
     """
 
     def run() -> StreamingMultiprocessor:
-        sm = StreamingMultiprocessor(schedule, iterations, bundle=bundle)
+        sm = StreamingMultiprocessor(schedule, Conditions(iterations=iterations, bundle=bundle))
         sm.run()
         return sm
 

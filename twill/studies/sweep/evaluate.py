@@ -15,7 +15,8 @@ from twill.artifacts.schedule import Schedule
 from twill.errors import RefusedError, TwillError
 from twill.search.cache import code_hash
 from twill.sim.analysis.rings import with_depth, with_more_slots
-from twill.sim.execute import Run, run
+from twill.sim.engine.conditions import Conditions
+from twill.sim.execute import Run, simulate
 from twill.studies.sweep.parameters import changed_loop, changed_machine, limits, run_options
 from twill.studies.sweep.points import Task
 
@@ -106,7 +107,8 @@ def _results(task: Task) -> Row:
         "latency": settings["latency"],
         **run_options(task.point),
     }
-    result = run(schedule, tolerance=settings["tolerance"], clock=settings["clock"], **options)
+    conditions = Conditions.of(tolerance=settings["tolerance"], clock=settings["clock"], **options)
+    result = simulate(schedule, conditions)
     return {**found, **measured(schedule, result), "schedule_hash": _schedule_hash(task, schedule)}
 
 
