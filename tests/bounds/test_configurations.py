@@ -23,10 +23,9 @@ from twill.engines.cpsat.engine import CpSatProver
 from twill.engines.protocol import Range
 from twill.engines.yices.difference import DifferenceEngine
 from twill.explain.explain import explain
-from twill.problem.build import build_problem
 from twill.problem.costs import Reservation
 from twill.problem.groups import available_groups
-from twill.problem.problem import Problem
+from twill.problem.problem import Problem, build_problem
 from twill.verification import configurations as verified_configurations
 from twill.verification.configurations import check_configurations
 from twill.verification.reading import Model, read_model

@@ -32,9 +32,8 @@ from twill.bounds.least import (
     resource_bound,
 )
 from twill.engines.protocol import Answer, Status
-from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup
-from twill.problem.problem import Problem
+from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
 from twill.search.known import Reached
 from twill.search.levels import _bisected, _from_below, _largest, measured, proofs

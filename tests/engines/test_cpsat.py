@@ -31,7 +31,6 @@ from twill.engines.protocol import (
     Range,
 )
 from twill.engines.yices.difference import DifferenceEngine
-from twill.problem.build import build_problem
 from twill.problem.groups import (
     WarpGroup,
     available_groups,
@@ -39,9 +38,9 @@ from twill.problem.groups import (
     groups_within,
     opened_before,
 )
-from twill.problem.problem import Problem
+from twill.problem.operations import Wishes
+from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
-from twill.problem.wishes import Wishes
 
 SOON = Conditions(effort=1e-6)
 

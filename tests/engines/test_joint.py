@@ -11,16 +11,14 @@ import twill
 from tests.support.brute import least_length
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.schedule import Rules
-from twill.bounds.least import bounds
-from twill.bounds.registers import lacks_registers
+from twill.bounds.least import bounds, lacks_registers
 from twill.deadline import Deadline
 from twill.engines.cpsat.engine import CpSatEngine
 from twill.engines.protocol import FAMILIES, EngineFactory, Limits, Question
 from twill.engines.yices.difference import DifferenceEngine
-from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup, allocated, available_groups
-from twill.problem.problem import Problem
-from twill.problem.wishes import Wishes
+from twill.problem.operations import Wishes
+from twill.problem.problem import Problem, build_problem
 
 ENGINES: list[EngineFactory] = [DifferenceEngine, CpSatEngine]
 

@@ -22,13 +22,12 @@ from twill.engines.cpsat.rows import Rows
 from twill.engines.cpsat.symmetry import symmetry
 from twill.engines.protocol import Question, Range
 from twill.engines.yices.difference import DifferenceEngine
-from twill.problem.build import build_problem
+from twill.problem.costs import normalize
 from twill.problem.groups import available_groups
 from twill.problem.lifetimes import Occupant
-from twill.problem.normalize import normalize
-from twill.problem.problem import Problem
+from twill.problem.operations import Wishes
+from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
-from twill.problem.wishes import Wishes
 from twill.search.request import Options
 from twill.search.scheduler import helpers
 from twill.search.search import search

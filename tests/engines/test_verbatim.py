@@ -20,12 +20,11 @@ from twill.engines.yices.difference import DifferenceEngine
 from twill.engines.yices.system import anchor_of
 from twill.errors import InputError, RefusedError
 from twill.lower.schedule import realize
-from twill.problem.build import build_problem
+from twill.problem.costs import normalize
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
-from twill.problem.normalize import normalize
-from twill.problem.problem import Problem
+from twill.problem.operations import Wishes
+from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
-from twill.problem.wishes import Wishes
 from twill.search.paper_search import paper_search
 
 Case = tuple[Problem, int, int, tuple[WarpGroup, ...]]

@@ -16,7 +16,7 @@ from twill.bounds.least import resource_argument, resource_bound
 from twill.engines.yices.difference import DifferenceEngine
 from twill.explain.explain import Explanation, Role, explain
 from twill.explain.levers import Lever, levers
-from twill.problem.build import build_problem
+from twill.problem.problem import build_problem
 
 
 def solved(operations: Any, edges: Any, machine: twill.Machine, **options: Any) -> twill.Schedule:

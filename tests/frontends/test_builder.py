@@ -15,7 +15,7 @@ from twill.bounds.least import bounds
 from twill.frontends.builder import Value
 from twill.frontends.builder.finish import accumulator, rows
 from twill.frontends.ttgir.types import elements_per_thread, parse_layout, sharing
-from twill.problem.build import build_problem
+from twill.problem.problem import build_problem
 
 Builder = twill.LoopBuilder
 

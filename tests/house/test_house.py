@@ -17,7 +17,7 @@ SOLVERS = {
     "yices": {"twill/solvers/yices.py"},
     "yices_api": set(),
     "ortools": {"twill/engines/cpsat/time.py"},
-    "pulp": {"twill/engines/cbc/modulo.py"},
+    "pulp": {"twill/engines/cbc.py"},
     "pyscipopt": {"twill/solvers/scip.py"},
     "simpy": {"sim/engine/clock.py", "twill/studies/bench/simulator.py"},
     "simpleeval": {"twill/artifacts/expressions.py"},

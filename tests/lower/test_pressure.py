@@ -19,7 +19,7 @@ from twill.lower.programs import programs
 from twill.lower.schedule import realize
 from twill.lower.signals import Signals
 from twill.lower.storage import lay_out, registers_live
-from twill.problem.build import build_problem
+from twill.problem.problem import build_problem
 from twill.search.request import Options
 from twill.search.search import search
 from twill.sim import run

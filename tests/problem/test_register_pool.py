@@ -14,9 +14,8 @@ from twill.artifacts.schedule import Group
 from twill.engines.cpsat.engine import CpSatEngine
 from twill.engines.protocol import Question
 from twill.engines.yices.difference import DifferenceEngine
-from twill.problem.build import build_problem
 from twill.problem.groups import allocated, available_groups
-from twill.problem.problem import Problem
+from twill.problem.problem import Problem, build_problem
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.registers import pool, set_registers
 

@@ -15,8 +15,7 @@ from twill.engines.protocol import Answer, Engine, Question
 from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.schedule import realize
-from twill.problem.build import build_problem
-from twill.problem.problem import Problem
+from twill.problem.problem import Problem, build_problem
 from twill.search.request import Options
 from twill.search.search import Found, search
 

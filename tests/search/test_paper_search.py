@@ -10,18 +10,17 @@ import twill
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.schedule import Rules
 from twill.bounds.least import bounds, longest_paths
-from twill.engines.cbc.modulo import shortest_modulo_schedule
+from twill.engines.cbc import shortest_modulo_schedule
 from twill.engines.cpsat.engine import CpSatEngine
 from twill.engines.paper.verbatim import VerbatimEngine
 from twill.engines.protocol import EngineFactory, Question
 from twill.engines.yices.difference import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.schedule import realize
-from twill.problem.build import build_problem
+from twill.problem.costs import normalize
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
-from twill.problem.normalize import normalize
-from twill.problem.problem import Problem
-from twill.problem.wishes import Wishes
+from twill.problem.operations import Wishes
+from twill.problem.problem import Problem, build_problem
 from twill.search import paper_search as module
 from twill.search.paper_search import paper_search
 from twill.search.request import Options

@@ -14,9 +14,8 @@ from twill.bounds.least import Bounds
 from twill.engines.protocol import Limits, Question, Refutation
 from twill.engines.yices.difference import DifferenceEngine
 from twill.frontends.loops import load_loop
-from twill.problem.build import build_problem
 from twill.problem.groups import available_groups
-from twill.problem.problem import Problem
+from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
 from twill.search import scheduler, search
 from twill.search.known import Known

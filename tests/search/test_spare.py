@@ -10,7 +10,7 @@ import pytest
 import twill
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.lower.schedule import realize
-from twill.problem.build import build_problem
+from twill.problem.problem import build_problem
 from twill.search import scheduler
 from twill.search.request import Options
 from twill.search.search import search

@@ -14,8 +14,8 @@ from tests.support.commands import SIM, in_process
 from tests.support.small import random_loop
 from twill.artifacts.schedule import Schedule
 from twill.bounds.least import bounds
-from twill.engines.cbc.modulo import modulo_schedule
-from twill.problem.build import build_problem
+from twill.engines.cbc import modulo_schedule
+from twill.problem.problem import build_problem
 from twill.sim.analysis.whole_kernel import kernel, parse_sequences
 from twill.sim.engine.conditions import Conditions
 from twill.sim.execute import run

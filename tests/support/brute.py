@@ -6,9 +6,8 @@ import itertools
 
 from tests.support.judged import as_read
 from twill.artifacts.schedule import Group, Placement, Schedule
-from twill.problem.build import build_problem
 from twill.problem.groups import WarpGroup, available_groups
-from twill.problem.problem import Problem
+from twill.problem.problem import Problem, build_problem
 from twill.verification.verifier import _Case
 
 RULES = (

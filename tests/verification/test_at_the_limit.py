@@ -17,9 +17,9 @@ from tests.support.small import edge, hand_made, op, small_loop, small_machine
 from tests.support.tampering import Data
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import Await, Fence, Instruction, Issue
-from twill.problem.build import build_problem
 from twill.problem.costs import Reservation
 from twill.problem.groups import WarpGroup
+from twill.problem.problem import build_problem
 from twill.problem.solution import Assignment
 from twill.verification.registers import registers_along_programs
 from twill.verification.verifier import _meet, _rows

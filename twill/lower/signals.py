@@ -17,7 +17,7 @@ from twill.lower.pipeline import Pipeline
 from twill.lower.takeovers import Takeover, Tenant, distances, takeovers
 from twill.lower.turns import Turn, turns
 from twill.memory.addresses import Allocation
-from twill.problem.chains import least_distances
+from twill.problem.lifetimes import least_distances
 from twill.problem.operations import Edge
 
 RELEASE, RECEIVE, SEND = -1, -2, -3

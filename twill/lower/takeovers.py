@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from twill.lower.pipeline import Pipeline
 from twill.memory.addresses import Allocation, Ring
-from twill.problem.chains import chains
+from twill.problem.lifetimes import chains
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from functools import cached_property
 
 from twill.artifacts.loop import HALVES
 from twill.memory.packing import Apart, Buffer, Range, first_fit, heaviest_clique, pack
-from twill.problem.chains import Chain, chains, least_distances
-from twill.problem.lifetimes import Moment, memory_occupants
+from twill.problem.lifetimes import Chain, Moment, chains, least_distances, memory_occupants
 from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
 

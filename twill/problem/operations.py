@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from twill.artifacts.loop import THREADS_PER_WARP
 from twill.problem.costs import Reservation
 
 
@@ -100,3 +101,60 @@ class Edge:
     copy_reads: int
     transferable: bool
     streaming: bool
+
+
+@dataclass(frozen=True)
+class RegisterFile:
+    """Limits on registers per thread (see `twill.artifacts.machine.Registers`)."""
+
+    file: int
+    limit: int
+    step: int
+    least: int
+    most: int
+    warps: int
+    reserve: int
+    launch: int | None = None
+
+    def pool(self, blocks: int) -> int:
+        """Return the registers per thread that all blocks have together."""
+        whole = self.file // (THREADS_PER_WARP * self.warps)
+        if self.launch is None or not blocks:
+            return whole
+        return blocks * min(self.most, whole // blocks // self.launch * self.launch)
+
+
+@dataclass(frozen=True)
+class PinnedRegisters:
+    """Registers per thread that an invariant occupies on every group with one of its users."""
+
+    name: str
+    registers: int
+    used_by: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a user has decided about a schedule beforehand.
+
+    Attributes
+    ----------
+    limits : tuple of (str, int)
+        Most ``registers`` per thread of a group, warp ``groups``, ``transfers`` and ``stages``.
+    pins : tuple of (int, str)
+        Operations with the names of their groups: one name is one group.
+    orders : tuple of (int, int)
+        Pairs of operations; the second issues no earlier in its iteration than the first.
+    shape : tuple of (int, int, int)
+        For each operation a group, a stage and a rank: nothing but the times is left to choose.
+        Operations of one rank start together in their rows or in any order.
+    """
+
+    limits: tuple[tuple[str, int], ...] = ()
+    pins: tuple[tuple[int, str], ...] = ()
+    orders: tuple[tuple[int, int], ...] = ()
+    shape: tuple[tuple[int, int, int], ...] = ()
+
+    def limit(self, name: str) -> int | None:
+        """Return a limit, None if there is none."""
+        return dict(self.limits).get(name)

@@ -6,16 +6,17 @@ cycles, or the normalized units of the paper's section 5.2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from twill.artifacts.loop import HALVES, Loop
+from twill.artifacts.loop import HALVES, Dependence, Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, TimeScale
+from twill.errors import InputError, short
 from twill.problem import rules as model
-from twill.problem.operations import Edge, ProblemOperation
-from twill.problem.registers import PinnedRegisters, RegisterFile
-from twill.problem.wishes import Wishes
+from twill.problem.costs import Reservation, StaticCost, static_costs
+from twill.problem.operations import Edge, PinnedRegisters, ProblemOperation, RegisterFile, Wishes
 
 
 @dataclass(frozen=True)
@@ -120,3 +121,228 @@ class Problem:
     def starts_at_issue(self) -> bool:
         """Whether every reservation starts at its operation's issue."""
         return all(r.start == 0 for operation in self.operations for r in operation.reservations)
+
+
+def build_problem(
+    loop: Loop, machine: Machine, *, rules: Rules = "issue", scale: TimeScale | None = None
+) -> Problem:
+    """Turn a loop and a machine into integers.
+
+    Raises
+    ------
+    InputError
+        If an operation cannot be costed, or is wider than any warp group of the machine.
+    """
+    scale = scale or TimeScale()
+    costs = static_costs(loop, machine)
+    convert = _Converter(scale)
+    operations = tuple(
+        _operation(index, operation, costs[operation.name], loop, rules, convert)
+        for index, operation in enumerate(loop.operations)
+    )
+    operations = _with_takeovers(loop, operations)
+    by_name = {operation.name: operation for operation in operations}
+    taken = {name: model.taken_over(loop, by_name, name) for name in by_name}
+    hop = convert(machine.synchronisation.hop.value)
+    edges = tuple(
+        _edge(
+            d,
+            by_name[d.producer],
+            by_name[d.consumer],
+            convert,
+            hop,
+            freed=rules == "paper" or taken[d.consumer] == d,
+        )
+        for d in loop.dependences
+    )
+    problem = Problem(
+        loop=loop,
+        machine=machine,
+        rules=rules,
+        scale=scale,
+        operations=operations,
+        edges=edges,
+        capacities={name: unit.capacity for name, unit in machine.units.items()},
+        memories={
+            name: memory.capacity * (HALVES if name == "tmem" else 1)
+            for name, memory in machine.memories.items()
+        },
+        fixed=_fixed(loop),
+        pinned=_pinned(loop),
+        registers=_register_file(machine),
+        hop=hop,
+    )
+    check(problem)
+    return problem
+
+
+def check(problem: Problem) -> None:
+    """Refuse a problem that no machine could be meant for.
+
+    Raises
+    ------
+    InputError
+        Names the operation, what it needs and what there is.
+    """
+    widest = max(pool.warps for pool in problem.machine.groups)
+    for position, operation in enumerate(problem.operations):
+        if operation.warps > widest:
+            raise InputError(
+                f"operation {short(operation.name)} needs {operation.warps} warps, the widest warp "
+                f"group of {problem.machine.name} has {widest}",
+                path=f"operations[{position}].warps",
+                file=problem.loop.file or problem.loop.name,
+            )
+        if operation.memory is not None and operation.memory not in problem.memories:
+            raise InputError(
+                f"{problem.machine.name} has no {operation.memory} for the result of "
+                f"{short(operation.name)}",
+                path=f"operations[{position}].result.memory",
+                file=problem.loop.file or problem.loop.name,
+            )
+
+
+class _Converter:
+    """Cycles to the problem's time units."""
+
+    def __init__(self, scale: TimeScale) -> None:
+        self._exact = scale.mode != "normalized"
+        self._table: Mapping[int, int] = dict(scale.costs)
+
+    def __call__(self, cycles: int) -> int:
+        if self._exact or cycles == 0:
+            return cycles
+        if cycles not in self._table:
+            raise InputError(f"no normalized cost for {cycles} cycles", path="time.costs")
+        return self._table[cycles]
+
+
+def _operation(
+    index: int,
+    operation: Operation,
+    cost: StaticCost,
+    loop: Loop,
+    rules: Rules,
+    convert: _Converter,
+) -> ProblemOperation:
+    result = operation.result
+    memory = result.memory if result and result.memory in ("smem", "tmem") else None
+    waits = any(d.consumer == operation.name for d in loop.dependences)
+    streaming = cost.variable_latency and memory is not None and not waits
+    reservations = tuple(
+        Reservation(r.unit, convert(r.start), convert(r.length), r.count) for r in cost.reservations
+    )
+    cycles = max(convert(cost.occupancy), *(r.start + r.length for r in reservations))
+    issue = convert(cost.issue)
+    latency = convert(cost.latency)
+    if cost.latency >= cost.occupancy:
+        latency = max(latency, cycles)
+    in_registers = result is not None and result.memory == "registers"
+    return ProblemOperation(
+        name=operation.name,
+        index=index,
+        warps=operation.warps,
+        reservations=reservations,
+        cycles=cycles,
+        issue=issue,
+        blocked_span=issue if rules == "issue" else cycles,
+        latency=0 if streaming else latency,
+        registers=result.registers(operation.warps) if result and in_registers else 0,
+        working_set=cost.working_set,
+        memory=memory,
+        footprint=result.footprint if result else 0,
+        lanes=result.lanes if result and memory == "tmem" else 0,
+        transfer=convert(cost.transfer),
+        transfer_bytes=result.bytes if result else 0,
+        asynchronous=cost.asynchronous,
+        variable_latency=cost.variable_latency,
+        streaming=streaming,
+        nominal_latency=latency,
+        in_order_unit=cost.in_order_unit,
+    )
+
+
+def _with_takeovers(
+    loop: Loop, operations: tuple[ProblemOperation, ...]
+) -> tuple[ProblemOperation, ...]:
+    """Charge an operation that takes over a wider operand's registers for the difference."""
+    by_name = {operation.name: operation for operation in operations}
+    widened = []
+    for operation in operations:
+        taken = model.taken_over(loop, by_name, operation.name)
+        extra = by_name[taken.producer].registers - operation.registers if taken else 0
+        widened.append(
+            operation
+            if extra <= 0
+            else replace(operation, working_set=operation.working_set + extra)
+        )
+    return tuple(widened)
+
+
+def _edge(
+    dependence: Dependence,
+    u: ProblemOperation,
+    v: ProblemOperation,
+    convert: _Converter,
+    hop: int,
+    *,
+    freed: bool,
+) -> Edge:
+    """Return a dependence as integers; `freed` where the value counts as free at v's issue."""
+    given = None if dependence.delay is None else convert(dependence.delay)
+    reads, copy_reads = model.reads(dependence, u, v), model.copy_reads(v)
+    freed = freed or dependence.in_place
+    return Edge(
+        producer=u.index,
+        consumer=v.index,
+        distance=dependence.distance,
+        delay=model.delay(dependence, u, v) if given is None else given,
+        cross_delay=model.cross_delay(dependence, u, v, given, hop),
+        blocking=model.blocking(dependence, u, v),
+        carries=dependence.kind == "data",
+        hold=0 if freed else reads,
+        reads=reads,
+        copy_hold=0 if freed else copy_reads,
+        copy_reads=copy_reads,
+        transferable=model.transferable(dependence, u),
+        streaming=u.streaming,
+    )
+
+
+def _fixed(loop: Loop) -> dict[str, int]:
+    totals = {"smem": 0, "tmem": 0}
+    for invariant in loop.invariants:
+        if invariant.tile.memory in totals:
+            totals[invariant.tile.memory] += invariant.tile.footprint
+    return totals
+
+
+def _pinned(loop: Loop) -> tuple[PinnedRegisters, ...]:
+    position = {operation.name: index for index, operation in enumerate(loop.operations)}
+    return tuple(
+        PinnedRegisters(
+            name=invariant.name,
+            registers=invariant.tile.registers(
+                max((loop.operation(name).warps for name in invariant.used_by), default=4)
+            ),
+            used_by=tuple(position[name] for name in invariant.used_by),
+        )
+        for invariant in loop.invariants
+        if invariant.tile.memory == "registers"
+    )
+
+
+def _register_file(machine: Machine) -> RegisterFile | None:
+    r = machine.registers
+    if r is None:
+        return None
+    return RegisterFile(
+        file=r.file.value,
+        limit=r.limit.value,
+        step=r.step.value,
+        least=r.least.value,
+        most=r.most.value,
+        warps=r.warps.value,
+        reserve=int(r.reserve.value),
+        launch=r.launch.value if r.launch else None,
+    )

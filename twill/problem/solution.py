@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from twill.problem.chains import chains
 from twill.problem.groups import WarpGroup
 from twill.problem.lifetimes import (
     Moment,
     Occupant,
+    chains,
     memory_occupants,
     register_occupants,
     unit_occupants,

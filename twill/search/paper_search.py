@@ -15,7 +15,7 @@ from twill.bounds.infeasible import refuse_infeasible
 from twill.bounds.least import Bounds, bounds, longest_paths
 from twill.console import Report, silent
 from twill.deadline import Deadline
-from twill.engines.cbc.modulo import shortest_modulo_schedule
+from twill.engines.cbc import shortest_modulo_schedule
 from twill.engines.protocol import Engine, EngineFactory, Limits, Question
 from twill.errors import RefusedError
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups

@@ -14,10 +14,9 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Level, Limit, Rules, TimeScale
 from twill.errors import InputError, short
 from twill.names import wrong
-from twill.problem.build import build_problem
-from twill.problem.normalize import BUDGET
-from twill.problem.problem import Problem
-from twill.problem.wishes import Wishes
+from twill.problem.costs import BUDGET
+from twill.problem.operations import Wishes
+from twill.problem.problem import Problem, build_problem
 
 EngineName = Literal["both", "difference", "cpsat", "verbatim"]
 TimeMode = Literal["exact", "normalized", "refined"]

@@ -16,7 +16,7 @@ from twill.deadline import Deadline
 from twill.engines.protocol import EngineFactory, RangeProver
 from twill.errors import InputError, RefusedError, short
 from twill.lower.schedule import realize
-from twill.problem.normalize import BUDGET, normalize
+from twill.problem.costs import BUDGET, normalize
 from twill.problem.problem import Problem
 from twill.search.cache import Cache, doubt, request_key
 from twill.search.defects import refuse_invalid

@@ -21,9 +21,7 @@ from twill.bounds.infeasible import (
     refuse_infeasible,
     undecided,
 )
-from twill.bounds.least import Bounds, bounds, every_bound, least_stages
-from twill.bounds.registers import FAMILIES as RELAXED
-from twill.bounds.registers import lacks_registers
+from twill.bounds.least import RELAXED, Bounds, bounds, every_bound, lacks_registers, least_stages
 from twill.console import Report, silent
 from twill.deadline import Deadline
 from twill.engines.protocol import FEW_ROWS, EngineFactory, Limits, Question, RangeProver

@@ -13,9 +13,8 @@ from functools import cached_property
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
-from twill.problem.build import build_problem
 from twill.problem.operations import Edge
-from twill.problem.problem import Problem
+from twill.problem.problem import Problem, build_problem
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,11 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Await, Issue, Schedule
 from twill.bounds.least import NO_PATH, bounds, longest_paths
 from twill.console import Report, silent
-from twill.engines.cbc.modulo import ModuloSchedule, modulo_schedule
+from twill.engines.cbc import ModuloSchedule, modulo_schedule
 from twill.errors import RefusedError
 from twill.lower.baselines import LOADS, components, in_order, is_streaming
-from twill.problem.build import build_problem
-from twill.problem.normalize import BUDGET, normalize
-from twill.problem.problem import Problem
+from twill.problem.costs import BUDGET, normalize
+from twill.problem.problem import Problem, build_problem
 
 MOST_NODES = 100
 """Of CBC's search tree; a limit of time would make the loop depend on how fast the host is."""

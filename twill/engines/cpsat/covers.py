@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 
 from twill.memory.addresses import Conflict, Fact
-from twill.problem.chains import Chain, chains
-from twill.problem.lifetimes import memory_occupants
+from twill.problem.lifetimes import Chain, chains, memory_occupants
 from twill.problem.problem import Problem
 
 FEW_CHAINS = 8

@@ -23,8 +23,8 @@ from twill.problem.lifetimes import (
     register_occupants,
     unit_occupants,
 )
+from twill.problem.operations import RegisterFile
 from twill.problem.problem import Problem
-from twill.problem.registers import RegisterFile
 from twill.problem.solution import Assignment, Sum, excess, sums_of
 
 STATED_PER_ROUND = 4

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from twill.problem.chains import chains
+from twill.problem.lifetimes import chains
 from twill.problem.problem import Problem
 
 Exchange = tuple[int, ...]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from twill.bounds.registers import average_registers
+from twill.bounds.least import average_registers
 from twill.engines.protocol import ADDRESSES, Hint
 from twill.engines.yices.diagram import Diagram
 from twill.engines.yices.system import System
@@ -16,8 +16,8 @@ from twill.engines.yices.terms import Literal
 from twill.memory.addresses import Conflict, allocate
 from twill.problem.groups import Share, allocated, least_allocation, shares
 from twill.problem.lifetimes import Moment, Occupant, memory_occupants
+from twill.problem.operations import RegisterFile
 from twill.problem.problem import Problem
-from twill.problem.registers import RegisterFile
 from twill.problem.solution import Assignment, Sum, demand, excess, peaks, sums_of
 
 STATED_PER_ROUND = 4

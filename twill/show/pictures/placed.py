@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
-from twill.problem.build import build_problem
-from twill.problem.problem import Problem
+from twill.problem.problem import Problem, build_problem
 
 
 @dataclass(frozen=True)

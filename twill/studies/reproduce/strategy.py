@@ -13,7 +13,7 @@ from twill.artifacts.loop import Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.lower.baselines import components
-from twill.problem.build import build_problem
+from twill.problem.problem import build_problem
 from twill.sim.engine.record import Recording
 from twill.sim.execute import run
 

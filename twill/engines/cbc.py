@@ -11,15 +11,15 @@ import os
 import subprocess
 import tempfile
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from twill.bounds.least import longest_paths
 from twill.children import end_with_parent
 from twill.console import interruptible
+from twill.engines.protocol import Status
 from twill.errors import SolverError
 from twill.problem.problem import Problem
 
-Status = Literal["sat", "unsat", "unknown"]
 Rows = dict[tuple[int, int], Any]
 
 

@@ -1,1 +1,0 @@
-"""Modulo schedules by CBC."""
