@@ -20,7 +20,7 @@ from operator import itemgetter
 from pydantic import NonNegativeFloat, NonNegativeInt
 
 from twill.artifacts.base import Part
-from twill.artifacts.loop import HALVES, THREADS_PER_WARP
+from twill.artifacts.loop import HALVES
 from twill.artifacts.pieces import pieces
 from twill.artifacts.schedule import Schedule, Storage
 from twill.sim.engine.addresses import Slot, beneath
@@ -305,7 +305,8 @@ class Occupancy(Observer):
                 readers = [schedule.loop.operation(name) for name in invariant.used_by]
                 for name in {self._home[reader.name] for reader in readers}:
                     warps = [r.warps for r in readers if self._home[r.name] == name]
-                    found[f"registers of {name}"] += tile.registers(max(warps))
+                    threads = schedule.machine.threads(max(warps))
+                    found[f"registers of {name}"] += tile.registers_each(threads)
         for group in schedule.groups if registers is not None else ():
             assert registers is not None
             found[f"registers of {group.name}"] += round(registers.reserve.value)
@@ -354,7 +355,8 @@ class Occupancy(Observer):
         registers = self._schedule.machine.registers
         assert registers is not None
         threads = {
-            f"registers of {g.name}": g.warps * THREADS_PER_WARP for g in self._schedule.groups
+            f"registers of {g.name}": self._schedule.machine.threads(g.warps)
+            for g in self._schedule.groups
         }
         peaks = [entry for name, entry in groups.items() if name in threads]
         return Occupied(

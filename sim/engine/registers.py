@@ -21,7 +21,7 @@ def set_registers(schedule: Schedule) -> None:
     registers = schedule.machine.registers
     if registers is None or any(group.registers is None for group in schedule.groups):
         return
-    threads = 32 * registers.warps.value
+    threads = schedule.machine.threads(registers.warps.value)
     sets = sorted(_sets(schedule, registers.warps.value))
     launched = left = pool(schedule)
     for asked, names in sets:
@@ -43,7 +43,7 @@ def pool(schedule: Schedule) -> int:
     registers = schedule.machine.registers
     assert registers is not None
     width = registers.warps.value
-    threads = 32 * width * len(_sets(schedule, width))
+    threads = schedule.machine.threads(width) * len(_sets(schedule, width))
     if registers.launch is None or not threads:
         return registers.file.value
     step = registers.launch.value

@@ -166,4 +166,4 @@ def test_tile_sizes(
     shape: tuple[int, ...], dtype: str, warps: int, registers: int, size: int, columns: int
 ) -> None:
     tile = Tile.model_validate({"shape": shape, "dtype": dtype})
-    assert (tile.registers(warps), tile.bytes, tile.columns) == (registers, size, columns)
+    assert (tile.registers_each(32 * warps), tile.bytes, tile.columns) == (registers, size, columns)

@@ -89,7 +89,7 @@ def known_names(loop: Loop) -> set[str]:
 def computes_the_same(loop: Loop, factor: int, along: str) -> Rewriter:
     """Assert that a sub-tiled loop makes parts, sums and whole tiles of what the loop makes."""
     plan = plan_subtiles(loop, factor, along=along, machine=ANY_SIZE)
-    rewriter = Rewriter(plan)
+    rewriter = Rewriter(plan, 32)
     whole = random_outside(seed=7)
     parts = parts_outside(whole, loop, factor, legend(rewriter, loop))
     wanted = evaluate(loop, ITERATIONS, whole)
@@ -253,7 +253,7 @@ def test_random_loops_compute_the_same() -> None:
 def test_a_wrong_part_is_noticed() -> None:
     """The comparison fails if the invariant factors of a chain are exchanged."""
     whole = dump("attention_backward.sm90")
-    rewriter = Rewriter(plan_subtiles(whole, 2, along="s:0"))
+    rewriter = Rewriter(plan_subtiles(whole, 2, along="s:0"), 32)
     parts = parts_outside(random_outside(7), whole, 2, legend(rewriter, whole))
     wanted = evaluate(whole, 1, random_outside(7))["dq", 0]
     made = rewriter.loop()
@@ -376,7 +376,7 @@ def test_threads_share_rows_where_they_run_out() -> None:
         shape=(64,), dtype="f32", memory="registers", elements_per_thread=2
     )
     norm = plan_subtiles(dump("layer_norm.sm90", "0"), 16, along="x.load:0")
-    shared = Rewriter(norm).loop().operation("sums0.reduce")
+    shared = Rewriter(norm, 32).loop().operation("sums0.reduce")
     assert (shared.attributes["lanes"], shared.attributes["lane_warps"]) == (32, 4)
 
 

@@ -29,6 +29,7 @@ class Op:
     index: int
     name: str
     warps: int
+    threads: int
     reservations: tuple[Reservation, ...]
     occupancy: int
     issue: int
@@ -50,7 +51,7 @@ class Op:
         """Registers per thread of its result."""
         if self.result is None or self.memory != "registers":
             return 0
-        return self.result.registers(self.warps)
+        return self.result.registers_each(self.threads)
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,7 @@ def _op(index: int, operation: Operation, machine: twill.Machine, waits_for_noth
         index=index,
         name=operation.name,
         warps=operation.warps,
+        threads=machine.threads(operation.warps),
         reservations=reservations,
         occupancy=occupancy,
         issue=cost.issue if cost.asynchronous else occupancy,

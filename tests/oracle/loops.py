@@ -177,6 +177,7 @@ class _Draw:
             "multiprocessors": quantity(1),
             "contexts": quantity(4),
             "warps": quantity(64),
+            "threads_per_warp": quantity(32),
             "units": {
                 name: {"capacity": c, "unit": "units", "source": SOURCE, "in_order": name == "TC"}
                 for name, c in self.units.items()
@@ -214,8 +215,11 @@ class _Draw:
 
     def _file(self, loop: twill.Loop) -> dict[str, Any]:
         """Return a file that gives groups hardly what an operation needs, or enough."""
-        results = {o.name: o.result.registers(o.warps) for o in loop.operations if o.result
-                   and o.result.memory == "registers"}  # fmt: skip
+        results = {
+            o.name: o.result.registers_each(32 * o.warps)
+            for o in loop.operations
+            if o.result and o.result.memory == "registers"
+        }
         most_at_once = 4
         for o in loop.operations:
             read = {d.producer for d in loop.dependences if d.consumer == o.name}

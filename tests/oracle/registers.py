@@ -9,8 +9,7 @@ from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model_helper import Literal
 
 from tests.oracle.facts import Op
-from twill.artifacts.loop import THREADS_PER_WARP
-from twill.artifacts.machine import Registers
+from twill.artifacts.machine import Machine, Registers
 
 if TYPE_CHECKING:
     from tests.oracle.system import System
@@ -37,9 +36,9 @@ class Held:
     when: tuple[Literal, ...] = ()
 
 
-def pool(file: Registers, blocks: int) -> int:
+def pool(machine: Machine, file: Registers, blocks: int) -> int:
     """Return the registers a lane of so many blocks of warps that groups share out."""
-    lanes = file.file.value // (file.warps.value * THREADS_PER_WARP)
+    lanes = file.file.value // machine.threads(file.warps.value)
     if file.launch is None:
         return lanes
     given = min(lanes // blocks, file.most.value)
@@ -86,7 +85,9 @@ def _allocations(system: System, file: Registers) -> list[cp_model.IntVar]:
         launched.append(used * blocks)
     most = sum(blocks for _, blocks in parts)
     shared = model.new_int_var(0, file.file.value, "pool")
-    model.add_element(sum(launched), [0, *(pool(file, n + 1) for n in range(most))], shared)
+    model.add_element(
+        sum(launched), [0, *(pool(system.given.machine, file, n + 1) for n in range(most))], shared
+    )
     model.add(sum(taken) <= shared)
     return [allocated[g] for g in range(len(widths))]
 
@@ -101,7 +102,7 @@ def _invariants(system: System, g: int) -> Linear:
         here = system.model.new_bool_var("")
         for user in users:
             system.model.add_implication(system.on[user.index][g], here)
-        total += here * invariant.tile.registers(users[0].warps)
+        total += here * invariant.tile.registers_each(users[0].threads)
     return total
 
 

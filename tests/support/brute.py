@@ -77,7 +77,7 @@ def _fits_file(problem: Problem, groups: tuple[WarpGroup, ...], case: _Case) -> 
             narrow.append(needed)
         else:
             total += needed * (group.warps // file.warps)
-    return (total + max(narrow)) * file.warps * 32 <= file.file
+    return (total + max(narrow)) * file.threads <= file.file
 
 
 def _breaks_least_delay(problem: Problem, interval: int, start: tuple[int, ...]) -> bool:

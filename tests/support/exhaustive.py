@@ -246,7 +246,7 @@ class _Enumeration:
                 narrow, shared = narrow + self.widths[group], max(shared, needed)
             else:
                 blocks += needed * (self.widths[group] // file.warps)
-        return (blocks + -(-narrow // file.warps) * shared) * file.warps * 32 <= file.file
+        return (blocks + -(-narrow // file.warps) * shared) * file.threads <= file.file
 
     def _registers_until(self, v: int) -> int:
         """Return until when v's registers are live at least, by the readers that are placed."""

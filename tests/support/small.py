@@ -49,6 +49,7 @@ def small_machine(
         "multiprocessors": number(1),
         "contexts": number(4),
         "warps": number(64),
+        "threads_per_warp": number(32),
         "units": {
             name: {
                 "capacity": capacity,
@@ -300,7 +301,11 @@ class _TightLoop:
     @staticmethod
     def _result(operation: Operation) -> int:
         result = operation.result
-        return result.registers(operation.warps) if result and result.memory == "registers" else 0
+        return (
+            result.registers_each(32 * operation.warps)
+            if result and result.memory == "registers"
+            else 0
+        )
 
 
 def connected(loop: twill.Loop) -> bool:

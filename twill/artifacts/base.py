@@ -7,7 +7,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -40,6 +40,8 @@ class Artifact(Part):
 
     most_bytes: ClassVar[int] = SIZE_LIMIT_BYTES
     """Of a file of this kind."""
+    said_of_missing: ClassVar[dict[str, str]] = {}
+    """What known machines say, by the end of a path, for who has a file without it."""
     _file: str = PrivateAttr(default="")
 
     @property
@@ -94,7 +96,7 @@ class Artifact(Part):
         try:
             artifact = cls.model_validate_json(text)
         except ValidationError as error:
-            raise first_problem(error, file) from None
+            raise first_problem(error, file, cls.said_of_missing) from None
         artifact.read_from(file)
         return artifact
 
@@ -217,7 +219,9 @@ def checked_name(name: str) -> str:
     return name
 
 
-def first_problem(error: ValidationError, file: str) -> InputError:
+def first_problem(
+    error: ValidationError, file: str, said_of_missing: Mapping[str, str] | None = None
+) -> InputError:
     """Return a validation error as one line that names file, path and value.
 
     Parameters
@@ -226,6 +230,8 @@ def first_problem(error: ValidationError, file: str) -> InputError:
         As pydantic raises it.
     file : str
         The file that was being read.
+    said_of_missing : mapping
+        See `Artifact.said_of_missing`.
     """
     problems = error.errors(include_url=False)
     first = problems[0]
@@ -240,6 +246,9 @@ def first_problem(error: ValidationError, file: str) -> InputError:
         message = f"not JSON: {context['error']}"
     elif first["type"] == "missing":
         message = "this key is required"
+        for end, said in (said_of_missing or {}).items():
+            if path.endswith(end):
+                message += f"; Hopper and Blackwell have {said}"
     elif first["type"] == "extra_forbidden":
         message = f"unknown key (value {short(first['input'])})"
     else:

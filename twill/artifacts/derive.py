@@ -586,7 +586,12 @@ class _Derivation:
             if o.result is None or o.result.memory == "none":
                 continue
             tile, memory = o.result, o.result.memory
-            size = {"registers": tile.registers(o.warps), "smem": tile.bytes, "tmem": tile.columns}
+            threads = self.machine.threads(o.warps)
+            size = {
+                "registers": tile.registers_each(threads),
+                "smem": tile.bytes,
+                "tmem": tile.columns,
+            }
             buffer = self._buffer(o.name, transfer=False)
             yield Storage(
                 value=o.name,
@@ -611,7 +616,7 @@ class _Derivation:
                 reader=d.consumer,
                 distance=d.distance,
                 slots=1,
-                size=o.result.registers(o.warps),
+                size=o.result.registers_each(self.machine.threads(o.warps)),
             )
         if edges:
             buffer = self._buffer(o.name, transfer=True)

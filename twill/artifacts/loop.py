@@ -59,7 +59,6 @@ ELEMENT_BITS: dict[str, int] = {
     "i1": 8,
 }
 REGISTER_BITS = 32
-THREADS_PER_WARP = 32
 TMEM_LANES = 128
 HALVES = 2  # tiles of 64 rows that share a TMEM column
 
@@ -131,25 +130,25 @@ class Tile(Part):
             return self.columns * self.lanes * HALVES // TMEM_LANES
         return self.bytes if self.memory == "smem" else 0
 
-    def per_thread(self, warps: int) -> int:
-        """Elements that each thread of `warps` warps holds.
+    def elements_each(self, threads: int) -> int:
+        """Elements that each of `threads` threads holds.
 
         Parameters
         ----------
-        warps : int
-            Warps that the tile is spread over.
+        threads : int
+            Threads that the tile is spread over: all those of the warps of its operation.
         """
-        return self.elements_per_thread or -(-self.elements // (warps * THREADS_PER_WARP))
+        return self.elements_per_thread or -(-self.elements // threads)
 
-    def registers(self, warps: int) -> int:
-        """Registers per thread when the tile is spread over `warps` warps.
+    def registers_each(self, threads: int) -> int:
+        """Registers per thread when the tile is spread over `threads` threads.
 
         Parameters
         ----------
-        warps : int
-            Warps that the tile is spread over.
+        threads : int
+            Threads that the tile is spread over: all those of the warps of its operation.
         """
-        return -(-self.per_thread(warps) * self.bits // REGISTER_BITS)
+        return -(-self.elements_each(threads) * self.bits // REGISTER_BITS)
 
 
 class Step(Part):

@@ -25,6 +25,8 @@ MOST_GROUPS = 64
 MOST_UNITS = 64
 MOST_RULES = 1_000
 MOST_COUNT = 1 << 20
+FACTS = {"threads_per_warp": "threads_per_warp = { value = 32, ... }"}
+"""What files of Hopper and Blackwell say of facts that older files of machines do not have."""
 
 
 class Quantity(Part):
@@ -303,6 +305,8 @@ class Machine(Artifact):
         Clock in MHz at which throughput is reported.
     multiprocessors, contexts, warps : Count
         SMs of the chip; issue contexts of an SM; most resident warps of an SM.
+    threads_per_warp : Count
+        Threads that execute an instruction of a warp together.
     units, memories : dict
         Functional units and addressed memories by name.
     registers : Registers, optional
@@ -327,6 +331,7 @@ class Machine(Artifact):
         Costs by kind of operation; none on a machine whose operations bring their own.
     """
 
+    said_of_missing = FACTS
     schema_name: Literal["twill.machine"] = Field("twill.machine", alias="schema")
     schema_version: Literal[1] = 1
     name: Name
@@ -337,6 +342,7 @@ class Machine(Artifact):
     multiprocessors: Count
     contexts: Count
     warps: Count
+    threads_per_warp: Count
     units: Annotated[dict[Name, Unit], Field(min_length=1, max_length=MOST_UNITS)]
     memories: dict[Literal["smem", "tmem"], Memory] = {}
     registers: Registers | None = None
@@ -434,6 +440,16 @@ class Machine(Artifact):
     def _completed(cls, document: dict[str, Any], file: str) -> dict[str, Any]:
         return _extended(document, file, depth=0)
 
+    def threads(self, warps: int) -> int:
+        """Return the threads of so many warps.
+
+        Parameters
+        ----------
+        warps : int
+            Warps of an operation or a group.
+        """
+        return warps * self.threads_per_warp.value
+
     def variables(self, operation: Operation) -> dict[str, Any]:
         """Return the names that rules may use for `operation`.
 
@@ -457,7 +473,7 @@ class Machine(Artifact):
                     f"{prefix}bits": tile.bits,
                     f"{prefix}bytes": tile.bytes,
                     f"{prefix}columns": tile.columns,
-                    f"{prefix}per_thread": tile.per_thread(operation.warps),
+                    f"{prefix}per_thread": tile.elements_each(self.threads(operation.warps)),
                 }
         names["result_memory"] = operation.result.memory if operation.result else "none"
         names["integer"] = first is not None and first.dtype.startswith("i")

@@ -10,7 +10,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from twill.artifacts.base import Artifact, Part, refuse, unknown
 from twill.artifacts.loop import MOST_DISTANCE, MOST_OPERATIONS, MOST_WARPS, Label, Loop, Many, Name
-from twill.artifacts.machine import MOST_GROUPS, Machine
+from twill.artifacts.machine import FACTS, MOST_GROUPS, Machine
 from twill.errors import InputError, short
 from twill.files import read_bytes
 
@@ -495,6 +495,7 @@ class Schedule(Artifact):
         Versions of what computed it.
     """
 
+    said_of_missing = FACTS
     schema_name: Literal["twill.schedule"] = Field("twill.schedule", alias="schema")
     schema_version: Literal[1] = 1
     name: Label

@@ -45,17 +45,13 @@ def subtile(
 ) -> None:
     """Split a loop's independent rows into sub-tiles; status 1 if they depend on each other."""
     from twill.artifacts.machine import Machine
-    from twill.frontends.loops import load_loop
+    from twill.frontends.loops import load_loop, threads_per_warp
     from twill.frontends.subtiling import Rewriter, plan_subtiles
     from twill.show.tables.subtiles import print_subtiles, subtiles_data
 
-    plan = plan_subtiles(
-        load_loop(loop),
-        factor,
-        along=along,
-        machine=None if machine is None else Machine.named(machine),
-    )
-    made = Rewriter(plan).loop()
+    on = None if machine is None else Machine.named(machine)
+    plan = plan_subtiles(load_loop(loop), factor, along=along, machine=on)
+    made = Rewriter(plan, threads_per_warp(plan.loop, on)).loop()
     if output is not None:
         made.save(output)
     if output == STANDARD_OUTPUT:

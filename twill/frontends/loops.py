@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from twill.artifacts.base import unknown
 from twill.artifacts.loop import Loop
-from twill.errors import InputError, short
+from twill.artifacts.machine import Machine, packaged_machines
+from twill.errors import InputError, RefusedError, short
 from twill.files import read_bytes
 from twill.frontends.ddg import is_ddg, load_ddg
 
@@ -69,6 +70,34 @@ def load_loop(name: str, *, loop: str | None = None) -> Loop:
     if not name.endswith((".json", ".mlir")):
         raise unknown("loop", name, packaged_loops(), ".json or .mlir")
     return _read(name, None, loop)
+
+
+def machine_of(loop: Loop) -> Machine | None:
+    """Return the first packaged machine of the architecture that a loop was compiled for."""
+    architecture = loop.origin.architecture if loop.origin else None
+    if not architecture:
+        return None
+    return next((m for m in _packaged_machines() if m.architecture == architecture), None)
+
+
+def threads_per_warp(loop: Loop, machine: Machine | None = None) -> int:
+    """Return the threads of a warp on `machine`, or else on those that a loop may be for.
+
+    Raises
+    ------
+    RefusedError
+        If the loop was compiled for no packaged machine, and these do not agree.
+    """
+    given = machine or machine_of(loop)
+    found = {m.threads_per_warp.value for m in ([given] if given else _packaged_machines())}
+    if len(found) > 1:
+        raise RefusedError(f"{loop.name}: name a machine, which says how many threads a warp has")
+    return found.pop()
+
+
+@functools.cache
+def _packaged_machines() -> tuple[Machine, ...]:
+    return tuple(Machine.named(name) for name in packaged_machines())
 
 
 def _number(loop: str | None) -> int | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from twill.artifacts.loop import THREADS_PER_WARP
 from twill.problem.costs import Reservation
 
 
@@ -105,7 +104,10 @@ class Edge:
 
 @dataclass(frozen=True)
 class RegisterFile:
-    """Limits on registers per thread (see `twill.artifacts.machine.Registers`)."""
+    """Limits on registers per thread (see `twill.artifacts.machine.Registers`).
+
+    `warps`, which have so many `threads`, share one allocation.
+    """
 
     file: int
     limit: int
@@ -113,12 +115,13 @@ class RegisterFile:
     least: int
     most: int
     warps: int
+    threads: int
     reserve: int
     launch: int | None = None
 
     def pool(self, blocks: int) -> int:
         """Return the registers per thread that all blocks have together."""
-        whole = self.file // (THREADS_PER_WARP * self.warps)
+        whole = self.file // self.threads
         if self.launch is None or not blocks:
             return whole
         return blocks * min(self.most, whole // blocks // self.launch * self.launch)

@@ -137,7 +137,7 @@ def build_problem(
     costs = static_costs(loop, machine)
     convert = _Converter(scale)
     operations = tuple(
-        _operation(index, operation, costs[operation.name], loop, rules, convert)
+        _operation(index, operation, costs[operation.name], loop, machine, rules, convert)
         for index, operation in enumerate(loop.operations)
     )
     operations = _with_takeovers(loop, operations)
@@ -168,7 +168,7 @@ def build_problem(
             for name, memory in machine.memories.items()
         },
         fixed=_fixed(loop),
-        pinned=_pinned(loop),
+        pinned=_pinned(loop, machine),
         registers=_register_file(machine),
         hop=hop,
     )
@@ -222,6 +222,7 @@ def _operation(
     operation: Operation,
     cost: StaticCost,
     loop: Loop,
+    machine: Machine,
     rules: Rules,
     convert: _Converter,
 ) -> ProblemOperation:
@@ -238,6 +239,7 @@ def _operation(
     if cost.latency >= cost.occupancy:
         latency = max(latency, cycles)
     in_registers = result is not None and result.memory == "registers"
+    threads = machine.threads(operation.warps)
     return ProblemOperation(
         name=operation.name,
         index=index,
@@ -247,7 +249,7 @@ def _operation(
         issue=issue,
         blocked_span=issue if rules == "issue" else cycles,
         latency=0 if streaming else latency,
-        registers=result.registers(operation.warps) if result and in_registers else 0,
+        registers=result.registers_each(threads) if result and in_registers else 0,
         working_set=cost.working_set,
         memory=memory,
         footprint=result.footprint if result else 0,
@@ -317,18 +319,18 @@ def _fixed(loop: Loop) -> dict[str, int]:
     return totals
 
 
-def _pinned(loop: Loop) -> tuple[PinnedRegisters, ...]:
+def _pinned(loop: Loop, machine: Machine) -> tuple[PinnedRegisters, ...]:
     position = {operation.name: index for index, operation in enumerate(loop.operations)}
     return tuple(
         PinnedRegisters(
             name=invariant.name,
-            registers=invariant.tile.registers(
-                max((loop.operation(name).warps for name in invariant.used_by), default=4)
+            registers=invariant.tile.registers_each(
+                machine.threads(max(loop.operation(name).warps for name in invariant.used_by))
             ),
             used_by=tuple(position[name] for name in invariant.used_by),
         )
         for invariant in loop.invariants
-        if invariant.tile.memory == "registers"
+        if invariant.tile.memory == "registers" and invariant.used_by
     )
 
 
@@ -343,6 +345,7 @@ def _register_file(machine: Machine) -> RegisterFile | None:
         least=r.least.value,
         most=r.most.value,
         warps=r.warps.value,
+        threads=machine.threads(r.warps.value),
         reserve=int(r.reserve.value),
         launch=r.launch.value if r.launch else None,
     )

@@ -71,6 +71,7 @@ class RegisterFile:
     least: int
     most: int
     warps: int
+    threads: int
     reserve: int
     launch: int | None
 
@@ -129,7 +130,7 @@ def read_model(
     costs = static_costs(loop, machine)
     awaiting = {d.consumer for d in loop.dependences}
     works = {
-        o.name: _work(index, o, costs[o.name], rules, units, waits=o.name in awaiting)
+        o.name: _work(index, o, costs[o.name], machine, rules, units, waits=o.name in awaiting)
         for index, o in enumerate(loop.operations)
     }
     for index, work in enumerate(works.values()):
@@ -164,7 +165,7 @@ def read_model(
             memory: sum(i.tile.footprint for i in loop.invariants if i.tile.memory == memory)
             for memory in ("smem", "tmem")
         },
-        pinned=tuple(_pinned(loop, works)),
+        pinned=tuple(_pinned(loop, machine, works)),
         registers=_registers(machine),
         hop=hop,
     )
@@ -188,6 +189,7 @@ def _work(
     index: int,
     operation: Operation,
     cost: StaticCost,
+    machine: Machine,
     rules: Rules,
     units: Callable[[int], int],
     *,
@@ -203,6 +205,7 @@ def _work(
     latency = units(cost.latency)
     if cost.occupancy <= cost.latency:
         latency = max(latency, occupancy)
+    threads = operation.warps * machine.threads_per_warp.value
     addressed = where in ("smem", "tmem")
     streaming = cost.variable_latency and addressed and not waits
     return Work(
@@ -215,7 +218,7 @@ def _work(
         blocked_span=occupancy if rules == "paper" else units(cost.issue),
         latency=0 if streaming else latency,
         nominal_latency=latency,
-        registers=result.registers(operation.warps) if result and where == "registers" else 0,
+        registers=result.registers_each(threads) if result and where == "registers" else 0,
         working_set=cost.working_set,
         memory=where if addressed else None,
         footprint=result.footprint if result else 0,
@@ -313,13 +316,14 @@ def _edge(
     )
 
 
-def _pinned(loop: Loop, works: dict[str, Work]) -> list[Pinned]:
+def _pinned(loop: Loop, machine: Machine, works: dict[str, Work]) -> list[Pinned]:
     found = []
     for invariant in loop.invariants:
-        if invariant.tile.memory == "registers":
-            widths = [works[name].warps for name in invariant.used_by] or [4]
+        if invariant.tile.memory == "registers" and invariant.used_by:
+            widest = max(works[name].warps for name in invariant.used_by)
+            threads = widest * machine.threads_per_warp.value
             users = tuple(works[name].index for name in invariant.used_by)
-            found.append(Pinned(invariant.tile.registers(max(widths)), users))
+            found.append(Pinned(invariant.tile.registers_each(threads), users))
     return found
 
 
@@ -334,6 +338,7 @@ def _registers(machine: Machine) -> RegisterFile | None:
         least=given.least.value,
         most=given.most.value,
         warps=given.warps.value,
+        threads=given.warps.value * machine.threads_per_warp.value,
         reserve=int(given.reserve.value),
         launch=None if given.launch is None else given.launch.value,
     )

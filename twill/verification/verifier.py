@@ -491,8 +491,8 @@ class _Case:
                 blocks += group.warps // file.warps * registers
         quads = -(-sum(group.warps for group in small) // file.warps)
         blocks += quads * max((allocated[group.name] for group in small), default=0)
-        total, there = blocks * file.warps * 32, file.file
-        threads = (launched + quads) * file.warps * 32
+        total, there = blocks * file.threads, file.file
+        threads = (launched + quads) * file.threads
         if file.launch is not None and threads:
             there = min(file.most, file.file // threads // file.launch * file.launch) * threads
         if total > there:

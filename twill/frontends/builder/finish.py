@@ -313,7 +313,7 @@ def _spread_tile(tile: Tile | None, spread: Spread | None, warps: int) -> Tile |
     held = spread.per_thread(tile.shape)
     return (
         tile
-        if held == tile.per_thread(warps)
+        if held == tile.elements_each(warps * spread.threads_per_warp)
         else tile.model_copy(update={"elements_per_thread": held})
     )
 
@@ -337,10 +337,13 @@ class Spread:
     ----------
     lanes, warps : tuple of int
         One entry for each dimension.
+    threads_per_warp : int
+        All lanes of a warp; where a dimension was reduced, more than those along the others.
     """
 
     lanes: tuple[int, ...]
     warps: tuple[int, ...]
+    threads_per_warp: int
 
     def per_thread(self, shape: tuple[int, ...]) -> int:
         """Return the elements of a tile that one thread holds, replicas counted.
@@ -361,9 +364,9 @@ class Spread:
         axis : int
             The reduced dimension.
         """
-        return type(self)(
-            self.lanes[:axis] + self.lanes[axis + 1 :], self.warps[:axis] + self.warps[axis + 1 :]
-        )
+        lanes, warps = list(self.lanes), list(self.warps)
+        del lanes[axis], warps[axis]
+        return type(self)(tuple(lanes), tuple(warps), self.threads_per_warp)
 
 
 def accumulator(warps: int) -> Spread:
@@ -376,7 +379,7 @@ def accumulator(warps: int) -> Spread:
     warps : int
         Warps that execute the product.
     """
-    return Spread(lanes=(8, 4), warps=(warps, 1))
+    return Spread(lanes=(8, 4), warps=(warps, 1), threads_per_warp=8 * 4)
 
 
 def rows(warps: int) -> Spread:
@@ -389,4 +392,4 @@ def rows(warps: int) -> Spread:
     warps : int
         Warps that read it.
     """
-    return Spread(lanes=(32, 1), warps=(warps, 1))
+    return Spread(lanes=(32, 1), warps=(warps, 1), threads_per_warp=32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from twill.artifacts.loop import MOST_EXTENT, Loop, Tile
 from twill.artifacts.machine import Machine
 from twill.errors import InputError, RefusedError, short
+from twill.frontends.loops import machine_of, threads_per_warp
 from twill.frontends.subtiling.dimensions import RESULT, dimension_classes, extent
 from twill.frontends.subtiling.plan import (
     Plan,
@@ -14,7 +15,6 @@ from twill.frontends.subtiling.plan import (
     check_products,
     choices,
     dimension,
-    machine_of,
 )
 from twill.frontends.subtiling.rewrite import Rewriter
 
@@ -55,7 +55,8 @@ def plan_subtiles(
 def _check(plan: Plan, machine: Machine | None) -> None:
     check_divisible(plan)
     if machine is not None:
-        check_products(plan, Rewriter(plan).parts, machine)
+        parts = Rewriter(plan, machine.threads_per_warp.value).parts
+        check_products(plan, parts, machine)
 
 
 def _fits(plan: Plan, machine: Machine | None) -> bool:
@@ -90,7 +91,8 @@ def subtile(
         If rows depend on each other in any other way than through sums of products, or the sizes
         are none that the machine has instructions for; names the operation.
     """
-    return Rewriter(plan_subtiles(loop, factor, along=along, machine=machine)).loop()
+    plan = plan_subtiles(loop, factor, along=along, machine=machine)
+    return Rewriter(plan, threads_per_warp(loop, machine)).loop()
 
 
 def resize(loop: Loop, along: str, size: int) -> Loop:

@@ -7,7 +7,7 @@ from enum import Enum
 from functools import cached_property
 
 from twill.artifacts.loop import Loop, Operation
-from twill.artifacts.machine import Machine, Products, packaged_machines
+from twill.artifacts.machine import Machine, Products
 from twill.errors import InputError, RefusedError, short
 from twill.frontends.subtiling.dimensions import (
     RESULT,
@@ -272,15 +272,6 @@ def _listed(reasons: list[str]) -> str:
 
 
 WARPS_OF_A_GROUP = 4
-
-
-def machine_of(loop: Loop) -> Machine | None:
-    """Return the first packaged machine of the architecture that a loop was compiled for."""
-    architecture = loop.origin.architecture if loop.origin else None
-    if not architecture:
-        return None
-    machines = (Machine.named(name) for name in packaged_machines())
-    return next((m for m in machines if m.architecture == architecture), None)
 
 
 def check_divisible(plan: Plan) -> None:

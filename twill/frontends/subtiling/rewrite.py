@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from twill.artifacts.loop import (
-    THREADS_PER_WARP,
     Dependence,
     Folded,
     Invariant,
@@ -23,9 +22,9 @@ from twill.names import MOST_NAME
 class Rewriter:
     """Makes the sub-tiled loop."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, threads_per_warp: int) -> None:
         loop = plan.loop
-        self.plan = plan
+        self.plan, self.threads_per_warp = plan, threads_per_warp
         self.copies = range(plan.factor)
         self.position = {operation.name: i for i, operation in enumerate(loop.operations)}
         touched = {i: o.name for i, o in enumerate(loop.operations) if self._touched(i)}
@@ -71,7 +70,7 @@ class Rewriter:
             result = part_of(result, axis, self.plan.factor)
         part = operation.model_copy(update={"operands": tuple(operands), "result": result})
         if operation.kind == "reduce" and self._touched(index):
-            attributes = dict(reduction_attributes(operation, part))
+            attributes = dict(reduction_attributes(operation, part, self.threads_per_warp))
             return part.model_copy(update={"attributes": attributes})
         return part
 
@@ -280,24 +279,25 @@ def part_of(tile: Tile, axis: int, factor: int) -> Tile:
     )
 
 
-def reduction_attributes(whole: Operation, part: Operation) -> Attributes:
+def reduction_attributes(whole: Operation, part: Operation, threads_per_warp: int) -> Attributes:
     """Return the attributes of a sub-tile's reduction: more lanes share a row if rows run out."""
     lanes, warps = whole.attributes.get("lanes"), whole.attributes.get("lane_warps")
     if not isinstance(lanes, int) or not isinstance(warps, int):
         return whole.attributes
-    columns, fewer = _along_the_row(whole), _along_the_row(part)
+    columns, fewer = (_along_the_row(o, threads_per_warp) for o in (whole, part))
     if not fewer or columns % fewer or columns == fewer:
         return whole.attributes
     wanted = lanes * (columns // fewer)
-    fitting = min(wanted, THREADS_PER_WARP)
+    fitting = min(wanted, threads_per_warp)
     return {**whole.attributes, "lanes": fitting, "lane_warps": warps * (wanted // fitting)}
 
 
-def _along_the_row(reduction: Operation) -> int:
+def _along_the_row(reduction: Operation, threads_per_warp: int) -> int:
     """Elements of one row that a thread reduces."""
     assert reduction.result is not None
-    whole = reduction.operands[0].per_thread(reduction.warps)
-    return whole // reduction.result.per_thread(reduction.warps)
+    threads = reduction.warps * threads_per_warp
+    whole = reduction.operands[0].elements_each(threads)
+    return whole // reduction.result.elements_each(threads)
 
 
 def shared_vector(vector: Tile, whole: Tile, part: Tile, factor: int) -> Tile:

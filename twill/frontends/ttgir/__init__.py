@@ -154,7 +154,7 @@ class _Extraction:
         )
 
     def _draft(self) -> Draft:
-        draft = Draft({i: self._node(i) for i in self.kept}, [], [])
+        draft = Draft({i: self._node(i) for i in self.kept}, [], [], self.dump.threads_per_warp)
         for i in self.kept:
             for operand, value, address in self._read(i):
                 self._trace(draft, i, operand, value, address=address)

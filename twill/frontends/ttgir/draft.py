@@ -82,6 +82,7 @@ class Draft:
     nodes: dict[float, Node]
     flows: list[Flow]
     outside: list[Outside]
+    threads_per_warp: int
     folded: list[Folded] = field(default_factory=list)
     renamed: list[Flow] = field(default_factory=list)
 

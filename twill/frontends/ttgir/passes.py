@@ -63,15 +63,15 @@ def fill_loads(draft: Draft) -> None:
         allocations = [f for f in reads if draft.nodes[f.consumer].source == "ttg.local_alloc"]
         if tma:
             _fill(draft, key, _as_loaded(draft, key, allocations))
-        elif len(reads) == 1 and allocations and _is_wide(draft.nodes[key]):
+        elif len(reads) == 1 and allocations and _is_wide(draft, draft.nodes[key]):
             _fill(draft, key, allocations)
             attributes = {**draft.nodes[key].attributes, "engine": "cp_async"}
             draft.update(key, attributes=attributes)
 
 
-def _is_wide(load: Node) -> bool:
-    tile = load.result
-    return tile is not None and tile.per_thread(load.warps) * tile.bits >= ASYNC_COPY_BITS
+def _is_wide(draft: Draft, load: Node) -> bool:
+    tile, threads = load.result, load.warps * draft.threads_per_warp
+    return tile is not None and tile.elements_each(threads) * tile.bits >= ASYNC_COPY_BITS
 
 
 def _as_loaded(draft: Draft, key: float, allocations: list[Flow]) -> list[Flow]:

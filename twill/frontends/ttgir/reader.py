@@ -107,6 +107,11 @@ class Dump:
         return int(integer(self._module, "ttg.num-warps") or 4)
 
     @property
+    def threads_per_warp(self) -> int:
+        """Threads of a warp that the layouts are for; Triton takes 32 where none are named."""
+        return int(integer(self._module, "ttg.threads-per-warp") or 32)
+
+    @property
     def kernel(self) -> str:
         """Name of the kernel's function."""
         for operation in self._module.walk():

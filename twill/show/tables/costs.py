@@ -73,7 +73,7 @@ def _row(analysis: Analysis, operation: Operation, units: list[str]) -> list[str
         operation.kind,
         *(_number(_load(analysis, cost, unit)) for unit in units),
         *(["?"] * 3 if cost is None else [str(cost.occupancy), str(cost.issue), str(cost.latency)]),
-        str(result_registers(operation) or ""),
+        str(result_registers(operation, analysis.machine) or ""),
         str(result.bytes) if result else "",
         stored,
         _marks(analysis, operation),
@@ -287,10 +287,9 @@ def dependences(analysis: Analysis) -> list[dict[str, Any]]:
 def _print_invariants(analysis: Analysis) -> None:
     for invariant in analysis.loop.invariants:
         users = ", ".join(invariant.used_by)
-        say(
-            f"invariant {invariant.name}: {tile_text(invariant.tile)}, "
-            f"{occupied_text(analysis.loop, invariant)}{f', read by {users}' if users else ''}"
-        )
+        taken = occupied_text(analysis.loop, invariant, analysis.machine)
+        read = f", read by {users}" if users else ""
+        say(f"invariant {invariant.name}: {tile_text(invariant.tile)}, {taken}{read}")
     for name, entry in occupied(analysis).items():
         say(f"invariants take {entry['used']} of {entry['capacity']} {entry['unit']} of {name}")
 
@@ -327,7 +326,7 @@ def costs_data(analysis: Analysis) -> dict[str, Any]:
         "lower_bound": None if found is None else found.interval,
         "recurrences": [_recurrence_data(r) for r in analysis.recurrences],
         "flops": product_flops(analysis.loop),
-        "invariants": invariants_data(analysis.loop),
+        "invariants": invariants_data(analysis.loop, analysis.machine),
         "occupied": occupied(analysis),
         "folded": folded_kinds(analysis.loop),
     }
@@ -335,7 +334,7 @@ def costs_data(analysis: Analysis) -> dict[str, Any]:
 
 def _operation_data(analysis: Analysis, operation: Operation) -> dict[str, Any]:
     cost = analysis.costs.get(operation.name)
-    data = operation_data(operation)
+    data = operation_data(operation, analysis.machine)
     if cost is None:
         return data | {"cost": None, "recurrence": None}
     return data | {

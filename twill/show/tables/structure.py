@@ -6,11 +6,11 @@ from collections import Counter
 from typing import Any
 
 from twill.artifacts.loop import Invariant, Loop, Operation, Tile
+from twill.artifacts.machine import Machine
 from twill.bounds.analysis import components
 from twill.console import say
+from twill.frontends.loops import machine_of
 from twill.show.tables.grid import Column, grid
-
-WARPS = 4
 
 
 def print_structure(loop: Loop) -> None:
@@ -42,7 +42,7 @@ def print_structure(loop: Loop) -> None:
     for invariant in loop.invariants:
         say(
             f"invariant {invariant.name}: {tile_text(invariant.tile)}, "
-            f"{occupied_text(loop, invariant)}"
+            f"{occupied_text(loop, invariant, machine_of(loop))}"
         )
     say("no costs without a machine: --machine NAME adds them (twill machine list)")
 
@@ -67,22 +67,25 @@ def tile_text(tile: Tile) -> str:
     return f"{_short_tile(tile)}{where}"
 
 
-def result_registers(operation: Operation) -> int:
-    """Return the registers per thread of an operation's result, 0 if it is elsewhere."""
+def result_registers(operation: Operation, machine: Machine | None) -> int | None:
+    """Return the registers per thread of an operation's result, 0 if it is elsewhere.
+
+    None without a machine: how many threads a warp has is not known.
+    """
     result = operation.result
     if result is None or result.memory != "registers":
         return 0
-    return result.registers(operation.warps)
+    return None if machine is None else result.registers_each(machine.threads(operation.warps))
 
 
-def occupied_text(loop: Loop, invariant: Invariant) -> str:
+def occupied_text(loop: Loop, invariant: Invariant, machine: Machine | None) -> str:
     """Return what an invariant occupies, with its unit."""
     tile = invariant.tile
     if tile.memory == "tmem":
         return f"{tile.columns} columns"
-    if tile.memory == "registers":
-        widest = max((loop.operation(name).warps for name in invariant.used_by), default=WARPS)
-        return f"{tile.registers(widest)} registers per thread"
+    if tile.memory == "registers" and machine is not None and invariant.used_by:
+        widest = max(loop.operation(name).warps for name in invariant.used_by)
+        return f"{tile.registers_each(machine.threads(widest))} registers per thread"
     return f"{tile.bytes} bytes"
 
 
@@ -99,7 +102,7 @@ def folded_kinds(loop: Loop) -> dict[str, int]:
     return dict(Counter(folded.kind for folded in loop.folded).most_common())
 
 
-def operation_data(operation: Operation) -> dict[str, Any]:
+def operation_data(operation: Operation, machine: Machine | None) -> dict[str, Any]:
     """Return an operation as plain data, what it stores included."""
     result = operation.result
     return {
@@ -111,28 +114,29 @@ def operation_data(operation: Operation) -> dict[str, Any]:
             tile.model_dump(mode="json", exclude_none=True) for tile in operation.operands
         ],
         "result": None if result is None else result.model_dump(mode="json", exclude_none=True),
-        "registers_per_thread": result_registers(operation),
+        "registers_per_thread": result_registers(operation, machine),
         "bytes": 0 if result is None else result.bytes,
     }
 
 
-def invariants_data(loop: Loop) -> list[dict[str, Any]]:
+def invariants_data(loop: Loop, machine: Machine | None) -> list[dict[str, Any]]:
     """Return the invariants as plain data."""
     return [
         invariant.model_dump(mode="json", exclude_none=True)
-        | {"occupies": occupied_text(loop, invariant)}
+        | {"occupies": occupied_text(loop, invariant, machine)}
         for invariant in loop.invariants
     ]
 
 
 def structure_data(loop: Loop) -> dict[str, Any]:
     """Return what `print_structure` shows as plain data."""
+    machine = machine_of(loop)
     return {
         "loop": loop.name,
         "machine": None,
-        "operations": [operation_data(operation) for operation in loop.operations],
+        "operations": [operation_data(operation, machine) for operation in loop.operations],
         "dependences": [d.model_dump(mode="json", exclude_none=True) for d in loop.dependences],
         "recurrences": recurrent(loop),
-        "invariants": invariants_data(loop),
+        "invariants": invariants_data(loop, machine),
         "folded": folded_kinds(loop),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twill.artifacts.loop import HALVES, THREADS_PER_WARP
+from twill.artifacts.loop import HALVES
 from twill.studies.audit.subject import Finding, Subject
 
 MEMORY_UNITS = {"smem": "bytes", "tmem": "columns"}
@@ -144,7 +144,8 @@ def register_file(subject: Subject) -> Iterator[Finding]:
         return
     for index, pool in enumerate(subject.machine.groups):
         blocks = -(-pool.warps // registers.warps.value)
-        needed = blocks * registers.warps.value * THREADS_PER_WARP * registers.least.value
+        threads = subject.machine.threads(blocks * registers.warps.value)
+        needed = threads * registers.least.value
         if needed > registers.file.value:
             yield Finding(
                 f"groups[{index}]",
