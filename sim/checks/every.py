@@ -6,7 +6,7 @@ every race that it has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pydantic import NonNegativeInt
 
@@ -115,10 +115,13 @@ def check(
     seed: int = 0,
     latency: str | Iterable[str] | None = None,
     values: bool = False,
+    live: Mapping[str, int] | None = None,
 ) -> Checks:
     """Execute a program with every check.
 
     `values`: also compute on NumPy tiles what each operation makes of what its slots really hold.
+    `live`: registers live along each group's program, which are then held against what it has; see
+    `Occupancy.report`. Without it those that are occupied are.
 
     Raises
     ------
@@ -166,5 +169,5 @@ def check(
             formula_tolerance=TOLERANCE if kernel is not None else None,
         )
     return Checks(
-        iterations=count, occupancy=occupancy.report(max(sm.finished_at)), numbers=compared
+        iterations=count, occupancy=occupancy.report(max(sm.finished_at), live), numbers=compared
     )

@@ -27,7 +27,6 @@ from twill.sim.engine.addresses import Slot, beneath
 from twill.sim.engine.observer import Observer
 from twill.sim.engine.registers import pool
 from twill.sim.engine.slots import COPY, copy_for
-from twill.verification.registers import registers_along_programs
 
 UNITS = {"smem": "bytes", "tmem": "columns", "registers": "registers per thread"}
 STAGING = "staging in smem"
@@ -312,10 +311,15 @@ class Occupancy(Observer):
             found[f"registers of {group.name}"] += round(registers.reserve.value)
         return dict(found)
 
-    def report(self, cycles: float) -> dict[str, Occupied]:
-        """Return how full everything was, by the keys of `series`, and the register file."""
+    def report(self, cycles: float, live: Mapping[str, int] | None = None) -> dict[str, Occupied]:
+        """Return how full everything was, by the keys of `series`, and the register file.
+
+        `live`: for each group the most registers per thread that are live along its program, the
+        reserve for addresses and counters apart.
+        """
         machine, always, given = self._schedule.machine, self._always(), self._given()
-        along = self._along_programs()
+        reserve = 0 if machine.registers is None else round(machine.registers.reserve.value)
+        along = {f"registers of {group}": most + reserve for group, most in (live or {}).items()}
         found = {}
         for place, series in self.series().items():
             peak, since = max((amount, -cycle) for cycle, amount in series)
@@ -331,17 +335,8 @@ class Occupancy(Observer):
                 along_program=along.get(place),
             )
         if machine.registers is not None:
-            found[FILE] = self._file(found)
+            found[FILE] = self._file(found, along=bool(along))
         return found
-
-    def _along_programs(self) -> dict[str, int]:
-        """Return what is live along programs; those of the paper's rules keep to its clock."""
-        registers = self._schedule.machine.registers
-        if registers is None or self._schedule.rules == "paper":
-            return {}
-        reserve = round(registers.reserve.value)
-        found = registers_along_programs(self._schedule)
-        return {f"registers of {name}": live + reserve for name, live in found.items()}
 
     def _limit(self, place: str) -> int | None:
         registers = self._schedule.machine.registers
@@ -350,7 +345,7 @@ class Occupancy(Observer):
             return 0 if self._schedule.machine.memories else None
         return groups[place].registers or (registers.limit.value if registers is not None else None)
 
-    def _file(self, groups: Mapping[str, Occupied]) -> Occupied:
+    def _file(self, groups: Mapping[str, Occupied], *, along: bool) -> Occupied:
         """Return the register file as the sum over all threads of what their groups have."""
         registers = self._schedule.machine.registers
         assert registers is not None
@@ -367,9 +362,11 @@ class Occupancy(Observer):
             peak=sum(groups[name].peak * n for name, n in threads.items()),
             peak_cycle=max((entry.peak_cycle for entry in peaks), default=0.0),
             mean=sum(groups[name].mean * n for name, n in threads.items()),
-            along_program=None
-            if self._schedule.rules == "paper"
-            else sum((groups[g].along_program or groups[g].always) * n for g, n in threads.items()),
+            along_program=sum(
+                (groups[g].along_program or groups[g].always) * n for g, n in threads.items()
+            )
+            if along
+            else None,
         )
 
     def _given(self) -> dict[str, int]:

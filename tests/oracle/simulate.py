@@ -11,6 +11,7 @@ from twill.sim.checks.values import Values
 from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
+from twill.verification.registers import registers_along_programs
 
 TRIP_COUNTS = (1, 2, 3, 7, 24)
 
@@ -39,7 +40,7 @@ def _run(schedule: twill.Schedule, dataflow: Dataflow, iterations: int) -> list[
         return [str(error)]
     wrong = [f"{d.operation} of iteration {d.iteration} is wrong" for d in
              values.differences(watched)]  # fmt: skip
-    report = occupancy.report(max(machine.finished_at))
+    report = occupancy.report(max(machine.finished_at), registers_along_programs(schedule))
     return wrong + [f"{name} exceeded" for name, entry in report.items() if _exceeded(entry)]
 
 

@@ -187,10 +187,19 @@ def _checked(
     schedule: Schedule, conditions: Conditions, *, wanted: bool, values: bool
 ) -> Checks | None:
     from twill.sim.checks.every import check
+    from twill.verification.registers import registers_along_programs
 
     if not wanted and not values:
         return None
-    return check(schedule, seed=conditions.seed, latency=conditions.latency, values=values)
+    # Where the paper's rules hold, programs keep to the schedule's clock.
+    along = schedule.machine.registers is not None and schedule.rules != "paper"
+    return check(
+        schedule,
+        seed=conditions.seed,
+        latency=conditions.latency,
+        values=values,
+        live=registers_along_programs(schedule) if along else None,
+    )
 
 
 def _write(
