@@ -124,9 +124,10 @@ def test_bars_are_where_the_cycles_are() -> None:
 
 def test_roles_are_the_programs(results: Path) -> None:
     found = steady("ring", Schedule.load(results / "ring.json"))
-    for role in found.roles:
-        program = found.schedule.program(role.group)
-        assert [o.split(" ")[0] for o in role.operations] == [i.operation for i in program.issues]
+    for group, _, _, operations, _ in found.roles.rows:
+        program = found.schedule.program(str(group))
+        issued = [o.split(" ")[0] for o in str(operations).split(", ")]
+        assert issued == [i.operation for i in program.issues]
 
 
 def test_an_unfinished_sweep_is_told(results: Path, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_the_page_gives_every_failing_claim_a_paragraph(tmp_path: Path) -> None:
     assert "*Swp close* does not hold. Its order." in text
     assert "| solved | I = 2048 cycles \\| ResMII | yes |" in text
     assert "| `fa_fwd_hopper` | 1.0 | more than 30 | yes |" in text
-    assert "| a ratio | 1 to 1.1 | 1.5 | +36.0% | missed |" in text
+    assert "| a ratio | 1.000 to 1.100 | 1.500 | +36.0% | MISSED |" in text
     assert "1 of 2 matched, median error +20.5%, worst +36.0%." in text
 
 

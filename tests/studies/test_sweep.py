@@ -42,10 +42,9 @@ from twill.studies.sweep.parameters import (
     run_options,
     values,
 )
-from twill.studies.sweep.plot import plot_sweep
 from twill.studies.sweep.points import Task, axes
 from twill.studies.sweep.run import Progress, run_sweep
-from twill.studies.sweep.table import csv_text
+from twill.studies.sweep.table import csv_text, plot_sweep
 
 SIM = [sys.executable, "-m", "twill.sim"]
 FIXED, WORK, SIGNALS = 100, 20, 3

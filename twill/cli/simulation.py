@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -47,7 +48,7 @@ def published_command(
         tried = experiments(report) if switches else []
         found = [] if switches else comparisons(report)
     if as_json:
-        data = [one.to_dict() for one in tried] + [one.to_dict() for one in found]
+        data = [*map(asdict, tried), *map(asdict, found)]
         say(json.dumps(data, indent=1))
     elif switches:
         print_experiments(tried)

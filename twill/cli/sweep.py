@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from twill.studies.sweep.answers import Answer
 
 WIDTH = 80
+MOST_ROWS = 40
+"""Points of a table on the screen; the files have all."""
+FIGURES = ("interval_cycles", "tflops", "tensor_core_utilization", "fits")
 
 
 @command
@@ -171,8 +174,7 @@ def _executor(jobs: int, address: str | None) -> AbstractContextManager[Executor
 def _write(
     sweep: Sweep, found: pd.DataFrame, told: list[Answer], folder: Path, *, parquet: bool
 ) -> list[Path]:
-    from twill.studies.sweep.plot import plot_sweep
-    from twill.studies.sweep.table import write_tables
+    from twill.studies.sweep.table import plot_sweep, write_tables
 
     files = write_tables(found, folder, parquet=parquet)
     texts = {
@@ -198,8 +200,8 @@ def _document(sweep: Sweep, found: pd.DataFrame, told: list[Answer]) -> dict[str
 
 
 def _print(sweep: Sweep, found: pd.DataFrame, told: list[Answer]) -> None:
-    from twill.studies.sweep.table import print_points
+    from twill.studies.sweep.table import points_table
 
-    print_points(sweep, found)
+    points_table(sweep, found, MOST_ROWS, FIGURES).print()
     for answer in told:
         say(textwrap.fill(answer.words, WIDTH, subsequent_indent="  ", break_on_hyphens=False))

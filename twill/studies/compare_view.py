@@ -8,38 +8,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from twill.artifacts.results import SCHEDULES
-from twill.console import say
+from twill.console import WIDTH, say
+from twill.figures import HATCHES, STRONG, new_figure, shorten_words, svg_text
 from twill.files import make_folder, write_whole
-from twill.show.tables.grid import Column, grid
+from twill.formats import cycles, percent, ratio, signed_percent, teraflops
 from twill.studies.compare import FILE, Comparison, Variant, document
-from twill.studies.drawing import COLOURS, HATCHES, svg
+from twill.tables import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-WIDTH = 80
-HEADINGS = (
-    "variant",
-    "interval\n(cycles)",
-    "iter. per\nkilocycle",
-    "TFLOP/s",
-    "tensor\ncore",
-    "speed-up",
-    "over the\nbound",
+COLUMNS = (
+    Column("variant"),
+    Column("interval", "cycles", cycles),
+    Column("iter. per kilocycle", form="{:.4g}".format),
+    Column("TFLOP/s", form=teraflops),
+    Column("tensor core", form=percent),
+    Column("speed-up", form=ratio),
+    Column("over the bound", form=signed_percent),
 )
+BAR_INCHES, FRAME_INCHES, HEIGHT_INCHES = 0.52, 1.6, 4.2
+BARS = 0.86
+"""Of the distance between groups of bars."""
 
 
 def print_comparisons(comparisons: Sequence[Comparison]) -> None:
     """Print a table for each comparison."""
     for one in comparisons:
         say(textwrap.fill(title(one), WIDTH))
-        rows = [cells(variant) for variant in one.variants]
-        grid([Column(h, right=i > 0) for i, h in enumerate(HEADINGS)], rows)
-        for variant in one.variants:
-            if variant.note:
-                say(f"{variant.variant}: {variant.note}")
+        table(one).print()
 
 
 def title(one: Comparison) -> str:
@@ -50,33 +48,21 @@ def title(one: Comparison) -> str:
     )
 
 
-def cells(variant: Variant) -> list[str]:
-    """Return a variant's line of the table, in the order of `HEADINGS`."""
-    return [
-        variant.variant,
-        _number(variant.interval_cycles, ".6g"),
-        _number(variant.iterations_per_kilocycle, ".4g"),
-        _number(variant.tflops, ".1f"),
-        _number(variant.tensor_core_utilization, ".1%"),
-        _number(variant.speedup_over_sequential, ".2f"),
-        _number(variant.over_bound, "+.1%"),
+def table(one: Comparison) -> Table:
+    """Return a row for each variant, with what is to be said of it below."""
+    rows = [
+        [
+            *(v.variant, v.interval_cycles, v.iterations_per_kilocycle, v.tflops),
+            *(v.tensor_core_utilization, v.speedup_over_sequential, v.over_bound),
+        ]
+        for v in one.variants
     ]
+    return Table(COLUMNS, rows, notes=[f"{v.variant}: {v.note}" for v in one.variants if v.note])
 
 
 def markdown(comparisons: Sequence[Comparison]) -> str:
     """Return the tables in Markdown."""
-    lines = []
-    for one in comparisons:
-        lines += [f"### {title(one)}", ""]
-        lines.append(
-            "| variant | interval (cycles) | iterations per kilocycle | TFLOP/s | tensor core | "
-            "speed-up | over the bound |"
-        )
-        lines.append("|---|--:|--:|--:|--:|--:|--:|")
-        lines += ["| " + " | ".join(cells(variant)) + " |" for variant in one.variants]
-        notes = [f"{v.variant}: {v.note}" for v in one.variants if v.note]
-        lines += ["", *(f"{note}  " for note in notes), *([""] if notes else [])]
-    return "\n".join(lines)
+    return "\n".join(f"### {title(one)}\n\n{table(one).markdown()}" for one in comparisons)
 
 
 def frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
@@ -124,29 +110,19 @@ def write_comparisons(comparisons: Sequence[Comparison], folder: Path) -> list[P
     return [folder / name for name in texts]
 
 
-def _number(value: float | None, form: str) -> str:
-    return "-" if value is None else format(value, form)
-
-
-BAR_INCHES, FRAME_INCHES, HEIGHT_INCHES = 0.52, 1.6, 4.2
-BARS = 0.86
-"""Of the distance between groups of bars."""
-
-
 def plot_comparisons(comparisons: Sequence[Comparison]) -> str:
     """Return the chart as SVG: TFLOP/s, or iterations per kilocycle where nothing is multiplied.
 
     Each loop and machine is a panel with a bar for each variant; a line shows the bound.
     """
     widths = [len(one.variants) for one in comparisons]
-
-    def draw(figure: Figure) -> None:
+    width = BAR_INCHES * sum(widths) + FRAME_INCHES * len(widths)
+    with new_figure(max(5.0, width), HEIGHT_INCHES, font_size=9, hatch_color="white") as figure:
         panels = figure.subplots(1, len(widths), squeeze=False, width_ratios=widths)[0]
         for axes, one in zip(panels, comparisons, strict=True):
             _panel(axes, one)
-
-    width = BAR_INCHES * sum(widths) + FRAME_INCHES * len(widths)
-    return svg(draw, max(5.0, width), HEIGHT_INCHES)
+        shorten_words(figure)
+        return svg_text(figure)
 
 
 def _panel(axes: Axes, one: Comparison) -> None:
@@ -157,7 +133,7 @@ def _panel(axes: Axes, one: Comparison) -> None:
             place,
             height or 0.0,
             width=BARS,
-            color=COLOURS[place % len(COLOURS)],
+            color=STRONG[place % len(STRONG)],
             hatch=HATCHES[place % len(HATCHES)],
             edgecolor="white",
             linewidth=0.5,

@@ -8,17 +8,20 @@ plateau is left out, because the rate of TMA loads is the bandwidth that it reac
 from __future__ import annotations
 
 import itertools
+import string
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.order import Buffer, Order, OrderedGroup
 from twill.artifacts.schedule import Issue, Schedule
-from twill.console import Report, paragraph, say, silent, table
+from twill.console import Report, paragraph, say, silent
+from twill.formats import cycles, signed_percent
 from twill.frontends.builder import LoopBuilder
 from twill.sim.engine.conditions import WARP_SCHEDULERS
 from twill.sim.execute import run
+from twill.tables import Column, Table
 
 FA3 = "fa3_forward_128x176_parts"
 NEITHER = f"{FA3}_no_overlap_no_ping_pong"
@@ -33,6 +36,13 @@ STAGES = {2: 0.5685, 3: 0.384, 4: 0.293, 5: 0.240, 6: 0.2096, 7: 0.2063}
 GEMM_MHZ = 1965.0
 """Clock of that benchmark: 1993 cycles are 1014.2 ns in its files."""
 FA4 = "FlashAttention-4: 1613 (paper) and 1535 TFLOP/s (PR 2280) at an assumed 1850 MHz"
+COLUMNS = (
+    Column("published"),
+    Column("range", form=str),
+    Column("simulated", form=str),
+    Column("error", form=signed_percent),
+    Column(f"within {AIM:.0%}", form=lambda matched: "matched" if matched else "MISSED"),
+)
 EXPERIMENTS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "units slow each other down": {"interference": True},
@@ -81,10 +91,6 @@ class Comparison:
     source: str
     note: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain data."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Experiment:
@@ -104,10 +110,6 @@ class Experiment:
     schedule: str
     interval_cycles: float
     tensor_core: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the experiment as plain data."""
-        return asdict(self)
 
 
 def comparisons(report: Report = silent) -> list[Comparison]:
@@ -220,46 +222,42 @@ def _compared(
 
 def print_comparisons(found: Sequence[Comparison]) -> None:
     """Print what is matched, with signed errors and sources."""
-    rows = [
-        [
-            one.what,
-            _number(one.low, one.unit)
-            if one.low == one.high
-            else f"{one.low:.4g} to {one.high:.4g}",
-            _number(one.simulated, one.unit),
-            f"{one.error:+.1%}",
-            "matched" if one.matched else "MISSED",
-        ]
-        for one in found
-    ]
-    table(
-        ["published", "range", "simulated", "error", f"within {AIM:.0%}"],
-        rows,
-        right={"range", "simulated", "error"},
-    )
+    table(found).print()
     for source in dict.fromkeys(one.source for one in found):
         paragraph(source)
 
 
-def _number(value: float, unit: str) -> str:
+def table(found: Sequence[Comparison]) -> Table:
+    """Return a row for each figure, in its unit."""
+    rows = [
+        [
+            one.what,
+            " to ".join(dict.fromkeys(_text(end, one.unit) for end in (one.low, one.high))),
+            _text(one.simulated, one.unit),
+            one.error,
+            one.matched,
+        ]
+        for one in found
+    ]
+    return Table(COLUMNS, rows)
+
+
+def _text(value: float, unit: str) -> str:
     """Return a ratio with three digits behind the point, or whole cycles."""
-    return f"{value:.3f}" if unit == "ratio" else f"{value:.0f}"
+    return f"{value:.3f}" if unit == "ratio" else cycles(round(value))
 
 
 def print_experiments(found: Sequence[Experiment]) -> None:
     """Print intervals and use of the tensor core, a line for each switch."""
     names = list(dict.fromkeys(one.schedule for one in found))
-    rows = []
-    for what in dict.fromkeys(one.what for one in found):
-        by_name = {one.schedule: one for one in found if one.what == what}
-        rows.append(
-            [
-                what,
-                *(f"{by_name[n].interval_cycles:.0f} {by_name[n].tensor_core:.0%}" for n in names),
-            ]
-        )
-    head = [chr(ord("A") + index) for index in range(len(names))]
-    table(["switched", *head], rows, right=set(head))
+    rows: dict[str, list[object]] = {}
+    for one in found:
+        text = f"{one.interval_cycles:.0f} {one.tensor_core:.0%}"
+        rows.setdefault(one.what, [one.what]).append(text)
+    letters = string.ascii_uppercase[: len(names)]
+    Table(
+        [Column("switched"), *(Column(letter, form=str) for letter in letters)], [*rows.values()]
+    ).print()
     say("cycles an iteration, and use of the tensor core")
-    for letter, name in zip(head, names, strict=True):
+    for letter, name in zip(letters, names, strict=True):
         say(f"{letter}: {name}")

@@ -8,20 +8,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import twill
 from twill.artifacts.schedule import Schedule
 from twill.console import Report, silent
 from twill.errors import InputError
+from twill.figures import STRONG
 from twill.studies.compare import FILE, Comparison, Comparisons
-from twill.studies.drawing import COLOURS
+from twill.studies.compare_view import plot_comparisons, table, title
 from twill.studies.report.steady import (
     AXIS,
-    GAP,
     LEFT,
     ROW,
-    TOP,
     WIDTH,
     Steady,
     Timeline,
@@ -29,41 +28,18 @@ from twill.studies.report.steady import (
     steady,
     timeline,
 )
-from twill.studies.sweep.table import varies
-
-if TYPE_CHECKING:
-    import pandas as pd
+from twill.studies.sweep.answers import answers
+from twill.studies.sweep.journal import NAME as JOURNAL
+from twill.studies.sweep.journal import read
+from twill.studies.sweep.points import check_points, tasks
+from twill.studies.sweep.run import NAME, load
+from twill.studies.sweep.table import frame, plot_sweep, points_table
+from twill.tables import Table
 
 MOST_ROWS = 400
 MOST_STEADY = 24
-Cells = list[str]
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table.
-
-    Attributes
-    ----------
-    caption : str
-        What it shows.
-    headings : list of str
-        Of the columns.
-    rows : list of lists of str
-        Cells.
-    """
-
-    caption: str
-    headings: Cells
-    rows: list[Cells]
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure as SVG with what it shows."""
-
-    caption: str
-    svg: str
+Picture = tuple[str, str]
+"""What a figure shows, and the figure as SVG."""
 
 
 @dataclass(frozen=True)
@@ -76,22 +52,28 @@ class Section:
         What was studied.
     summary : list of str
         Its answers in words.
-    pictures : list of Picture
-        Plots.
-    tables : list of Table
-        Figures.
     steady : list of (Steady, Timeline)
         Steady states, with timelines of the main schedules.
     provenance : dict
         Where all that comes from.
+    pictures : list of Picture
+        Plots.
+    tables : list of (str, Table)
+        Figures, each table after what it shows.
     """
 
     title: str
-    summary: Cells
-    pictures: list[Picture]
-    tables: list[Table]
+    summary: list[str]
     steady: list[tuple[Steady, Timeline | None]]
-    provenance: dict[str, str] = field(default_factory=dict)
+    provenance: dict[str, str]
+    pictures: list[Picture] = field(default_factory=list)
+    tables: list[tuple[str, Table]] = field(default_factory=list)
+
+    @property
+    def stalls(self) -> Picture | None:
+        """The stall breakdown of the steady states, None if nothing ran."""
+        ran = [one for one, _ in self.steady if one.spent]
+        return ("Where the cycles of the warp groups go", plot_stalls(ran)) if ran else None
 
 
 def section(place: Path, report: Report = silent) -> Section:
@@ -102,7 +84,7 @@ def section(place: Path, report: Report = silent) -> Section:
     InputError
         If it is none of these.
     """
-    if (place / "sweep.json").exists():
+    if (place / NAME).exists():
         return _of_sweep(place, report)
     if (place / FILE).exists():
         return _of_comparison(place, report)
@@ -115,38 +97,32 @@ def section(place: Path, report: Report = silent) -> Section:
 
 
 def _of_sweep(folder: Path, report: Report) -> Section:
-    from twill.studies.sweep.answers import answers
-    from twill.studies.sweep.journal import NAME, read
-    from twill.studies.sweep.plot import plot_sweep
-    from twill.studies.sweep.points import check_points, tasks
-    from twill.studies.sweep.run import load
-    from twill.studies.sweep.table import frame
-
     swept, runs = load(folder)
     sweep = swept.sweep
-    rows, _ = read(folder / NAME, swept.hash)
+    rows, _ = read(folder / JOURNAL, swept.hash)
     if not rows:
         raise InputError("no point is finished yet", file=str(folder))
     every = tasks(sweep, runs)
-    check_points(rows, every, str(folder / NAME))
+    check_points(rows, every, str(folder / JOURNAL))
     found = frame(sweep, rows.values())
     loops = {f"{one.item} on {one.machine}" for one in runs}
     told = [answer.words for answer in answers(sweep, found)]
     if len(rows) < len(every):
         told.insert(0, f"{len(rows)} of {len(every)} points are finished")
-    joint = [one for one in runs if one.schedule and one.variant == "joint"]
-    chosen = joint or [one for one in runs if one.schedule]
+    ran = [one for one in runs if one.schedule]
+    chosen = [one for one in ran if one.variant == "joint"] or ran
+    shown = points_table(sweep, found, MOST_ROWS)
+    some = f", {len(shown.rows)} of {len(found)}" if len(shown.rows) < len(found) else ""
+    schedules = [(one.name, Schedule.from_json(one.schedule)) for one in chosen]
     return Section(
         title=sweep.description or sweep.name or f"Sweep of {', '.join(sorted(loops))}",
         summary=told,
         pictures=[
-            Picture("Throughput", plot_sweep(sweep, found)),
-            Picture("Cycles of an iteration", plot_sweep(sweep, found, interval=True)),
+            ("Throughput", plot_sweep(sweep, found)),
+            ("Cycles of an iteration", plot_sweep(sweep, found, interval=True)),
         ],
-        tables=[_points(sweep.axes, found)],
-        steady=_steady(
-            [(one.name, Schedule.from_json(one.schedule)) for one in chosen], "nominal", report
-        ),
+        tables=[(f"Points{some}", shown)],
+        steady=_steady(schedules, "nominal", report),
         provenance={
             "twill": str(found["twill_version"].iloc[0]),
             "code": str(found["code_hash"].iloc[0]),
@@ -160,61 +136,18 @@ def _of_sweep(folder: Path, report: Report) -> Section:
     )
 
 
-def _points(axes: dict[str, Any], found: pd.DataFrame) -> Table:
-    told = [name for name in ("item", "machine", "variant") if varies(found, name)]
-    columns = ["point", *told, *axes]
-    figures = {
-        "interval_cycles": ("interval (cycles)", ".6g"),
-        "iterations_per_kilocycle": ("iterations per kilocycle", ".4g"),
-        "tflops": ("TFLOP/s", ".1f"),
-        "tensor_core_utilization": ("tensor core", ".1%"),
-        "fits": ("fits", ""),
-    }
-    if (found["status"] == "failed").any():
-        figures["error"] = ("error", "")
-    rows = []
-    for row in found.head(MOST_ROWS).to_dict("records"):
-        cells = [str(row[name]) for name in columns]
-        rows.append(cells + [_cell(row[name], form) for name, (_, form) in figures.items()])
-    more = f", the first {MOST_ROWS} of {len(found)}" if len(found) > MOST_ROWS else ""
-    return Table(f"Points{more}", columns + [heading for heading, _ in figures.values()], rows)
-
-
-def _cell(value: Any, form: str) -> str:
-    import pandas as pd
-
-    if value is None or pd.isna(value):
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "NO"
-    return format(value, form) if form else str(value)
-
-
 # -- comparisons --------------------------------------------------------------------------------
 
 
 def _of_comparison(folder: Path, report: Report) -> Section:
-    from twill.studies.compare_view import HEADINGS, cells, plot_comparisons, title
-
     found = Comparisons.read(folder)
-    tables = [
-        Table(
-            title(one),
-            [heading.replace("\n", " ") for heading in HEADINGS],
-            [cells(variant) for variant in one.variants],
-        )
-        for one in found
-    ]
     named = [(f"{_place(one)}, {v}", s) for one in found for v, s in one.schedules.items()]
     joint = {f"{_place(one)}, joint" for one in found}
     return Section(
         title="Ways to execute " + ", ".join(_place(one) for one in found),
         summary=[_told(one) for one in found],
-        pictures=[
-            Picture(f"Throughput: {one.loop} on {one.machine}", plot_comparisons([one]))
-            for one in found
-        ],
-        tables=tables,
+        pictures=[(f"Throughput: {_place(one)}", plot_comparisons([one])) for one in found],
+        tables=[(title(one), table(one)) for one in found],
         steady=_steady(named, found[0].latency, report, joint),
         provenance={
             "twill": twill.__version__,
@@ -258,8 +191,6 @@ def _of_schedule(schedule: Schedule, report: Report) -> Section:
     return Section(
         title=f"{schedule.name} on {schedule.machine.name}",
         summary=told,
-        pictures=[],
-        tables=[],
         steady=found,
         provenance={
             "twill": twill.__version__,
@@ -293,12 +224,6 @@ def _steady(
     return found
 
 
-def stalls(found: Section) -> Picture | None:
-    """Return the stall breakdown of a section's steady states, None if nothing ran."""
-    ran = [one for one, _ in found.steady if one.spent]
-    return Picture("Where the cycles of the warp groups go", plot_stalls(ran)) if ran else None
-
-
 def page(sections: Sequence[Section]) -> str:
     """Return the report as HTML; equal results give equal bytes."""
     import jinja2
@@ -315,15 +240,12 @@ def page(sections: Sequence[Section]) -> str:
 
     return template.render(
         sections=sections,
-        stalls=stalls,
         inline=inline,
-        colours=COLOURS,
+        colours=STRONG,
         style=folder.joinpath("report.css").read_text("utf-8"),
         script=folder.joinpath("report.js").read_text("utf-8"),
         version=twill.__version__,
         row=ROW,
-        gap=GAP,
-        top=TOP,
         left=LEFT,
         width=WIDTH,
         axis=AXIS,

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import TwillError
-from twill.names import elided
+from twill.figures import HATCHES, STRONG, new_figure, shorten_words, svg_text
+from twill.formats import count
 from twill.sim.engine.record import Recording
 from twill.sim.execute import Run, run
 from twill.sim.show.slices import Slice
 from twill.sim.show.timeline import Row, rows, window
-from twill.studies.drawing import COLOURS, HATCHES, svg
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from twill.tables import Column, Table
 
 ITERATIONS = 32
 INTERVALS = 4
@@ -36,29 +33,13 @@ CAUSES = {
 """What a warp group's cycles go to, in words."""
 
 
-@dataclass(frozen=True)
-class Role:
-    """What one warp group does.
-
-    Attributes
-    ----------
-    group : str
-        Its name.
-    warps : int
-        How many.
-    registers : int or None
-        Registers per thread.
-    operations : tuple of str
-        What it issues, in program order, with the stage where there are several.
-    waits : tuple of str
-        Barriers that it waits at.
-    """
-
-    group: str
-    warps: int
-    registers: int | None
-    operations: tuple[str, ...]
-    waits: tuple[str, ...]
+ROLES = (
+    Column("group"),
+    Column("warps", form=count),
+    Column("registers per thread", form=count),
+    Column("issues, in order"),
+    Column("waits at"),
+)
 
 
 @dataclass(frozen=True)
@@ -107,18 +88,17 @@ class Steady:
         }
 
     @property
-    def roles(self) -> list[Role]:
+    def roles(self) -> Table:
         """What each group does."""
-        return [
-            Role(
-                group=group.name,
-                warps=group.warps,
-                registers=group.registers,
-                operations=_operations(self.schedule, group.name),
-                waits=_waits(self.schedule, group.name),
-            )
+        rows = [
+            [
+                *(group.name, group.warps, group.registers),
+                ", ".join(_operations(self.schedule, group.name)) or None,
+                ", ".join(_waits(self.schedule, group.name)) or None,
+            ]
             for group in self.schedule.groups
         ]
+        return Table(ROLES, rows)
 
 
 def steady(name: str, schedule: Schedule, latency: str = "nominal") -> Steady:
@@ -257,7 +237,7 @@ def _looks(found: Steady) -> dict[str, str]:
             for name in piece.names if piece.kind in WORKING else ():
                 lengths[name] = lengths.get(name, 0.0) + piece.end - piece.begin
     ordered = sorted(lengths, key=lambda name: (-lengths[name], name))
-    count = len(COLOURS)
+    count = len(STRONG)
     return {name: f"op c{k % count} h{k // count % 4}" for k, name in enumerate(ordered)}
 
 
@@ -284,8 +264,8 @@ def plot_stalls(found: Sequence[Steady]) -> str:
         for group, shares in one.spent.items()
     ]
     causes = [cause for cause in CAUSES if any(cause in shares for _, shares in bars)]
-
-    def draw(figure: Figure) -> None:
+    height = FRAME_INCHES + BAR_INCHES * len(bars)
+    with new_figure(WIDTH_INCHES, height, font_size=9, hatch_color="white") as figure:
         axes = figure.subplots()
         left = [0.0] * len(bars)
         for number, cause in enumerate(causes):
@@ -295,17 +275,17 @@ def plot_stalls(found: Sequence[Steady]) -> str:
                 widths,
                 left=left,
                 height=0.8,
-                color=COLOURS[number % len(COLOURS)],
+                color=STRONG[number % len(STRONG)],
                 hatch=HATCHES[number % len(HATCHES)],
                 edgecolor="white",
                 linewidth=0.4,
                 label=CAUSES[cause],
             )
             left = [a + b for a, b in zip(left, widths, strict=True)]
-        axes.set_yticks(range(len(bars)), labels=[elided(name) for name, _ in bars])
+        axes.set_yticks(range(len(bars)), labels=[name for name, _ in bars])
         axes.invert_yaxis()
         axes.set_xlim(0, 100)
         axes.set_xlabel("share of the steady state (%)")
         figure.legend(loc="outside lower center", ncols=LEGEND_COLUMNS, fontsize=8)
-
-    return svg(draw, WIDTH_INCHES, FRAME_INCHES + BAR_INCHES * len(bars))
+        shorten_words(figure)
+        return svg_text(figure)

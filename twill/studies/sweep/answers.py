@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from twill.artifacts.sweep import Scalar, Sweep
+from twill.artifacts.sweep import Sweep
 from twill.studies.sweep.parameters import RINGS, parameter
-from twill.studies.sweep.table import varies
+from twill.studies.sweep.table import SUBJECT, numeric_axes, plain, setting
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SUBJECT = ("item", "machine", "variant")
 INTERVAL = "interval_cycles"
-CONDITIONS = ("iterations", "seed", "bundle")
-"""Numbers of which no value is better than another."""
 
 
 @dataclass(frozen=True)
@@ -82,16 +78,6 @@ class Held:
                 break
             last = value
         return last
-
-
-def numeric_axes(sweep: Sweep, found: pd.DataFrame) -> list[str]:
-    """Return the parameters that are numbers and have several values, that of rings last."""
-    several = [
-        name
-        for name in sweep.axes
-        if parameter(name).kind != "text" and name not in CONDITIONS and varies(found, name)
-    ]
-    return sorted(several, key=lambda name: name in RINGS)
 
 
 def held(sweep: Sweep, found: pd.DataFrame, axis: str) -> list[Held]:
@@ -302,19 +288,6 @@ def subject_of(line: pd.DataFrame) -> str:
     """Return what runs in the rows of a table, in words."""
     item, machine, variant = (str(line[name].iloc[0]) for name in SUBJECT)
     return f"{item} on {machine}, {variant}"
-
-
-def setting(name: str, value: Any) -> str:
-    """Return a parameter's value in words: ``depth 2``, ``deeper by 1``."""
-    return f"{name} by {value}" if name == "deeper" else f"{name} {value}"
-
-
-def plain(value: Any) -> Scalar | None:
-    """Return a cell of a table as plain data."""
-    if isinstance(value, str):
-        return value
-    number = float(value)
-    return None if math.isnan(number) else int(number) if number == int(number) else number
 
 
 def _best(line: pd.DataFrame) -> float | None:
