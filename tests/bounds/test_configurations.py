@@ -21,7 +21,7 @@ from twill.bounds.least import bounds, every_bound
 from twill.engines.cpsat.cliques import cliques, exclusions
 from twill.engines.cpsat.engine import CpSatProver
 from twill.engines.protocol import Range
-from twill.engines.yices.difference import DifferenceEngine
+from twill.engines.yices.engine import DifferenceEngine
 from twill.explain.explain import explain
 from twill.problem.costs import Reservation
 from twill.problem.groups import available_groups

@@ -17,7 +17,7 @@ from twill.artifacts.machine import Machine
 from twill.bounds.configurations import configuration_bound, turns_taken
 from twill.bounds.least import bounds, every_bound, least_stages
 from twill.engines.protocol import Question
-from twill.engines.yices.difference import DifferenceEngine
+from twill.engines.yices.engine import DifferenceEngine
 from twill.problem.groups import available_groups
 from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment

@@ -30,7 +30,7 @@ from twill.engines.protocol import (
     Question,
     Range,
 )
-from twill.engines.yices.difference import DifferenceEngine
+from twill.engines.yices.engine import DifferenceEngine
 from twill.problem.groups import (
     WarpGroup,
     available_groups,

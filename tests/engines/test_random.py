@@ -13,7 +13,7 @@ from tests.support.small import edge, op, small_loop, small_machine, tight_loop
 from twill.bounds.least import bounds
 from twill.engines.cpsat.engine import CpSatEngine
 from twill.engines.protocol import EngineFactory
-from twill.engines.yices.difference import DifferenceEngine
+from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.schedule import realize
 from twill.problem.problem import Problem, build_problem

@@ -21,7 +21,7 @@ from twill.engines.cpsat.engine import CpSatProver
 from twill.engines.cpsat.rows import Rows
 from twill.engines.cpsat.symmetry import symmetry
 from twill.engines.protocol import Question, Range
-from twill.engines.yices.difference import DifferenceEngine
+from twill.engines.yices.engine import DifferenceEngine
 from twill.problem.costs import normalize
 from twill.problem.groups import available_groups
 from twill.problem.lifetimes import Occupant

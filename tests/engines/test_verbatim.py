@@ -16,7 +16,7 @@ from twill.bounds.least import bounds
 from twill.deadline import Deadline
 from twill.engines.paper.verbatim import VerbatimEngine
 from twill.engines.protocol import FAMILIES, Limits, Question
-from twill.engines.yices.difference import DifferenceEngine
+from twill.engines.yices.engine import DifferenceEngine
 from twill.engines.yices.system import anchor_of
 from twill.errors import InputError, RefusedError
 from twill.lower.schedule import realize

@@ -13,7 +13,7 @@ import twill
 from tests.support.commands import in_process
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.bounds.least import resource_argument, resource_bound
-from twill.engines.yices.difference import DifferenceEngine
+from twill.engines.yices.engine import DifferenceEngine
 from twill.explain.explain import Explanation, Role, explain
 from twill.explain.levers import Lever, levers
 from twill.problem.problem import build_problem

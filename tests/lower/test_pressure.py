@@ -11,7 +11,7 @@ from tests.sim.test_run import unsolved
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
 from twill.artifacts.loop import ElementType, Invariant, Loop, Tile
 from twill.artifacts.schedule import Await, Get, Instruction, Issue, Put, Schedule, Storage
-from twill.engines.yices.difference import DifferenceEngine
+from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.pipeline import Pipeline, pipeline
 from twill.lower.pressure import pressures, within_registers

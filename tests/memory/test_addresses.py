@@ -28,7 +28,7 @@ from twill.artifacts.schedule import Await, Wait
 from twill.bounds.least import bounds
 from twill.engines.cpsat.covers import covers
 from twill.engines.protocol import Limits, Question
-from twill.engines.yices.difference import DifferenceEngine
+from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.schedule import realize
 from twill.memory.addresses import Allocation, Conflict, allocate

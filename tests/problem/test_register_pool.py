@@ -13,7 +13,7 @@ from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.schedule import Group
 from twill.engines.cpsat.engine import CpSatEngine
 from twill.engines.protocol import Question
-from twill.engines.yices.difference import DifferenceEngine
+from twill.engines.yices.engine import DifferenceEngine
 from twill.problem.groups import allocated, available_groups
 from twill.problem.problem import Problem, build_problem
 from twill.sim.engine.errors import SimulationError

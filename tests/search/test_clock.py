@@ -214,7 +214,7 @@ from twill.console import interruptible
 from twill.frontends.loops import load_loop, packaged_loops
 from twill.engines.cpsat import run as cpsat_run
 from twill.memory import packing
-from twill.engines.yices import terms
+from twill.solvers import yices
 from twill.solvers import scip
 
 def late(work, cancel):
@@ -223,7 +223,7 @@ def late(work, cancel):
         return work()
     return interruptible(later, cancel)
 
-delayed = {"cpsat": cpsat_run, "yices": terms, "addresses": packing, "scip": scip}.get(way)
+delayed = {"cpsat": cpsat_run, "yices": yices, "addresses": packing, "scip": scip}.get(way)
 if delayed is not None:
     delayed.interruptible = late
 for name in loops:

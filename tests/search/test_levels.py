@@ -12,7 +12,7 @@ import twill
 from tests.support.small import tight_loop
 from twill.artifacts.schedule import LevelProof
 from twill.engines.protocol import Answer, Engine, Question
-from twill.engines.yices.difference import DifferenceEngine
+from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.schedule import realize
 from twill.problem.problem import Problem, build_problem

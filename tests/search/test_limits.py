@@ -18,7 +18,7 @@ from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import LowerBound
 from twill.engines.protocol import NO_LIMITS, Answer, Engine, Limits, Question
-from twill.engines.yices.difference import DifferenceEngine
+from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import Refusal
 from twill.problem.costs import Reservation
 from twill.problem.problem import Problem, build_problem

@@ -14,7 +14,7 @@ from twill.engines.cbc import shortest_modulo_schedule
 from twill.engines.cpsat.engine import CpSatEngine
 from twill.engines.paper.verbatim import VerbatimEngine
 from twill.engines.protocol import EngineFactory, Question
-from twill.engines.yices.difference import DifferenceEngine
+from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.schedule import realize
 from twill.problem.costs import normalize

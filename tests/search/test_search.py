@@ -12,7 +12,7 @@ from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
 from twill.bounds.infeasible import as_written
 from twill.bounds.least import Bounds
 from twill.engines.protocol import Limits, Question, Refutation
-from twill.engines.yices.difference import DifferenceEngine
+from twill.engines.yices.engine import DifferenceEngine
 from twill.frontends.loops import load_loop
 from twill.problem.groups import available_groups
 from twill.problem.problem import Problem, build_problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from twill.problem.groups import WarpGroup
+from twill.problem.groups import WarpGroup, allocated
 from twill.problem.lifetimes import (
     Moment,
     Occupant,
@@ -68,6 +68,13 @@ class Assignment:
         return min(margins, default=None)
 
 
+STATED_PER_ROUND = 4
+"""Starts at which a sum is stated, of those at which a solution exceeds it."""
+
+Event = tuple[str, int]
+"""A sum by its key, and the position of the occupant at whose start it is looked at."""
+
+
 @dataclass(frozen=True)
 class Sum:
     """Occupants that share a capacity.
@@ -92,6 +99,11 @@ class Sum:
     occupants: Sequence[Occupant]
     capacity: int | None
     rings: Mapping[int, Occupant] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """A name that is unique: a memory and a unit may share theirs."""
+        return self.name if self.family == "registers" else f"{self.family} {self.name}"
 
 
 def sums_of(problem: Problem, families: Sequence[str]) -> list[Sum]:
@@ -153,6 +165,17 @@ def excess(problem: Problem, interval: int, entry: Sum, assignment: Assignment) 
     return [index for _, index in sorted(found)]
 
 
+def violated(
+    problem: Problem, interval: int, sums: Mapping[str, Sum], assignment: Assignment
+) -> list[Event]:
+    """Return of each sum that a solution exceeds the starts where it exceeds it most."""
+    return [
+        (key, event)
+        for key, entry in sums.items()
+        for event in excess(problem, interval, entry, assignment)[:STATED_PER_ROUND]
+    ]
+
+
 def demand(
     problem: Problem, interval: int, entry: Sum, starting: Occupant, assignment: Assignment
 ) -> int:
@@ -188,6 +211,20 @@ def peaks(problem: Problem, interval: int, assignment: Assignment) -> list[int |
         g = assignment.group[starting.start]
         most[g] = max(most[g] or 0, demand(problem, interval, entry, starting, assignment))
     return most
+
+
+def peak(problem: Problem, interval: int, entry: Sum, assignment: Assignment, group: int) -> int:
+    """Return the occupant at whose start most registers of a group are live."""
+    mine = [i for i, o in enumerate(entry.occupants) if assignment.group[o.start] == group]
+    return max(mine, key=lambda i: demand(problem, interval, entry, entry.occupants[i], assignment))
+
+
+def with_registers(problem: Problem, interval: int, found: Assignment) -> Assignment | None:
+    """Return a solution with registers allocated to its groups, None if the file has too few."""
+    if problem.registers is None or all(group.allocation for group in found.groups):
+        return found
+    groups = allocated(problem, found.groups, peaks(problem, interval, found))
+    return None if groups is None else replace(found, groups=groups)
 
 
 def in_the_way(

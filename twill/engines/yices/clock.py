@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twill.bounds.least import NO_PATH, closure
-from twill.engines.yices.terms import Clauses, Differences, Literal
+from twill.engines.yices.clauses import Clauses, Differences, Literal
 
 
 class Clock:

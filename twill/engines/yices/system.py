@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twill.bounds.least import NO_PATH, bounds, closure
+from twill.engines.places import Places
 from twill.engines.protocol import Question
-from twill.engines.yices.assign import Placing
+from twill.engines.yices.clauses import Clauses, Literal
 from twill.engines.yices.clock import Clock
-from twill.engines.yices.terms import Clauses, Literal
 from twill.problem.lifetimes import Occupant, register_ends, unit_occupants
 from twill.problem.problem import Problem
 
@@ -53,7 +53,7 @@ class System:
             anchor_of(problem),
             self._separations() if "capacity" in families and not asked.explain else [],
         )
-        self.placing = Placing(self.clauses, problem, asked.groups)
+        self.places = Places(self.clauses, problem, asked.groups, range(len(asked.groups)))
         self._completion()
         for family, state in (
             ("dependence", self._dependence),
@@ -93,7 +93,7 @@ class System:
         for edge in self.problem.edges:
             if edge.cross_delay > edge.delay and edge.producer != edge.consumer:
                 amount = edge.cross_delay - edge.distance * self.interval
-                together = self.placing.same(edge.producer, edge.consumer)
+                together = self.places.same(edge.producer, edge.consumer)
                 if together is not True:
                     self.clock.require(edge.consumer, edge.producer, amount, together)
 
@@ -124,7 +124,7 @@ class System:
             if self.problem.separated(u, v):
                 continue
             after_u, after_v = self.problem.turn(u, v), self.problem.turn(v, u)
-            together = self.placing.same(u, v)
+            together = self.places.same(u, v)
             if together is True:
                 continue
             rows = self.clock.rows
@@ -150,12 +150,12 @@ class System:
             if edge.blocking or self.problem.forced_cross[position]:
                 found[edge.consumer].append(True)
             else:
-                together = self.placing.same(edge.producer, edge.consumer)
+                together = self.places.same(edge.producer, edge.consumer)
                 found[edge.consumer].append(self.clauses.negated(together))
         return [self.clauses.either(reasons) for reasons in found]
 
     def _keep_clear(self, v: int, o: int, span: int, wait: Literal) -> None:
-        together = self.placing.same(v, o)
+        together = self.places.same(v, o)
         if together is False or wait is False:
             return
         clauses, rows = self.clauses, self.clock.rows
@@ -170,14 +170,14 @@ class System:
 
     def _big_registers(self) -> None:
         """Values that cannot share a group's registers have disjoint lifetimes there."""
-        limit = max(group.live_limit for group in self.placing.groups)
+        limit = max(group.live_limit for group in self.places.groups)
         wide = [o for o in self.problem.operations if o.registers]
         for u in wide:
             copies = limit // u.registers
             for end in register_ends(self.problem, u.index):
                 if end.operation != u.index:
                     amount = end.offset + (end.iterations - copies) * self.interval
-                    excuses = self.placing.unless(end)
+                    excuses = self.places.unless(end)
                     self.clock.require(u.index, end.operation, amount, *excuses)
         for u, v in itertools.combinations(wide, 2):
             if u.registers + v.registers > limit:
@@ -185,7 +185,7 @@ class System:
 
     def _disjoint_lifetimes(self, u: int, v: int) -> None:
         clauses, clock = self.clauses, self.clock
-        together = self.placing.same(u, v)
+        together = self.places.same(u, v)
         if together is False:
             return
         ends_u, ends_v = register_ends(self.problem, u), register_ends(self.problem, v)
@@ -197,8 +197,8 @@ class System:
             for m in self.shifts(low_b - shift_b + 1, shift_a - low_a - 1):
                 clauses.clause(
                     clauses.negated(together),
-                    *self.placing.unless(a),
-                    *self.placing.unless(b),
+                    *self.places.unless(a),
+                    *self.places.unless(b),
                     clock.at_least(v, a.operation, shift_a - m * self.interval),
                     clock.at_least(u, b.operation, shift_b + m * self.interval),
                     clock.at_least(u, a.operation, shift_a),
@@ -209,7 +209,7 @@ class System:
         """What the user has pinned and ordered."""
         wishes = self.problem.wishes
         for (u, here), (v, there) in itertools.combinations(wishes.pins, 2):
-            together = self.placing.same(u, v)
+            together = self.places.same(u, v)
             self.clauses.clause(together if here == there else self.clauses.negated(together))
         for first, second in wishes.orders:
             self.clock.require(second, first, 0)
@@ -221,7 +221,7 @@ class System:
         rows, stages = self.clock.rows, self.clock.stages
         for u, v in itertools.combinations(range(len(shape)), 2):
             (group_u, stage_u, rank_u), (group_v, stage_v, rank_v) = shape[u], shape[v]
-            together = self.placing.same(u, v)
+            together = self.places.same(u, v)
             same = group_u == group_v
             self.clauses.clause(together if same else self.clauses.negated(together))
             self.clauses.clause(stages.stated(v, u, stage_v - stage_u))

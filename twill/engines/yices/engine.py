@@ -7,10 +7,8 @@ clock cycle as the unit costs no more than a coarse grid.
 from __future__ import annotations
 
 from twill.engines.protocol import NO_LIMITS, Answer, Limits, Question
-from twill.engines.yices.diagram import Diagram
-from twill.engines.yices.lazy_sums import Counts
+from twill.engines.yices.sums import Sums
 from twill.engines.yices.system import Contradiction, System
-from twill.engines.yices.terms import Literal
 from twill.problem.solution import Assignment
 
 
@@ -28,7 +26,7 @@ class DifferenceEngine:
         except Contradiction as contradiction:
             self._contradiction = contradiction.family
             return
-        self._counts = Counts(self._system, asked.hints)
+        self._sums = Sums(self._system, asked.hints)
 
     @property
     def name(self) -> str:
@@ -57,19 +55,16 @@ class DifferenceEngine:
                     "unsat" if status == "unsat" else "unknown",
                     families=self._core() if status == "unsat" else (),
                     statistics=self._statistics(),
-                    hints=self._counts.hints,
+                    hints=self._sums.hints,
                     solver=self.name,
                 )
-            assignment = self._read()
-            if self._counts.state_violated(assignment):
-                continue
-            complete = self._counts.share_registers(assignment)
-            if complete is not None and not self._counts.learn_addresses(assignment):
+            complete = self._sums.completed(self._read())
+            if complete is not None:
                 return Answer(
                     "sat",
                     complete,
                     statistics=self._statistics(),
-                    hints=self._counts.hints,
+                    hints=self._sums.hints,
                 )
 
     # -- limits, as assumptions -----------------------------------------------------------------
@@ -98,22 +93,19 @@ class DifferenceEngine:
             clock.require(clock.base, operation.index, operation.cycles - length)
 
     def _limit_groups(self, most: int) -> None:
-        self._at_most([(1, used) for used in self._joint.placing.used], most)
+        used = [(1, used) for used in self._joint.places.used]
+        self._joint.clauses.at_most(used, most)
 
     def _limit_transfers(self, most: int) -> None:
-        clauses, placing = self._joint.clauses, self._joint.placing
         crossing = [
-            (1, clauses.negated(placing.same(e.producer, e.consumer)))
+            (1, self._joint.places.apart(e.producer, e.consumer))
             for e in self.problem.edges
             if e.transferable
         ]
-        self._at_most(crossing, most)
-
-    def _at_most(self, items: list[tuple[int, Literal]], most: int) -> None:
-        self._joint.clauses.clause(Diagram(self._joint.clauses, items).at_most(most))
+        self._joint.clauses.at_most(crossing, most)
 
     def _limit_slack(self, least: int) -> None:
-        clauses, clock, placing = self._joint.clauses, self._joint.clock, self._joint.placing
+        clauses, clock, places = self._joint.clauses, self._joint.clock, self._joint.places
         for edge in self.problem.edges:
             if edge.streaming:
                 continue
@@ -121,7 +113,7 @@ class DifferenceEngine:
                 if edge.blocking and edge.delay + least > edge.distance * self.interval:
                     clauses.clause()
                 continue
-            together = placing.same(edge.producer, edge.consumer)
+            together = places.same(edge.producer, edge.consumer)
             shift = edge.distance * self.interval
             if edge.blocking:
                 amount = edge.delay + least - shift
@@ -138,14 +130,14 @@ class DifferenceEngine:
 
     def _read(self) -> Assignment:
         """Read the model of the last ``sat``."""
-        clock, placing = self._joint.clock, self._joint.placing
-        literals = [int(x) for on in placing.on for x in on.values() if not isinstance(x, bool)]
-        integers, truths = self._joint.clauses.model(
-            [*clock.rows.variables, *clock.stages.variables], literals
+        clock, places = self._joint.clock, self._joint.places
+        literals = [int(x) for on in places.on for x in on.values() if not isinstance(x, bool)]
+        truths, integers = self._joint.clauses.values(
+            literals, [*clock.rows.variables, *clock.stages.variables]
         )
         rows, stages = integers[: clock.base + 1], integers[clock.base + 1 :]
-        group = placing.read(dict(zip(literals, truths, strict=True)))
-        return Assignment(clock.times(rows, stages), group, placing.groups)
+        group = places.read(dict(zip(literals, truths, strict=True)).__getitem__)
+        return Assignment(clock.times(rows, stages), group, places.groups)
 
     def _core(self) -> tuple[str, ...]:
         guards = self._joint.guards
@@ -163,6 +155,6 @@ class DifferenceEngine:
             "rounds": self._rounds,
             "atoms": clock.rows.size + clock.stages.size,
             "clauses": self._joint.clauses.size,
-            "sums": len(self._counts.stated),
-            "conflicts": len(self._counts.conflicts),
+            "sums": len(self._sums.stated),
+            "conflicts": len(self._sums.conflicts),
         }

@@ -1,0 +1,153 @@
+"""Which operation is on which warp group, as literals of any solver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, Protocol
+
+from twill.problem.groups import WarpGroup, filled_before, opened_before, pools
+from twill.problem.lifetimes import Moment
+from twill.problem.problem import Problem
+
+Literal = Any
+"""`True`, `False`, or a Boolean variable of a solver or its complement."""
+
+
+class Logic(Protocol):
+    """What is stated of literals."""
+
+    def fresh(self, name: str = "") -> Literal:
+        """Return a new Boolean variable."""
+
+    def negated(self, literal: Literal) -> Literal:
+        """Return the complement of a literal."""
+
+    def clause(self, *literals: Literal) -> None:
+        """State that one of the literals is true."""
+
+    def define(self, *literals: Literal) -> None:
+        """State a clause of what defines a new variable, which holds in any case."""
+
+    def either(self, literals: Iterable[Literal]) -> Literal:
+        """Return a literal that is true if one of `literals` is."""
+
+    def exactly_one(self, literals: Sequence[Literal]) -> None:
+        """State that one of the literals is true, and no other."""
+
+    def at_most(
+        self, items: Sequence[tuple[int, Literal]], most: int, *, unless: Literal = False
+    ) -> None:
+        """State that the weights of the true literals sum to at most `most`."""
+
+
+class Places:
+    """Every operation is on exactly one group of its kind; equal groups are opened in order.
+
+    `within`: the groups that may be used.
+    """
+
+    def __init__(
+        self,
+        logic: Logic,
+        problem: Problem,
+        groups: Sequence[WarpGroup],
+        within: Collection[int],
+    ) -> None:
+        self._logic, self._problem, self.groups = logic, problem, tuple(groups)
+        self._same: dict[tuple[int, int], Literal] = {}
+        self.on: list[dict[int, Literal]] = []
+        for operation in problem.operations:
+            allowed = [g for g in sorted(within) if self.groups[g].takes(operation)]
+            here = dict.fromkeys(allowed, True)
+            if len(allowed) != 1:
+                here = {g: logic.fresh(f"{operation.name} on {g}") for g in allowed}
+                logic.exactly_one(list(here.values()))
+            self.on.append(here)
+        self.used = [self._is_used(g) for g in range(len(self.groups))]
+        self._open_in_order()
+        self._limit_warps()
+
+    def _is_used(self, g: int) -> Literal:
+        """Return a literal that is true if, and only if, group g has an operation."""
+        members = [here[g] for here in self.on if g in here]
+        used = self._logic.either(members)
+        self._logic.clause(self._logic.negated(used), *members)
+        return used
+
+    def _open_in_order(self) -> None:
+        """Remove what only renames groups: of equal groups the first takes the first operation."""
+        logic = self._logic
+        first = sorted(self._problem.operations, key=lambda o: (-o.cycles, o.index))
+        for before, after in opened_before(self.groups, self._problem):
+            logic.clause(logic.negated(self.used[after]), self.used[before])
+            if self.groups[before] != self.groups[after]:
+                continue
+            seen: list[Literal] = []
+            for operation in first:
+                here = self.on[operation.index]
+                if after in here:
+                    logic.clause(logic.negated(here[after]), *seen)
+                if before in here:
+                    seen.append(here[before])
+        for pool, after in filled_before(self.groups, self._problem):
+            idle = [(1, logic.negated(self.used[g])) for g in pool.members]
+            room = len(idle) - pool.most
+            logic.at_most(idle, room, unless=logic.negated(self.used[after]))
+
+    def _limit_warps(self) -> None:
+        """Keep used groups within those of the machine, and their warps within what an SM holds."""
+        for pool in pools(self.groups):
+            self._logic.at_most([(1, self.used[g]) for g in pool.members], pool.most)
+        most = self._problem.machine.warps.value
+        if sum(group.warps for group in self.groups) > most:
+            warps = [(g.warps, used) for g, used in zip(self.groups, self.used, strict=True)]
+            self._logic.at_most(warps, most)
+
+    def keep(self, group: Sequence[int]) -> None:
+        """State that every operation is where it was."""
+        for here, mine in zip(self.on, group, strict=True):
+            self._logic.clause(here.get(mine, False))
+
+    def same(self, u: int, v: int) -> Literal:
+        """Return the literal "u and v are on one group"."""
+        if u == v:
+            return True
+        key = (min(u, v), max(u, v))
+        if key not in self._same:
+            self._same[key] = self._are_same(*key)
+        return self._same[key]
+
+    def _are_same(self, u: int, v: int) -> Literal:
+        logic, on_u, on_v = self._logic, self.on[u], self.on[v]
+        if not on_u.keys() & on_v.keys():
+            return False
+        if len(on_u) == len(on_v) == 1:
+            return True
+        literal = logic.fresh()
+        for g in sorted(on_u.keys() | on_v.keys()):
+            here_u, here_v = on_u.get(g, False), on_v.get(g, False)
+            logic.define(logic.negated(here_u), logic.negated(here_v), literal)
+            logic.define(logic.negated(literal), logic.negated(here_u), here_v)
+            logic.define(logic.negated(literal), logic.negated(here_v), here_u)
+        return literal
+
+    def apart(self, u: int, v: int) -> Literal:
+        """Return the literal "u and v are on different groups"."""
+        return self._logic.negated(self.same(u, v))
+
+    def conditions(self, end: Moment) -> list[Literal]:
+        """Return the literals under which a moment counts."""
+        found = []
+        if end.same is not None:
+            found.append(self.same(*end.same))
+        if end.apart is not None:
+            found.append(self.apart(*end.apart))
+        return found
+
+    def unless(self, end: Moment) -> list[Literal]:
+        """Return the literals that excuse a constraint on a moment, which then does not count."""
+        return [self._logic.negated(x) for x in self.conditions(end)]
+
+    def read(self, holds: Callable[[Literal], bool]) -> tuple[int, ...]:
+        """Return the group of each operation; `holds` tells what is true of a literal."""
+        return tuple(next(g for g, x in here.items() if x is True or holds(x)) for here in self.on)

@@ -1,0 +1,232 @@
+"""Clauses over Booleans, weighted sums and integer differences, in Yices.
+
+A literal is `True`, `False` or a Yices term. What bounds already decide never becomes a term; an
+atom and its complement share one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twill.bounds.least import NO_PATH
+from twill.solvers.yices import Context
+
+Literal = bool | int
+
+
+class Clauses(Context):
+    """A context for integer differences, with clauses added for good."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__("QF_IDL", seed)
+        self._clauses: set[frozenset[int]] = set()
+        self.contradiction = False
+
+    @property
+    def size(self) -> int:
+        """Clauses so far."""
+        return len(self._clauses)
+
+    def dispose(self) -> None:
+        """Give the solver's memory back."""
+        super().dispose()
+        self._clauses.clear()
+
+    def negated(self, literal: Literal) -> Literal:
+        """Return the complement of `literal`."""
+        if isinstance(literal, bool):
+            return not literal
+        return int(self.terms.ynot(literal))
+
+    def clause(self, *literals: Literal) -> None:
+        """Assert that one of the literals is true."""
+        kept: set[int] = set()
+        for literal in literals:
+            if literal is True:
+                return
+            if literal is not False:
+                kept.add(int(literal))
+        if self._guard is not None:
+            kept.add(int(self.terms.ynot(self._guard)))
+        if not kept:
+            self.contradiction = True
+            return
+        key = frozenset(kept)
+        if key in self._clauses:
+            return
+        self._clauses.add(key)
+        ordered = sorted(key)
+        self.assert_term(ordered[0] if len(ordered) == 1 else self.terms.yor(ordered))
+
+    def define(self, *literals: Literal) -> None:
+        """Assert a clause of what defines a new variable, whatever the guard."""
+        with self.under(None):
+            self.clause(*literals)
+
+    def exactly_one(self, literals: Sequence[Literal]) -> None:
+        """Assert that one of the literals is true, and no other."""
+        self.clause(*literals)
+        for a, b in itertools.combinations(literals, 2):
+            self.clause(self.negated(a), self.negated(b))
+
+    def at_most(
+        self, items: Sequence[tuple[int, Literal]], most: int, *, unless: Literal = False
+    ) -> None:
+        """Assert that the weights of the true literals sum to at most `most`."""
+        self.clause(unless, Diagram(self, items).at_most(most))
+
+    def either(self, literals: Iterable[Literal]) -> Literal:
+        """Return a literal that is true if one of `literals` is."""
+        some = list(dict.fromkeys(x for x in literals if x is not False))
+        if any(x is True for x in some):
+            return True
+        if len(some) < 2:
+            return some[0] if some else False
+        result = self.fresh()
+        for x in some:
+            self.define(result, self.negated(x))
+        return result
+
+    def check(self, assumptions: Sequence[int] = ()) -> str:
+        """Search for a model."""
+        return "unsat" if self.contradiction else super().check(assumptions)
+
+    def core(self) -> list[int]:
+        """Return the assumptions that the last ``unsat`` needed."""
+        return [] if self.contradiction else super().core()
+
+
+class Differences:
+    """Integer variables of which only differences matter, within known bounds."""
+
+    def __init__(self, clauses: Clauses, names: Sequence[str]) -> None:
+        self._clauses, self._terms = clauses, clauses.terms
+        integer = clauses.types.int_type()
+        self.variables = [int(self._terms.new_uninterpreted_term(integer, n)) for n in names]
+        self._atoms: dict[tuple[int, int, int], int] = {}
+        self._paths: list[list[int]] = [[NO_PATH] * len(names) for _ in names]
+
+    @property
+    def size(self) -> int:
+        """Atoms so far."""
+        return len(self._atoms)
+
+    def bounded(self, paths: NDArray[np.int64]) -> None:
+        """Let longest paths decide atoms; what they follow from has to be asserted elsewhere."""
+        self._paths = [[int(x) for x in row] for row in paths]
+
+    def at_least(self, v: int, u: int, amount: int) -> Literal:
+        """Return the literal x(v) - x(u) >= amount."""
+        if v == u:
+            return amount <= 0
+        low, high = self._paths[u][v], self._paths[v][u]
+        if low > NO_PATH // 2 and low >= amount:
+            return True
+        if high > NO_PATH // 2 and -high < amount:
+            return False
+        return self.stated(v, u, amount)
+
+    def stated(self, v: int, u: int, amount: int) -> Literal:
+        """Return x(v) - x(u) >= amount as a term even where bounds decide it."""
+        if v == u:
+            return amount <= 0
+        if v < u:
+            return self._clauses.negated(self._atom(u, v, 1 - amount))
+        return self._atom(v, u, amount)
+
+    def range_of(self, v: int, u: int) -> tuple[int, int]:
+        """Return bounds on x(v) - x(u)."""
+        return self._paths[u][v], -self._paths[v][u]
+
+    def bound(self, v: int, low: int, high: int) -> None:
+        """Assert low <= x(v) <= high."""
+        variable, integer = self.variables[v], self._terms.integer
+        self._clauses.assert_term(self._terms.arith_geq_atom(variable, integer(low)))
+        self._clauses.assert_term(self._terms.arith_leq_atom(variable, integer(high)))
+
+    def _atom(self, v: int, u: int, amount: int) -> int:
+        key = (v, u, amount)
+        if key not in self._atoms:
+            difference = self._terms.sub(self.variables[v], self.variables[u])
+            self._atoms[key] = int(
+                self._terms.arith_geq_atom(difference, self._terms.integer(amount))
+            )
+        return self._atoms[key]
+
+
+class Diagram:
+    """Clauses that bound the weights of the true ones among some literals.
+
+    Two amounts of room that no subset of what follows tells apart are one node, so that weights of
+    few sizes, such as tiles, give small diagrams whatever the bound.
+
+    `items`: positive weights and their literals; those of large weight come first.
+    """
+
+    def __init__(self, clauses: Clauses, items: Sequence[tuple[int, Literal]]) -> None:
+        self._clauses = clauses
+        self._constant = sum(weight for weight, literal in items if literal is True)
+        kept = [(w, int(x)) for w, x in items if not isinstance(x, bool) and w > 0]
+        self._items = sorted(kept, key=lambda item: -item[0])
+        self._reachable, self._total = [1], [0]
+        for weight, _ in reversed(self._items):
+            sums = self._reachable[-1]
+            self._reachable.append(sums | (sums << weight))
+            self._total.append(self._total[-1] + weight)
+        self._reachable.reverse()
+        self._total.reverse()
+        self._nodes: dict[tuple[int, int], Literal] = {}
+
+    def at_most(self, limit: int) -> Literal:
+        """Return a literal that implies: the weights of the true items sum to at most `limit`."""
+        with self._clauses.under(None):
+            return self._node(limit - self._constant)
+
+    def _node(self, room: int) -> Literal:
+        """Build the nodes below (0, room), deepest first."""
+        layers: list[set[int]] = [{room}]
+        for position, (weight, _) in enumerate(self._items):
+            nxt: set[int] = set()
+            for here in layers[-1]:
+                known = self._constant_node(position, here)
+                if known is None and (position, self._canonical(position, here)) not in self._nodes:
+                    canonical = self._canonical(position, here)
+                    nxt |= {canonical, canonical - weight}
+            layers.append(nxt)
+        for position in range(len(self._items) - 1, -1, -1):
+            for here in sorted(layers[position]):
+                if self._constant_node(position, here) is None:
+                    self._define(position, self._canonical(position, here))
+        return self._value(0, room)
+
+    def _define(self, position: int, room: int) -> None:
+        if (position, room) in self._nodes:
+            return
+        clauses = self._clauses
+        weight, literal = self._items[position]
+        without = self._value(position + 1, room)
+        with_it = self._value(position + 1, room - weight)
+        if without is with_it or (without == with_it and not isinstance(without, bool)):
+            self._nodes[position, room] = without
+            return
+        here = clauses.fresh()
+        clauses.clause(clauses.negated(here), without)
+        clauses.clause(clauses.negated(here), clauses.negated(literal), with_it)
+        self._nodes[position, room] = here
+
+    def _value(self, position: int, room: int) -> Literal:
+        known = self._constant_node(position, room)
+        return self._nodes[position, self._canonical(position, room)] if known is None else known
+
+    def _constant_node(self, position: int, room: int) -> bool | None:
+        if room < 0:
+            return False
+        return True if self._total[position] <= room else None
+
+    def _canonical(self, position: int, room: int) -> int:
+        """Return the largest sum of what follows that is at most `room`."""
+        return (self._reachable[position] & ((1 << (room + 1)) - 1)).bit_length() - 1
