@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from tests.sim.test_critical import ring
-from tests.studies.test_sweep import AXES, lines, rows_in, sweep
+from tests.studies.test_sweep import AXES, Told, lines, rows_in, sweep
 from twill.errors import InputError
 from twill.studies.executors import cluster
-from twill.studies.sweep.run import Progress, run_sweep
+from twill.studies.sweep.run import run_sweep
 from twill.studies.sweep.table import csv_text, write_tables
 
 pytestmark = [pytest.mark.extras, pytest.mark.filterwarnings("ignore")]
@@ -99,7 +99,7 @@ def test_a_worker_is_killed_in_the_middle(local: Any, schedule: str, tmp_path: P
     thread.start()
     counted: list[int] = []
     with cluster(local.scheduler_address) as executor:
-        found = run_sweep(made, folder, executor, Progress(advance=lambda: counted.append(1)))
+        found = run_sweep(made, folder, executor, Told(advanced=lambda: counted.append(1)))
     thread.join()
     assert 10 <= killed[0] < 100
     # No point is lost and none is there twice.

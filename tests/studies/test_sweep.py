@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from twill.artifacts.results import Swept
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep, packaged_sweeps
 from twill.cli.main import app
+from twill.console import Counter
 from twill.errors import InputError, RefusedError, WorkerError
 from twill.sim.analysis.rings import deeper, with_depth, with_more_slots
 from twill.sim.analysis.throughput import flop_per_iteration
@@ -43,7 +45,7 @@ from twill.studies.sweep.parameters import (
     values,
 )
 from twill.studies.sweep.points import Task, axes
-from twill.studies.sweep.run import Progress, run_sweep
+from twill.studies.sweep.run import run_sweep
 from twill.studies.sweep.table import csv_text, plot_sweep
 
 SIM = [sys.executable, "-m", "twill.sim"]
@@ -57,6 +59,26 @@ def schedule(tmp_path: Path) -> str:
     file = tmp_path / "ring.json"
     ring(2, FIXED, WORK).save(file)
     return str(file)
+
+
+class Told(Counter):
+    """Passes on what it is told."""
+
+    def __init__(
+        self,
+        begun: Callable[[int, int], None] | None = None,
+        advanced: Callable[[], None] | None = None,
+    ) -> None:
+        super().__init__()
+        self.begun, self.advanced = begun, advanced
+
+    def begin(self, count: int, before: int = 0) -> None:
+        if self.begun is not None:
+            self.begun(count, before)
+
+    def advance(self) -> None:
+        if self.advanced is not None:
+            self.advanced()
 
 
 def sweep(schedule: str, **more: object) -> Sweep:
@@ -367,7 +389,7 @@ def test_what_is_finished_is_not_repeated(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_sweep(made, tmp_path / "out", None, Progress(advance=stop))
+        run_sweep(made, tmp_path / "out", None, Told(advanced=stop))
     assert list(rows_in(tmp_path / "out")) == [0, 1, 2, 3]
     with (tmp_path / "out/journal.jsonl").open("a") as stream:
         stream.write('{"point": 4, "item": "half a li')
@@ -380,7 +402,7 @@ def test_what_is_finished_is_not_repeated(
 
     monkeypatch.setattr(engine, "evaluate", watched)
     found = run_sweep(
-        made, tmp_path / "out", None, Progress(total=lambda count, done: seen.append((count, done)))
+        made, tmp_path / "out", None, Told(begun=lambda count, done: seen.append((count, done)))
     )
     assert csv_text(found) == expected
     assert seen == [(15, 4)]

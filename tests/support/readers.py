@@ -25,7 +25,7 @@ from tests.support.mutations import mutations
 from twill.artifacts.expressions import MOST_CYCLES, evaluate, names_in, to_cycles
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine, packaged_machines
-from twill.artifacts.results import Sealed, Swept, text_hash
+from twill.artifacts.results import Sealed, Swept, SweptRun, text_hash
 from twill.artifacts.schedule import Schedule, TimeScale
 from twill.artifacts.sweep import Sweep
 from twill.bounds.analysis import analyse
@@ -227,8 +227,11 @@ def follow_dump(file: str) -> None:
     )
 
 
+RUN = SweptRun(item="item", loop="loop", machine="machine", variant="joint", note="", hash="")
+
+
 def follow_sweep(file: str) -> None:
-    tasks(Sweep.named(file), [Runnable("item", "loop", "machine", "variant")])
+    tasks(Sweep.named(file), [Runnable(RUN)])
 
 
 def follow_latencies(file: str) -> None:

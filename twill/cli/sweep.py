@@ -104,7 +104,7 @@ def sweep_command(
     spaced ones or log:START:STOP:COUNT. A sweep with -o that was interrupted goes on where it was.
     """
     from twill.studies.sweep.answers import answers
-    from twill.studies.sweep.run import Progress, run_sweep
+    from twill.studies.sweep.run import run_sweep
     from twill.studies.sweep.table import check_parquet
 
     if parquet:
@@ -131,8 +131,7 @@ def sweep_command(
         counted("sweep", "points") as counter,
         _executor(jobs, cluster) as executor,
     ):
-        progress = Progress(counter.report, counter.begin, counter.advance)
-        found = run_sweep(sweep, folder, executor, progress)
+        found = run_sweep(sweep, folder, executor, counter)
     told = answers(sweep, found)
     written = [] if folder is None else _write(sweep, found, told, folder, parquet=parquet)
     if as_json:

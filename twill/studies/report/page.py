@@ -105,12 +105,12 @@ def _of_sweep(folder: Path, report: Report) -> Section:
     every = tasks(sweep, runs)
     check_points(rows, every, str(folder / JOURNAL))
     found = frame(sweep, rows.values())
-    loops = {f"{one.item} on {one.machine}" for one in runs}
+    loops = {f"{one.run.item} on {one.run.machine}" for one in runs}
     told = [answer.words for answer in answers(sweep, found)]
     if len(rows) < len(every):
         told.insert(0, f"{len(rows)} of {len(every)} points are finished")
     ran = [one for one in runs if one.schedule]
-    chosen = [one for one in ran if one.variant == "joint"] or ran
+    chosen = [one for one in ran if one.run.variant == "joint"] or ran
     shown = points_table(sweep, found, MOST_ROWS)
     some = f", {len(shown.rows)} of {len(found)}" if len(shown.rows) < len(found) else ""
     schedules = [(one.name, Schedule.from_json(one.schedule)) for one in chosen]

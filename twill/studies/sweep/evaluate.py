@@ -13,13 +13,19 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.errors import RefusedError, TwillError
-from twill.search.cache import code_hash
+from twill.search.cache import Cache, code_hash
+from twill.search.request import Request
+from twill.search.scheduler import solve
 from twill.sim.analysis.rings import with_depth, with_more_slots
 from twill.sim.engine.conditions import Conditions
 from twill.sim.execute import Run, simulate
+from twill.studies.modulo_loop import excess
+from twill.studies.subjects import variant
 from twill.studies.sweep.parameters import changed_loop, changed_machine, limits, run_options
 from twill.studies.sweep.points import Task
 
+CONDITIONS = ("iterations", "seed", "latency", "tolerance", "clock")
+"""Of the sweep, where no parameter says otherwise."""
 VERSIONS = ("twill-gpu", "simpy")
 DIGITS = 16
 """Hexadecimal digits of hashes in tables."""
@@ -56,7 +62,9 @@ def evaluate(task: Task) -> Row:
 
     Returns: A row of the table: what ran, values by parameter, conditions, results, provenance.
     """
-    conditions = _conditions(task)
+    sweep = task.sweep
+    latency = run_options(task.point).get("latency") or " ".join(sweep.latency) or "nominal"
+    conditions = {"iterations": sweep.iterations, "seed": sweep.seed, "latency": latency}
     row: Row = {
         "point": task.index,
         **task.labels,
@@ -80,17 +88,6 @@ def evaluate(task: Task) -> Row:
     return row
 
 
-def _conditions(task: Task) -> Row:
-    settings = task.settings
-    return {
-        "iterations": settings["iterations"],
-        "seed": settings["seed"],
-        "latency": run_options(task.point).get("latency")
-        or " ".join(settings["latency"])
-        or "nominal",
-    }
-
-
 def _results(task: Task) -> Row:
     schedule = _changed(task)
     needs = _parsed(task.subject)[1]
@@ -98,16 +95,10 @@ def _results(task: Task) -> Row:
     for name in RESIZED.keys() & task.point.keys():
         changed = RESIZED[name](schedule, int(task.point[name]))
         schedule = changed.schedule
-        needs = changed.needs if task.labels["variant"] == "joint" else _excess(schedule)
+        needs = changed.needs if task.labels["variant"] == "joint" else excess(schedule)
         found = {"fits": not needs, "needs": needs}
-    settings = task.settings
-    options = {
-        "iterations": settings["iterations"],
-        "seed": settings["seed"],
-        "latency": settings["latency"],
-        **run_options(task.point),
-    }
-    conditions = Conditions.of(tolerance=settings["tolerance"], clock=settings["clock"], **options)
+    common = {name: getattr(task.sweep, name) for name in CONDITIONS}
+    conditions = Conditions.of(**{**common, **run_options(task.point)})
     result = simulate(schedule, conditions)
     return {**found, **measured(schedule, result), "schedule_hash": _schedule_hash(task, schedule)}
 
@@ -147,30 +138,18 @@ def _changed(task: Task) -> Schedule:
 
 
 def _solved(task: Task, loop: Loop, machine: Machine) -> Schedule:
-    from twill.search.cache import Cache
-    from twill.search.request import Request
-    from twill.search.scheduler import solve
-    from twill.studies.subjects import variant
-
-    seed = int(task.point.get("seed", task.settings["seed"]))
+    seed = int(task.point.get("seed", task.sweep.seed))
     request = Request(loop, machine, limits=limits(task.point), seed=seed)
     # Variants but the joint one need no solver, only its rings' depths.
-    solved = solve(request, timeout=task.settings["timeout"], cache=Cache())
+    solved = solve(request, timeout=task.sweep.timeout, cache=Cache())
     way = variant(task.labels["variant"], solved.schedule)
     if way.schedule is None:
         raise RefusedError(way.note)
     return way.schedule
 
 
-def _excess(schedule: Schedule) -> str:
-    """Say what a naive loop, which has no addresses, needs more than there is."""
-    from twill.studies.modulo_loop import excess
-
-    return excess(schedule)
-
-
 def _schedule_hash(task: Task, schedule: Schedule) -> str:
-    if task.settings["resolve"]:
+    if task.sweep.resolve:
         return hashlib.sha256(schedule.to_json().encode()).hexdigest()[:DIGITS]
     return _digest(task.subject)
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from twill.artifacts.results import SCHEDULES, SweptRun, text_hash
 from twill.artifacts.sweep import Scalar, Sweep
 from twill.console import Report, silent
 from twill.errors import InputError, short
+from twill.names import file_name
 from twill.studies.subjects import Subject, subjects, variant
 from twill.studies.sweep.parameters import parameter, values
 
@@ -26,37 +28,35 @@ SAME = {
 
 @dataclass(frozen=True)
 class Runnable:
-    """Something that points run: a schedule, or a loop on a machine that is to be scheduled.
+    """What points run: a schedule, or a loop on a machine that is to be scheduled.
 
     Attributes
     ----------
-    item, loop, machine, variant : str
-        What it is, for the table.
-    schedule, document, machine_document : str, optional
-        JSON texts: of a schedule; or of a loop and of a machine.
-    note : str
-        Why there is no schedule, or what it needs that the machine lacks; empty if nothing.
+    run : SweptRun
+        As ``sweep.json`` has it.
+    schedule : str, optional
+        JSON text of its schedule.
     """
 
-    item: str
-    loop: str
-    machine: str
-    variant: str
+    run: SweptRun
     schedule: str = ""
-    document: str = ""
-    machine_document: str = ""
-    note: str = ""
 
     @property
     def name(self) -> str:
         """Name that tells it apart, also of its file."""
-        return f"{self.item}.{self.machine}.{self.variant}"
+        return f"{self.run.item}.{self.run.machine}.{self.run.variant}"
+
+    @property
+    def texts(self) -> tuple[str, str, str, str]:
+        """JSON texts of schedule, loop and machine, and the note, as far as there are any."""
+        documents = (self.run.loop_document, self.run.machine_document)
+        loop, machine = ("" if one is None else one.to_json() for one in documents)
+        return self.schedule, loop, machine, self.run.note
 
     @property
     def digest(self) -> str:
         """SHA-256 of all that it says."""
-        text = "\n".join((self.schedule, self.document, self.machine_document, self.note))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return text_hash("\n".join(self.texts))
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,15 @@ class Task:
         Columns that say what runs.
     point : dict
         Values by parameter.
-    settings : dict
-        What is the same for all points.
+    sweep : Sweep
+        What is the same for all points; without items and axes.
     """
 
     index: int
     subject: bytes
     labels: dict[str, str]
     point: dict[str, Scalar]
-    settings: dict[str, Any]
+    sweep: Sweep
 
 
 def axes(sweep: Sweep) -> dict[str, tuple[Scalar, ...]]:
@@ -117,27 +117,34 @@ def _check_count(points: int) -> None:
 
 def runnables(sweep: Sweep, report: Report = silent) -> list[Runnable]:
     """Return what a sweep runs; loops are scheduled unless each point does so."""
+    made = _loops if sweep.resolve else _schedules
     found = [
         one
         for subject in subjects(sweep.items, sweep.machines)
-        for one in (_loops(sweep, subject) if sweep.resolve else _schedules(sweep, subject, report))
+        for one in made(sweep, subject, report)
     ]
-    return _told_apart(found)
+    # Items that have one name, as two schedules of one loop do, are numbered.
+    names: Counter[str] = Counter()
+    result = []
+    for one in found:
+        names[one.name] += 1
+        count = names[one.name]
+        item = one.run.item if count == 1 else f"{one.run.item}#{count}"
+        told = replace(one, run=one.run.model_copy(update={"item": item}))
+        file = f"{SCHEDULES}/{file_name(told.name)}.json" if one.schedule else None
+        sealed = told.run.model_copy(update={"file": file, "hash": told.digest})
+        result.append(replace(told, run=sealed))
+    return result
 
 
-def _loops(sweep: Sweep, subject: Subject) -> list[Runnable]:
-    loop, machine = subject.loop.to_json(), subject.machine.to_json()
-    return [
-        Runnable(
-            subject.name,
-            subject.loop.name,
-            subject.machine.name,
-            name,
-            document=loop,
-            machine_document=machine,
-        )
-        for name in sweep.variants
-    ]
+def _run(subject: Subject, item: str, variant: str, **more: Any) -> SweptRun:
+    loop, machine = subject.loop.name, subject.machine.name
+    return SweptRun(item=item, loop=loop, machine=machine, variant=variant, hash="", **more)
+
+
+def _loops(sweep: Sweep, subject: Subject, _report: Report) -> list[Runnable]:
+    more = {"note": "", "loop_document": subject.loop, "machine_document": subject.machine}
+    return [Runnable(_run(subject, subject.name, name, **more)) for name in sweep.variants]
 
 
 def _schedules(sweep: Sweep, subject: Subject, report: Report) -> list[Runnable]:
@@ -148,28 +155,8 @@ def _schedules(sweep: Sweep, subject: Subject, report: Report) -> list[Runnable]
         report(f"{item} on {subject.machine.name}: {name}")
         way = variant(name, schedule, report)
         text = "" if way.schedule is None else way.schedule.to_json()
-        found.append(
-            Runnable(
-                item,
-                subject.loop.name,
-                subject.machine.name,
-                name,
-                schedule=text,
-                note=way.note,
-            )
-        )
+        found.append(Runnable(_run(subject, item, name, note=way.note), text))
     return found
-
-
-def _told_apart(found: Sequence[Runnable]) -> list[Runnable]:
-    """Number items that have one name, as two schedules of one loop do."""
-    names: dict[str, int] = {}
-    result = []
-    for one in found:
-        count = names[one.name] = names.get(one.name, 0) + 1
-        item = one.item if count == 1 else f"{one.item}#{count}"
-        result.append(Runnable(**{**vars(one), "item": item}))
-    return result
 
 
 def tasks(sweep: Sweep, found: Sequence[Runnable]) -> list[Task]:
@@ -183,27 +170,12 @@ def tasks(sweep: Sweep, found: Sequence[Runnable]) -> list[Task]:
     every = axes(sweep)
     _check_count(len(found) * math.prod(len(v) for v in every.values()))
     grid = [dict(zip(every, point, strict=True)) for point in itertools.product(*every.values())]
-    settings = {
-        "iterations": sweep.iterations,
-        "seed": sweep.seed,
-        "latency": list(sweep.latency),
-        "tolerance": sweep.tolerance,
-        "clock": sweep.clock,
-        "timeout": sweep.timeout,
-        "resolve": sweep.resolve,
-    }
+    common = sweep.model_copy(update={"items": (), "machines": (), "axes": {}})
     made: list[Task] = []
     for one in found:
-        subject = zlib.compress(
-            "\0".join((one.schedule, one.document, one.machine_document, one.note)).encode()
-        )
-        labels = {
-            "item": one.item,
-            "loop": one.loop,
-            "machine": one.machine,
-            "variant": one.variant,
-        }
-        made += [Task(len(made) + i, subject, labels, p, settings) for i, p in enumerate(grid)]
+        subject = zlib.compress("\0".join(one.texts).encode())
+        labels = {name: getattr(one.run, name) for name in ("item", "loop", "machine", "variant")}
+        made += [Task(len(made) + i, subject, labels, p, common) for i, p in enumerate(grid)]
     return made
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -11,17 +11,14 @@ from concurrent.futures import (
     Future,
     wait,
 )
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import twill
-from twill.artifacts.loop import Loop
-from twill.artifacts.machine import Machine
 from twill.artifacts.results import SCHEDULES, Swept, SweptRun
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
-from twill.console import Report, silent
+from twill.console import Counter, Report
 from twill.errors import InputError, WorkerError
 from twill.files import make_folder, read_bytes, write_whole
 from twill.names import file_name
@@ -38,43 +35,15 @@ IN_FLIGHT = 256
 """Points given to an executor at once: enough for many workers, few enough to keep in memory."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Who is told how far a sweep is.
-
-    Attributes
-    ----------
-    report : Report
-        Told in words what is being done before the points.
-    total : callable, optional
-        Called once with the number of points and how many of them were finished before.
-    advance : callable, optional
-        Called after each point.
-    """
-
-    report: Report = silent
-    total: Callable[[int, int], None] | None = None
-    advance: Callable[[], None] | None = None
-
-    def begin(self, count: int, before: int) -> None:
-        """Tell how many points there are, and how many were finished before."""
-        if self.total is not None:
-            self.total(count, before)
-
-    def point(self) -> None:
-        """Tell that a point more is finished."""
-        if self.advance is not None:
-            self.advance()
-
-
 def run_sweep(
     sweep: Sweep,
     folder: Path | None = None,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    counter: Counter | None = None,
 ) -> pd.DataFrame:
     """Run every point of a sweep that is not finished yet.
 
+    `counter`: told how many points there are, and of each that is finished.
     `folder`: where ``sweep.json``, the schedules and the journal of finished points are kept, so
     that the sweep can be gone on with; nothing is kept without it.
     Returns: A row for each point, in their order, whoever ran them.
@@ -88,25 +57,25 @@ def run_sweep(
     """
     from twill.studies.sweep.table import frame
 
-    progress = progress or Progress()
+    counter = counter or Counter()
     axes(sweep)
     if folder is None:
-        every = tasks(sweep, runnables(sweep, progress.report))
-        progress.begin(len(every), 0)
+        every = tasks(sweep, runnables(sweep, counter.report))
+        counter.begin(len(every), 0)
         rows = {}
         for row in _rows(every, executor):
             rows[row["point"]] = row
-            progress.point()
+            counter.advance()
         return frame(sweep, rows.values())
-    swept, found = _prepared(sweep, folder, progress.report)
+    swept, found = _prepared(sweep, folder, counter.report)
     every = tasks(sweep, found)
     with Journal(folder, swept.hash) as journal:
         check_points(journal.rows, every, str(journal.file))
         left = [task for task in every if task.index not in journal.rows]
-        progress.begin(len(every), len(every) - len(left))
+        counter.begin(len(every), len(every) - len(left))
         for row in _rows(left, executor):
             journal.add(row)
-            progress.point()
+            counter.advance()
         return frame(sweep, journal.rows.values())
 
 
@@ -168,36 +137,16 @@ def _prepared(sweep: Sweep, folder: Path, report: Report) -> tuple[Swept, list[R
     found = runnables(sweep, report)
     make_folder(folder / SCHEDULES)
     for one in found:
-        if one.schedule:
-            write_whole(folder / _file(one), one.schedule)
-    swept = _swept(sweep, found)
+        if one.run.file is not None:
+            write_whole(folder / one.run.file, one.schedule)
+    swept = Swept(
+        twill_version=twill.__version__,
+        code_hash=code_digest(),
+        sweep=sweep,
+        runs=tuple(one.run for one in found),
+    ).seal()
     swept.save(file)
     return swept, found
-
-
-def _swept(sweep: Sweep, found: Iterable[Runnable]) -> Swept:
-    runs = tuple(
-        SweptRun(
-            item=one.item,
-            loop=one.loop,
-            machine=one.machine,
-            variant=one.variant,
-            note=one.note,
-            file=_file(one) if one.schedule else None,
-            loop_document=Loop.from_json(one.document) if one.document else None,
-            machine_document=(
-                Machine.from_json(one.machine_document) if one.machine_document else None
-            ),
-            hash=one.digest,
-        )
-        for one in found
-    )
-    made = Swept(twill_version=twill.__version__, code_hash=code_digest(), sweep=sweep, runs=runs)
-    return made.seal()
-
-
-def _file(one: Runnable) -> str:
-    return f"{SCHEDULES}/{file_name(one.name)}.json"
 
 
 def load(folder: Path) -> tuple[Swept, list[Runnable]]:
@@ -215,20 +164,11 @@ def load(folder: Path) -> tuple[Swept, list[Runnable]]:
 
 
 def _runnable(folder: Path, run: SweptRun) -> Runnable:
-    loop, machine = run.loop_document, run.machine_document
-    one = Runnable(
-        run.item,
-        run.loop,
-        run.machine,
-        run.variant,
-        document="" if loop is None else loop.to_json(),
-        machine_document="" if machine is None else machine.to_json(),
-        note=run.note,
-    )
-    file = folder / _file(one)
+    one = Runnable(run)
+    file = folder / SCHEDULES / f"{file_name(one.name)}.json"
     if run.file is not None:
         text = Schedule.from_json(read_bytes(file, ordinary=True), file=str(file)).to_json()
-        one = replace(one, schedule=text)
+        one = Runnable(run, text)
     if one.digest != run.hash:
         raise InputError("is not what the sweep ran", file=str(file))
     return one
