@@ -26,7 +26,7 @@ SIM = ("python", "-m", "twill.sim")
 BUSY = """
 import sys, pulp, twill
 from pathlib import Path
-from twill.engines.cbc.modulo import modulo_schedule
+from twill.engines.cbc import modulo_schedule
 from twill.problem.build import build_problem
 solver = Path(sys.argv[1]) / "cbc"
 solver.write_text("#!/bin/sh\\nexec sleep 600\\n")
