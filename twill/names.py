@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
+from collections.abc import Container
 
 MOST_NAME = 200
 """Characters of a name that people give."""
@@ -81,6 +82,14 @@ def file_name(name: str) -> str:
         return text
     end = f"~{hashlib.sha256(_bytes(name)).hexdigest()[:DIGITS]}"
     return _bytes(text)[: MOST_BYTES - len(end)].decode("utf-8", "ignore") + end
+
+
+def unused(base: str, taken: Container[str]) -> str:
+    """Return a name, numbered from 2 if it is taken."""
+    name, number = base, 2
+    while name in taken:
+        name, number = f"{base}{number}", number + 1
+    return name
 
 
 def _escaped(character: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from twill.errors import RefusedError
-from twill.frontends.ttgir.graph import body_graph
+from twill.frontends.ttgir.graph import BodyGraph
 from twill.frontends.ttgir.reader import Dump, name_of
 
 libtriton = pytest.importorskip("triton._C.libtriton", reason="needs Triton")
@@ -132,7 +132,7 @@ def test_triton_sees_the_same_graph(file: Path, context: Any) -> None:
     for number, loop in zip(numbers, loops, strict=True):
         theirs = bodies.of(number)
         try:
-            ours = body_graph(loop)
+            ours = BodyGraph(loop)
         except RefusedError:
             assert NESTED & set(theirs.names)
             refused += 1
@@ -174,4 +174,4 @@ def test_captures_hops_and_swapped_arguments(tmp_path: Path, context: Any) -> No
     (number,), (loop,) = bodies.loops(), Dump(REGIONS).loops()
     by_hand = {(2, 0, 2), (0, 1, 0), (2, 1, 1), (1, 2, 0), (2, 2, 1), (2, 3, 0)}
     assert bodies.of(number).edges == by_hand
-    assert body_graph(loop).edges == by_hand
+    assert BodyGraph(loop).edges == by_hand

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.resources
+import re
 import tomllib
 from dataclasses import dataclass
 
@@ -12,7 +13,9 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine, packaged_machines
 from twill.errors import InputError, RefusedError, short
 from twill.files import read_bytes
-from twill.frontends.ddg import is_ddg, load_ddg
+
+_GRAPH = re.compile(rb'"schema_version"\s*:\s*"ddg-')
+"""What a JSON document has that is a dependence graph and no loop."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,8 @@ def _read(file: str, name: str | None, loop: str | None) -> Loop:
         from twill.frontends.ttgir import load_ttgir
 
         return load_ttgir(file, name=name, loop=loop)
-    if is_ddg(read_bytes(file)):
+    if _GRAPH.search(read_bytes(file)):
+        from twill.frontends.ddg import load_ddg
+
         return load_ddg(file, name=name, loop=_number(loop))
     return Loop.load(file)

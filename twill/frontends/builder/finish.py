@@ -22,6 +22,7 @@ from twill.artifacts.loop import (
 )
 from twill.errors import short
 from twill.frontends.builder.values import Node, Value, Variable
+from twill.names import unused
 
 if TYPE_CHECKING:
     from twill.frontends.builder import LoopBuilder
@@ -100,7 +101,7 @@ class _Finishing:
                 root = roots.get(node)
                 helper = f"{root}.{node.kind}" if root else node.kind
                 base = root if root and node in completing else helper
-                names[node] = _unused(base, set(names.values()))
+                names[node] = unused(base, set(names.values()))
         return names
 
     def _roots(self) -> dict[Node, str]:
@@ -320,13 +321,6 @@ def _spread_tile(tile: Tile | None, spread: Spread | None, warps: int) -> Tile |
 
 def _unless_alike(axes: tuple[int, ...]) -> tuple[int, ...] | None:
     return None if axes == tuple(range(len(axes))) else axes
-
-
-def _unused(base: str, taken: set[str]) -> str:
-    name, number = base, 2
-    while name in taken:
-        name, number = f"{base}{number}", number + 1
-    return name
 
 
 @dataclass(frozen=True)

@@ -38,30 +38,19 @@ from twill.artifacts.loop import (
 from twill.console import warn
 from twill.errors import InputError, RefusedError
 from twill.files import read_bytes
-from twill.frontends.ddg.format import (
-    DependenceGraphs,
-    IterationArgument,
-    LoopEntry,
-    Node,
-    Op,
-    Operand,
-    is_ddg,
-    is_integer,
-    tile_of,
-)
-
-__all__ = ["is_ddg", "load_ddg"]
-
+from twill.frontends.ddg.format import DependenceGraphs, Node, Op, Operand, is_integer
+from twill.frontends.ttgir.kinds import ALLOCATIONS, ELEMENTWISE, KINDS, WRITES
 
 MACHINE = "ddg"
 ASYNCHRONOUS = ("TMA", "TC")
 TMEM_ACCESS = ("ttng.tmem_load", "ttng.tmem_store")
-ALLOCATIONS = ("ttg.local_alloc", "ttng.tmem_alloc")
+USE_ACCUMULATOR = 4
+"""The operand of a product that says whether it adds to its buffer."""
 MOST_PIECES = 64
 """Instructions that a synchronous operation counts as, between which its unit may change hands."""
-WRITES = {"tc_gen5_mma": 2, "tc_gen5_mma_scaled": 2, "tmem_store": 0, "local_store": 1}
-"""Which operand is the buffer that an operation writes into."""
-USE_ACCUMULATOR = 4
+MOST_DELAYS = 20_000
+MOST_WAYS = 1_000_000
+"""Ways through free nodes that are looked at."""
 
 
 def load_ddg(file: str, *, loop: int | None = None, name: str | None = None) -> Loop:
@@ -101,47 +90,37 @@ def _chosen(graphs: DependenceGraphs, loop: int | None) -> int:
 class _Extraction:
     def __init__(self, graphs: DependenceGraphs, position: int) -> None:
         self.graphs = graphs
-        self.entry: LoopEntry = graphs.loops[position]
+        self.entry = graphs.loops[position]
         self.path = f"loops[{position}].ddg"
         self.nodes = {node.id: node for node in self.entry.ddg.nodes}
-        self.positions = {node.id: index for index, node in enumerate(self.entry.ddg.nodes)}
         self.free = [n.id for n in self.nodes.values() if n.occupancy == 0]
         self.kept = [n for n in self.nodes.values() if n.occupancy]
-        self._refuse()
-        self._compare()
-        self.yields = {
-            loop.loop_id: op.operands
-            for loop in graphs.loops
-            for op in graphs.ops.values()
-            if op.kind == "scf.yield" and op.scope == f"loop:{loop.loop_id}"
-        }
+        self._check()
         self.names = {n.id: f"{_kind(n).rsplit('.', 1)[-1]}.{n.id}" for n in self.nodes.values()}
         self.addresses = self._addresses()
         self.delays = self._delays()
         self.waiting = {delay.consumer for delay in self.delays}
         self.tiles = {n.id: self._result(n) for n in self.kept}
 
-    def _refuse(self) -> None:
+    def _check(self) -> None:
+        """Refuse what cannot be scheduled; warn if a ResMII is not what the nodes occupy."""
         where = f"{self.graphs.file}: {self.path}"
-        for node in self.nodes.values():
+        for position, node in enumerate(self.nodes.values()):
             if node.is_super_node:
                 raise RefusedError(
-                    f"{where}.nodes[{self.positions[node.id]}]: node {node.id} is a loop of its "
-                    "own; only singly-nested loops can be scheduled"
+                    f"{where}.nodes[{position}]: node {node.id} is a loop of its own; only "
+                    "singly-nested loops can be scheduled"
                 )
         if not self.kept:
             raise RefusedError(f"{where}: no node occupies anything")
-
-    def _compare(self) -> None:
-        """Warn if the file's ResMII is not what its nodes occupy."""
         busy = Counter[str]()
         for node in self.kept:
             busy[node.pipeline] += node.occupancy
         ((unit, cycles),) = busy.most_common(1)
         if self.entry.res_mii not in (None, cycles):
             warn(
-                f"{self.graphs.file}: {self.path.removesuffix('.ddg')}.res_mii is "
-                f"{self.entry.res_mii} cycles; its nodes occupy {unit} for {cycles}, which counts"
+                f"{where.removesuffix('.ddg')}.res_mii is {self.entry.res_mii} cycles; its nodes "
+                f"occupy {unit} for {cycles}, which counts"
             )
 
     def loop(self, name: str | None) -> Loop:
@@ -172,8 +151,7 @@ class _Extraction:
         found = {
             node.id
             for node in self.nodes.values()
-            if self._op(node).result_types
-            and all(is_integer(text) for text in self._op(node).result_types)
+            if (types := self._op(node).result_types) and all(map(is_integer, types))
         }
         while True:
             others = {e.dst for e in self.entry.ddg.edges if e.src not in found}
@@ -182,11 +160,9 @@ class _Extraction:
             found -= others
 
     def _delays(self) -> list[Delay]:
+        edges = (Delay(e.src, e.dst, e.distance, e.latency) for e in self.entry.ddg.edges)
         try:
-            delays = contract(
-                (Delay(e.src, e.dst, e.distance, e.latency) for e in self.entry.ddg.edges),
-                self.free,
-            )
+            delays = _contract(edges, self.free)
         except InputError as error:
             raise InputError(error.message, path=f"{self.path}.edges") from None
         return [
@@ -196,8 +172,6 @@ class _Extraction:
         ]
 
     def _operation(self, node: Node) -> Operation:
-        from twill.frontends.ttgir.kinds import ELEMENTWISE
-
         kind = _kind(node)
         tile = self.tiles[node.id]
         return Operation(
@@ -214,16 +188,13 @@ class _Extraction:
         op = self._op(node)
         if node.id in self.addresses:
             return None
-        position = WRITES.get(node.op_kind.rsplit(".", 1)[-1], len(op.operands))
-        if position < len(op.operands):
-            return self._type(op.operands[position])
+        buffer = self._buffer(node)
+        if buffer is not None:
+            return self.graphs.tile(buffer)
         stored = self._allocated(node)
         if stored is not None:
             return stored
-        tiles = [
-            tile_of(text, path=f"ops.{node.op_ref}.result_types[{i}]")
-            for i, text in enumerate(op.result_types)
-        ]
+        tiles = [self.graphs.result(node.op_ref, i) for i in range(len(op.result_types))]
         return next((tile for tile in tiles if tile is not None), None)
 
     def _allocated(self, node: Node) -> Tile | None:
@@ -231,18 +202,10 @@ class _Extraction:
         readers = {e.dst for e in self.entry.ddg.edges if e.src == node.id and e.kind == "data"}
         if len(readers) != 1:
             return None
-        reader = self.nodes[next(iter(readers))]
+        reader = self.nodes[readers.pop()]
         if reader.occupancy or reader.op_kind not in ALLOCATIONS:
             return None
-        types = self._op(reader).result_types
-        return tile_of(types[0], path=f"ops.{reader.op_ref}.result_types[0]") if types else None
-
-    def _type(self, operand: Operand) -> Tile | None:
-        """Return the tile that an operand names."""
-        if operand.op is None:
-            return None
-        text = self.graphs.ops[operand.op].result_types[operand.result]
-        return tile_of(text, path=f"ops.{operand.op}.result_types[{operand.result}]")
+        return self.graphs.result(reader.op_ref, 0) if self._op(reader).result_types else None
 
     def _dependence(self, delay: Delay) -> Dependence:
         producer, consumer = self.nodes[delay.producer], self.nodes[delay.consumer]
@@ -278,8 +241,8 @@ class _Extraction:
         What a token stands for is in memory: one reads what the other wrote, or overwrites it.
         """
         operands = self._op(then).operands
-        sources = [self._source(operand) for operand in operands]
-        values = [s.op for s in sources if s is not None and self._type(s) is not None]
+        sources = [self.graphs.carried(operand) for operand in operands]
+        values = [s.op for s in sources if s is not None and self.graphs.tile(s) is not None]
         if not operands or first.op_ref in values or self._written(first) in self._read(then):
             return "data"
         buffer = self._written(then)
@@ -287,38 +250,28 @@ class _Extraction:
             return "anti" if buffer in self._read(first) else "order"
         return "data" if distance and None in sources else "order"
 
-    def _source(self, operand: Operand) -> Operand | None:
-        """Return what a loop carries as an operand; None if the file does not say."""
-        seen: set[IterationArgument] = set()
-        while operand.iter_arg is not None:
-            carried = operand.iter_arg
-            made = self.yields.get(carried.loop, ())
-            if carried in seen or carried.idx >= len(made):
-                return None
-            seen.add(carried)
-            operand = made[carried.idx]
-        return operand
+    def _buffer(self, node: Node) -> Operand | None:
+        """Return the buffer that a node writes into, as it names it."""
+        operands = self._op(node).operands
+        position = WRITES.get(node.op_kind, len(operands))
+        return operands[position] if position < len(operands) else None
 
     def _written(self, node: Node) -> str | None:
         """Return the operation that made the buffer which a node writes into."""
-        operands = self._op(node).operands
-        position = WRITES.get(node.op_kind.rsplit(".", 1)[-1])
-        if position is None or len(operands) <= position:
-            return None
-        root = self._root(operands[position])
+        buffer = self._buffer(node)
+        root = None if buffer is None else self.graphs.root(buffer)
         return None if root is None else root.op
 
     def _read(self, node: Node) -> set[str]:
-        """Return the operations that made the buffers which a node reads."""
-        written = self._written(node)
-        roots = {root.op for o in self._op(node).operands if (root := self._root(o)) is not None}
-        adds = _kind(node).startswith("mma") and self._accumulates(node)
-        return {name for name in roots if name is not None and (name != written or adds)}
+        """Return the operations that made the buffers which a node reads.
 
-    def _accumulates(self, node: Node) -> bool:
-        """Return whether a product adds to its buffer: unless a constant says that it does not."""
+        A product reads the buffer that it adds to: unless a constant says that it does not add.
+        """
         operands = self._op(node).operands
-        return len(operands) <= USE_ACCUMULATOR or operands[USE_ACCUMULATOR].const not in (0, False)
+        roots = {root.op for o in operands if (root := self.graphs.root(o)) is not None}
+        adds = len(operands) <= USE_ACCUMULATOR or operands[USE_ACCUMULATOR].const not in (0, False)
+        adds = adds and _kind(node).startswith("mma")
+        return {name for name in roots if name and (adds or name != self._written(node))}
 
     def _invariants(self) -> Iterator[Invariant]:
         """Yield the buffers from outside the loop that its operations read."""
@@ -327,30 +280,17 @@ class _Extraction:
         users: dict[str, set[str]] = {}
         for node in self.nodes.values():
             for operand in self._op(node).operands:
-                root = self._root(operand)
+                root = self.graphs.root(operand)
                 if root is None or root.op in written or root.op in inside:
                     continue
-                tile = self._type(root)
+                tile = self.graphs.tile(root)
                 if tile is not None and tile.memory in ("smem", "tmem"):
                     users.setdefault(str(root.op), set()).add(node.op_ref)
         for name, refs in users.items():
-            tile = self._type(Operand(op=name))
+            tile = self.graphs.result(name, 0)
             if tile is not None:
                 used_by = [self.names[n.id] for n in self.kept if n.op_ref in refs]
                 yield Invariant(name=name, tile=tile, used_by=tuple(used_by))
-
-    def _root(self, operand: Operand) -> Operand | None:
-        """Follow views back to the buffer that they show."""
-        from twill.frontends.ttgir.kinds import VIEWS
-
-        seen: set[str] = set()
-        while operand.op is not None and operand.op not in seen:
-            seen.add(operand.op)
-            op = self.graphs.ops[operand.op]
-            if op.kind not in VIEWS or not op.operands:
-                return operand
-            operand = op.operands[0]
-        return None
 
     def _folded(self) -> Iterator[Folded]:
         for node in (self.nodes[i] for i in self.free):
@@ -363,9 +303,7 @@ class _Extraction:
 
 
 def _kind(node: Node) -> str:
-    from twill.frontends.ttgir.kinds import KINDS as TRITON_KINDS
-
-    return TRITON_KINDS.get(node.op_kind) or node.op_kind.removeprefix("ttng.")
+    return KINDS.get(node.op_kind) or node.op_kind.removeprefix("ttng.")
 
 
 def _is_load(node: Node) -> bool:
@@ -389,11 +327,6 @@ def _cost(node: Node) -> Cost:
     )
 
 
-MOST_DELAYS = 20_000
-MOST_WAYS = 1_000_000
-"""Ways through free nodes that are looked at."""
-
-
 @dataclass(frozen=True, order=True)
 class Delay:
     """`consumer` issues at least `cycles` after `producer` of `distance` iterations before.
@@ -411,7 +344,7 @@ class Delay:
     through: tuple[int, ...] = ()
 
 
-def contract(delays: Iterable[Delay], free: Iterable[int]) -> list[Delay]:
+def _contract(delays: Iterable[Delay], free: Iterable[int]) -> list[Delay]:
     """Replace every way through free nodes by one delay; of several keep the longest.
 
     Raises
@@ -433,19 +366,17 @@ def contract(delays: Iterable[Delay], free: Iterable[int]) -> list[Delay]:
         ways += len(into) * len(out)
         if ways > MOST_WAYS:
             raise InputError(f"more than {MOST_WAYS} ways through the free nodes")
-        for first in into:
-            for then in out:
-                if node not in (first.producer, then.consumer):
-                    _keep(longest, _joined(first, then, node))
+        for first, then in itertools.product(into, out):
+            if node not in (first.producer, then.consumer):
+                _keep(longest, _joined(first, then, node))
         if len(longest) > MOST_DELAYS:
             raise InputError(f"more than {MOST_DELAYS} dependences without the free nodes")
     return sorted(longest.values())
 
 
 def _keep(longest: dict[tuple[int, int, int], Delay], delay: Delay) -> None:
-    key = (delay.producer, delay.consumer, delay.distance)
-    known = longest.get(key)
-    if known is None or known.cycles < delay.cycles:
+    key = delay.producer, delay.consumer, delay.distance
+    if longest.setdefault(key, delay).cycles < delay.cycles:
         longest[key] = delay
 
 
@@ -456,10 +387,5 @@ def _joined(first: Delay, then: Delay, node: int) -> Delay:
             f"delays of more than {MOST_CYCLES} cycles or {MOST_DISTANCE} iterations together "
             f"(at node {node})"
         )
-    return Delay(
-        first.producer,
-        then.consumer,
-        distance,
-        cycles,
-        (*first.through, node, *then.through),
-    )
+    through = (*first.through, node, *then.through)
+    return Delay(first.producer, then.consumer, distance, cycles, through)

@@ -1,29 +1,32 @@
-"""The format ``ddg-0.1``: what is read of it, checked; types as MLIR writes them."""
+"""The format ``ddg-0.1``: what is read of it, checked."""
 
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
 from twill.artifacts.base import Artifact, Part, refuse
 from twill.artifacts.loop import (
-    ELEMENT_BITS,
     MOST_DISTANCE,
     MOST_WARPS,
     Delay,
     Dependence,
-    MemoryName,
     Name,
     Tile,
     Visible,
     zero_distance_cycle,
 )
 from twill.errors import InputError, short
+from twill.frontends import complaint
+from twill.frontends.ttgir.kinds import VIEWS
+from twill.frontends.ttgir.types import Type, is_shaped, parse_type
 
-_VERSION = re.compile(rb'"schema_version"\s*:\s*"ddg-')
 MOST_NODES, MOST_EDGES = 2_000, 20_000
+MOST_DIMENSIONS = 8
+_SCALAR = re.compile(r"^(i\d+|f\d+\w*|bf16|index)$")
 LENIENT = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
 Number = Annotated[int, Field(ge=0, le=1 << 40)]
@@ -31,11 +34,6 @@ Distance = Annotated[int, Field(ge=0, le=MOST_DISTANCE)]
 Warps = Annotated[int, Field(gt=0, le=MOST_WARPS)]
 Kind = Annotated[str, Field(min_length=1, max_length=100), Visible]
 Pipeline = Literal["TMA", "TC", "CUDA", "SFU", "NONE"]
-
-
-def is_ddg(data: bytes) -> bool:
-    """Return whether a JSON document says that it is a dependence graph of this family."""
-    return _VERSION.search(data) is not None
 
 
 class _Lenient(Part):
@@ -150,6 +148,48 @@ class DependenceGraphs(Artifact):
     ops: dict[Name, Op]
     loops: tuple[LoopEntry, ...]
 
+    def result(self, name: str, position: int) -> Tile | None:
+        """Return a result of an operation as a tile, None if it holds no data."""
+        text = self.ops[name].result_types[position]
+        return tile_of(text, path=f"ops.{name}.result_types[{position}]")
+
+    def tile(self, operand: Operand) -> Tile | None:
+        """Return the tile that an operand names."""
+        return None if operand.op is None else self.result(operand.op, operand.result)
+
+    def carried(self, operand: Operand) -> Operand | None:
+        """Return what a loop carries as an operand; None if the file does not say."""
+        seen: set[IterationArgument] = set()
+        while operand.iter_arg is not None:
+            argument = operand.iter_arg
+            made = self._yields.get(argument.loop, ())
+            if argument in seen or argument.idx >= len(made):
+                return None
+            seen.add(argument)
+            operand = made[argument.idx]
+        return operand
+
+    def root(self, operand: Operand) -> Operand | None:
+        """Follow views back to the buffer that they show."""
+        seen: set[str] = set()
+        while operand.op is not None and operand.op not in seen:
+            seen.add(operand.op)
+            op = self.ops[operand.op]
+            if op.kind not in VIEWS or not op.operands:
+                return operand
+            operand = op.operands[0]
+        return None
+
+    @cached_property
+    def _yields(self) -> dict[int, tuple[Operand, ...]]:
+        """What each loop hands on."""
+        return {
+            loop.loop_id: op.operands
+            for loop in self.loops
+            for op in self.ops.values()
+            if op.kind == "scf.yield" and op.scope == f"loop:{loop.loop_id}"
+        }
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         for name, op in self.ops.items():
@@ -176,12 +216,6 @@ class DependenceGraphs(Artifact):
         return self
 
 
-_SHAPED = re.compile(r"^(tensor|!ttg\.memdesc)<((?:\d{1,9}x)*)([!\w.]+)(?:, (.*))?>$", re.DOTALL)
-_SCALAR = re.compile(r"^(i\d+|f\d+\w*|bf16|index)$")
-_ELEMENT = {"f8E4M3FN": "f8e4m3", "f8E5M2": "f8e5m2", "f4E2M1FN": "f4e2m1", "index": "i64"}
-MOST_DIMENSIONS = 8
-
-
 def is_integer(text: str) -> bool:
     """Return whether a type is an integer scalar."""
     return _SCALAR.match(text) is not None and text.startswith("i")
@@ -196,57 +230,17 @@ def tile_of(text: str, *, path: str) -> Tile | None:
         If it is a tensor or a buffer of a form or element type that is not known.
     """
     if _SCALAR.match(text):
-        return (
-            _tile((), text, "registers", None, path)
-            if _ELEMENT.get(text, text) in (ELEMENT_BITS)
-            else None
-        )
-    if not text.startswith(("tensor<", "!ttg.memdesc<")):
+        return Type("scalar", (), "i64" if text == "index" else text).tile()
+    if not is_shaped(text) or "!tt.ptr" in text:
         return None
-    match = _SHAPED.match(text)
-    if match is None:
-        if "!tt.ptr" in text:
-            return None
-        raise InputError(f"not a type that is known (got {short(text)})", path=path)
-    shape = tuple(int(extent) for extent in match[2].split("x")[:-1])
-    if not shape or len(shape) > MOST_DIMENSIONS:
-        raise InputError(f"not the shape of a tile (got {short(text)})", path=path)
-    rest = match[4] or ""
-    if match[1] == "tensor":
-        return _tile(shape, match[3], "registers", _elements_per_thread(rest, shape, path), path)
-    memory: Literal["smem", "tmem"] = "tmem" if "#ttng.tensor_memory" in rest else "smem"
-    return _tile(shape, match[3], memory, None, path)
-
-
-def _tile(
-    shape: tuple[int, ...],
-    element: str,
-    memory: MemoryName,
-    elements_per_thread: int | None,
-    path: str,
-) -> Tile:
     try:
-        return Tile.model_validate(
-            {
-                "shape": shape,
-                "dtype": _ELEMENT.get(element, element),
-                "memory": memory,
-                "elements_per_thread": elements_per_thread,
-            }
-        )
+        found = parse_type(text)
+        if found.kind != "scalar" and 1 <= len(found.shape) <= MOST_DIMENSIONS:
+            return found.checked_tile()
     except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError(
-            f"{first['loc'][0]}: {first['msg']} (got {short(first['input'])})", path=path
-        ) from None
-
-
-def _elements_per_thread(layout: str, shape: tuple[int, ...], path: str) -> int | None:
-    from twill.frontends.ttgir.types import elements_per_thread, parse_layout
-
-    if not layout:
-        return None
-    try:
-        return elements_per_thread(parse_layout(layout), shape)
+        raise InputError(complaint(error), path=path) from None
     except (InputError, KeyError, IndexError, TypeError, ValueError, ZeroDivisionError):
+        layout = text.partition(", ")[2].removesuffix(">")
         raise InputError(f"not a layout for its shape (got {short(layout)})", path=path) from None
+    wanted = "a type that is known" if found.kind == "scalar" else "the shape of a tile"
+    raise InputError(f"not {wanted} (got {short(text)})", path=path)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field, replace
 
 from twill.artifacts.loop import Dependence, DependenceKind, Folded, Operation, Tile
+from twill.names import unused
 
 Axes = tuple[int | None, ...]
 
@@ -80,9 +81,9 @@ class Draft:
     """Operations by key, flows, reads of invariants and the record of what was folded."""
 
     nodes: dict[float, Node]
-    flows: list[Flow]
-    outside: list[Outside]
     threads_per_warp: int
+    flows: list[Flow] = field(default_factory=list)
+    outside: list[Outside] = field(default_factory=list)
     folded: list[Folded] = field(default_factory=list)
     renamed: list[Flow] = field(default_factory=list)
 
@@ -94,11 +95,11 @@ class Draft:
         """Return the flows that node `key` reads."""
         return [flow for flow in self.flows if flow.consumer == key and flow.kind == "data"]
 
-    def rewire(self, change: Callable[[Flow], Iterable[Flow]]) -> None:
-        """Replace every flow by those that `change` makes of it; of equals one remains."""
-        for name in ("flows", "renamed"):
-            rewired = [new for flow in getattr(self, name) for new in change(flow)]
-            setattr(self, name, distinct(rewired, self.products()))
+    def merge(self) -> None:
+        """Keep one of flows that are alike."""
+        products = {key for key, node in self.nodes.items() if node.kind.startswith("mma")}
+        self.flows = distinct(self.flows, products)
+        self.renamed = distinct(self.renamed, products)
 
     def remove(self, key: float, into: Iterable[str]) -> None:
         """Remove a node and what touches it, and record it as folded."""
@@ -114,15 +115,7 @@ class Draft:
 
     def unused(self, name: str) -> str:
         """Return `name`, numbered if it is taken."""
-        taken = {node.name for node in self.nodes.values()}
-        number, free = 2, name
-        while free in taken:
-            free, number = f"{name}{number}", number + 1
-        return free
-
-    def products(self) -> set[float]:
-        """Return the nodes that are matrix products."""
-        return {key for key, node in self.nodes.items() if node.kind.startswith("mma")}
+        return unused(name, {node.name for node in self.nodes.values()})
 
     @staticmethod
     def axes_of(axes: Axes | None, made: Tile | None) -> Axes | None:

@@ -1,18 +1,34 @@
-"""The loop of a dump that is scheduled, its dependence graph, and where its values come from."""
+"""The loop of a dump that is meant, its dependence graph, and where its values come from."""
 
 from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
 from twill.errors import InputError, RefusedError, short
 from twill.frontends.ttgir.draft import Axes
 from twill.frontends.ttgir.kinds import VIEWS, kind_of
-from twill.frontends.ttgir.reader import Dump, has_body, integer, integers, name_of, string, uses
+from twill.frontends.ttgir.reader import (
+    Dump,
+    has_body,
+    integer,
+    integers,
+    name_of,
+    string,
+    uses,
+)
+
+MOST_HOPS = 64
+CONTROL_FLOW = ("scf.for", "scf.if", "scf.while", "cf.br", "cf.cond_br")
+TRANSPOSES = ("tt.trans", "ttg.memdesc_trans")
+SAME_SHAPE = ("ttg.convert_layout", "tt.broadcast", "tt.bitcast", "ttg.memdesc_reinterpret")
+Edge = tuple[int, int, int]
+"""Producer, consumer, and how many iterations before."""
 
 
 def choose_loop(dump: Dump, wanted: str | None) -> Operation:
@@ -31,7 +47,7 @@ def choose_loop(dump: Dump, wanted: str | None) -> Operation:
         raise RefusedError(f"{dump.file or 'dump'}: there is no loop {kind}".rstrip())
     if wanted is not None:
         return _named(dump, loops, wanted)
-    inner = [loop for loop in loops if not _contains(loop, "scf.for")]
+    inner = [loop for loop in loops if not _is_outer(loop)]
     products = [loop for loop in inner if any(kind_of(o).startswith("mma") for o in loop.walk())]
     candidates = products or inner
     if len(candidates) > 1:
@@ -66,80 +82,97 @@ def _listed(dump: Dump, loops: list[Operation]) -> str:
     return ", ".join(described)
 
 
-def _contains(loop: Operation, name: str) -> bool:
-    return any(name_of(inner) == name for inner in loop.walk() if inner is not loop)
+def _is_outer(loop: Operation) -> bool:
+    return any(name_of(inner) == "scf.for" for inner in loop.walk() if inner is not loop)
 
 
-MOST_HOPS = 64
-CONTROL_FLOW = ("scf.for", "scf.if", "scf.while", "cf.br", "cf.cond_br")
-
-
-@dataclass(frozen=True, order=True)
-class Use:
-    """`consumer` reads, as operand `operand`, what `producer` made `distance` iterations before."""
-
-    producer: int
-    consumer: int
-    distance: int
-    operand: int = field(compare=False)
-
-
-@dataclass
 class BodyGraph:
-    """Nodes and edges of one loop body.
+    """Nodes and edges of one loop body, as it is written.
 
     Attributes
     ----------
     operations : list of Operation
         The body without its terminator; nodes are positions in it.
-    uses : list of Use
-        Edges; for each (producer, consumer, distance) the first operand that makes it.
-    carried : dict
-        For each loop-carried argument the value that the next iteration finds in it.
-    initial : dict
-        For each loop-carried argument the value that the first iteration finds in it.
-    """
-
-    operations: list[Operation]
-    uses: list[Use]
-    carried: dict[SSAValue, SSAValue]
-    initial: dict[SSAValue, SSAValue]
-
-    @property
-    def edges(self) -> set[tuple[int, int, int]]:
-        """Distinct (producer, consumer, distance)."""
-        return {(use.producer, use.consumer, use.distance) for use in self.uses}
-
-
-def body_graph(loop: Operation, file: str = "") -> BodyGraph:
-    """Build the graph of a loop as it is written.
+    position : dict
+        The node of each operation.
+    carried, initial : dict
+        For each loop-carried argument the value that the next, and the first, iteration finds in
+        it.
+    edges : set of tuple
+        Who reads what of whom.
 
     Raises
     ------
     RefusedError
         If the body has control flow of its own.
     """
-    if not has_body(loop):
-        raise InputError("a loop without a body", file=file)
-    block = loop.regions[0].blocks[0]
-    *operations, terminator = block.ops
-    for operation in operations:
-        _refuse_control_flow(operation, file)
-    arguments = list(block.args)[1:]
-    if len(arguments) != len(terminator.operands) or len(loop.operands) < 3 + len(arguments):
-        raise InputError("a loop's arguments and yielded values differ in number", file=file)
-    carried: dict[SSAValue, SSAValue] = dict(zip(arguments, terminator.operands, strict=True))
-    origins = _Origins(operations, carried, file)
-    found: dict[tuple[int, int, int], Use] = {}
-    for consumer, operation in enumerate(operations):
-        for operand, value in enumerate(uses(operation)):
-            source = origins.of(value)
-            if source is not None:
-                producer, distance = source
-                use = Use(producer, consumer, distance, operand)
-                found.setdefault((producer, consumer, distance), use)
-    initial: dict[SSAValue, SSAValue] = dict(zip(arguments, list(loop.operands)[3:], strict=True))
-    return BodyGraph(operations, sorted(found.values()), carried, initial)
+
+    def __init__(self, loop: Operation, file: str = "") -> None:
+        self._file = file
+        if not has_body(loop):
+            raise InputError("a loop without a body", file=file)
+        block = loop.regions[0].blocks[0]
+        *self.operations, terminator = block.ops
+        for operation in self.operations:
+            _refuse_control_flow(operation, file)
+        arguments = list(block.args)[1:]
+        first, following = list(loop.operands)[3:], terminator.operands
+        if len(arguments) != len(following) or len(first) < len(arguments):
+            raise InputError("a loop's arguments and yielded values differ in number", file=file)
+        self.carried: dict[SSAValue, SSAValue] = dict(zip(arguments, following, strict=True))
+        self.initial: dict[SSAValue, SSAValue] = dict(zip(arguments, first, strict=True))
+        self.position = {operation: node for node, operation in enumerate(self.operations)}
+        self.edges: set[Edge] = {
+            (origin[0], consumer, origin[1])
+            for consumer, operation in enumerate(self.operations)
+            for value in uses(operation)
+            if (origin := self._origin(value)) is not None
+        }
+
+    def _origin(self, value: SSAValue) -> tuple[int, int] | None:
+        """Return (node, iterations ago), or None if a value comes from outside."""
+        made, hops = self.before_arguments(value)
+        if hops >= MOST_HOPS:
+            raise RefusedError(
+                f"{self._file or 'dump'}: a value is carried over more than {MOST_HOPS} iterations"
+            )
+        node = self.node_of(made)
+        return None if node is None else (node, hops)
+
+    def before_arguments(self, value: SSAValue) -> tuple[SSAValue, int]:
+        """Follow loop-carried arguments back; return what they hold, and since when."""
+        passed: set[SSAValue] = set()
+        while value in self.carried and value not in passed:
+            passed.add(value)
+            value = self.carried[value]
+        return value, len(passed)
+
+    def node_of(self, value: SSAValue) -> int | None:
+        """Return the node that makes a value, None if it is an argument or from outside."""
+        return self.position.get(value.owner) if isinstance(value.owner, Operation) else None
+
+    def folded_edges(self, free: set[int]) -> set[Edge]:
+        """Return the edges between other nodes if free ones are left out, distances adding up.
+
+        A free node counts at the least distance at which it is reached, so that pointers which
+        advance by themselves end.
+        """
+        following: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for producer, consumer, distance in self.edges:
+            following[producer].append((distance, consumer))
+        found: set[Edge] = set()
+        for producer in self.position.values():
+            pending = [] if producer in free else sorted(following[producer])
+            seen: set[int] = set()
+            while pending:
+                distance, node = heapq.heappop(pending)
+                if node not in free:
+                    found.add((producer, node, distance))
+                elif node not in seen:
+                    seen.add(node)
+                    for further, consumer in following[node]:
+                        heapq.heappush(pending, (distance + further, consumer))
+        return found
 
 
 def _refuse_control_flow(operation: Operation, file: str) -> None:
@@ -150,80 +183,6 @@ def _refuse_control_flow(operation: Operation, file: str) -> None:
             f"{f' at {where}' if where else ''}; only singly-nested loops without inner "
             "control flow can be scheduled"
         )
-
-
-class _Origins:
-    """Where the values that a loop body reads come from."""
-
-    def __init__(
-        self,
-        operations: Sequence[Operation],
-        carried: dict[SSAValue, SSAValue],
-        file: str,
-    ) -> None:
-        self._position = {operation: index for index, operation in enumerate(operations)}
-        self._following = carried
-        self._file = file
-
-    def of(self, value: SSAValue) -> tuple[int, int] | None:
-        """Return (node, iterations ago), or None if it comes from outside."""
-        passed: set[SSAValue] = set()
-        for hops in range(MOST_HOPS):
-            if value in passed:
-                return None
-            passed.add(value)
-            if value in self._following:
-                value = self._following[value]
-                continue
-            owner = value.owner
-            if isinstance(owner, Operation) and owner in self._position:
-                return self._position[owner], hops
-            return None
-        raise RefusedError(
-            f"{self._file or 'dump'}: a value is carried over more than {MOST_HOPS} iterations"
-        )
-
-
-def fold(graph: BodyGraph, free: set[int]) -> list[Use]:
-    """Contract free nodes: their producers reach their consumers, distances adding up.
-
-    Returns: edges between the other nodes; several distances between two nodes are kept apart.
-    """
-    reading: dict[int, list[Use]] = {}
-    for use in graph.uses:
-        reading.setdefault(use.producer, []).append(use)
-    found: dict[tuple[int, int, int], Use] = {}
-    for producer in range(len(graph.operations)):
-        if producer in free:
-            continue
-        for use in _reached(producer, reading, free):
-            found.setdefault((use.producer, use.consumer, use.distance), use)
-    return sorted(found.values())
-
-
-def _reached(producer: int, reading: dict[int, list[Use]], free: set[int]) -> Iterator[Use]:
-    """Yield the uses of `producer` by nodes that cost something, through free nodes.
-
-    A free node counts at the least distance at which it is reached, so that pointers which advance
-    by themselves end.
-    """
-    least: dict[int, int] = {}
-    pending = [(0, producer)]
-    while pending:
-        distance, node = heapq.heappop(pending)
-        if node in least or (node in free) != (node != producer):
-            continue
-        least[node] = distance
-        for use in reading.get(node, ()):
-            total = distance + use.distance
-            if use.consumer in free:
-                heapq.heappush(pending, (total, use.consumer))
-            else:
-                yield Use(producer, use.consumer, total, use.operand)
-
-
-TRANSPOSES = ("tt.trans", "ttg.memdesc_trans")
-SAME_SHAPE = ("ttg.convert_layout", "tt.broadcast", "tt.bitcast", "ttg.memdesc_reinterpret")
 
 
 @dataclass(frozen=True)
@@ -255,8 +214,7 @@ class Values:
         self._dump = dump
         self._graph = graph
         self._free = free
-        self._rotating = rotating(graph)
-        self._position = {operation: i for i, operation in enumerate(graph.operations)}
+        self._rotating = _rotating(graph)
 
     def sources(self, value: SSAValue) -> Iterator[Source]:
         """Yield what `value` is made of, through free operations and views from outside."""
@@ -268,7 +226,7 @@ class Values:
         seen: set[SSAValue] = set()
         while pending:
             distance, _, value, axes = heapq.heappop(pending)
-            node = self._node_of(value)
+            node = self._graph.node_of(value)
             if node is not None and node not in self._free:
                 yield Source(node, None, distance, axes)
                 continue
@@ -298,10 +256,6 @@ class Values:
             return owner
         return None
 
-    def _node_of(self, value: SSAValue) -> int | None:
-        owner = value.owner
-        return self._position.get(owner) if isinstance(owner, Operation) else None
-
     def _through(self, operation: Operation, operand: SSAValue, axes: Axes | None) -> Axes | None:
         """Return the axes of an operand of a free operation whose result has `axes`."""
         if axes is None:
@@ -325,7 +279,7 @@ class Values:
         return () if not before else None
 
 
-def rotating(graph: BodyGraph) -> set[SSAValue]:
+def _rotating(graph: BodyGraph) -> set[SSAValue]:
     """Return the loop-carried arguments that only ever exchange what the first iteration found."""
     found: set[SSAValue] = set()
     for argument in graph.carried:
@@ -339,11 +293,7 @@ def rotating(graph: BodyGraph) -> set[SSAValue]:
 
 def steady_flag(graph: BodyGraph, value: SSAValue) -> bool | None:
     """Return what an i1 is in every iteration but the first ones, None if that is not constant."""
-    passed: set[SSAValue] = set()
-    while value in graph.carried and value not in passed:
-        passed.add(value)
-        value = graph.carried[value]
-    owner = value.owner
+    owner = graph.before_arguments(value)[0].owner
     if not isinstance(owner, Operation) or name_of(owner) != "arith.constant":
         return None
     number = integer(owner, "value")

@@ -1,134 +1,157 @@
-"""What TTGIR operations are to the scheduler: their kind, or nothing at all."""
+"""What TTGIR operations are to the scheduler: their kind and their tiles, or nothing at all."""
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
 
 from twill.artifacts.loop import ELEMENT_BITS
 from twill.errors import InputError, RefusedError, short
-from twill.frontends.ttgir.reader import Dump, attribute, has_body, name_of, string
+from twill.frontends.ttgir.reader import (
+    Dump,
+    attribute,
+    has_body,
+    integers,
+    name_of,
+    string,
+    uses,
+)
+from twill.frontends.ttgir.types import is_shaped
 
-KINDS = {
-    "tt.descriptor_load": "load",
-    "tt.descriptor_gather": "load",
-    "tt.load": "load",
-    "tt.store": "store",
-    "tt.descriptor_store": "store",
-    "tt.descriptor_scatter": "store",
-    "tt.descriptor_reduce": "store",
-    "tt.atomic_rmw": "atomic",
-    "ttng.warp_group_dot": "mma",
-    "ttng.tc_gen5_mma": "mma",
-    "ttng.tc_gen5_mma_scaled": "mma_scaled",
-    "tt.dot": "mma_sync",
-    "ttng.tmem_load": "tmem_load",
-    "ttng.tmem_store": "tmem_store",
-    "ttng.tmem_alloc": "tmem_store",
-    "ttng.tmem_copy": "tmem_copy",
-    "tt.reduce": "reduce",
-    "tt.scan": "scan",
-    "ttg.convert_layout": "convert_layout",
-    "ttg.local_alloc": "local_store",
-    "ttg.local_store": "local_store",
-    "ttg.local_load": "local_load",
-    "arith.mulf": "mul",
-    "arith.addf": "add",
-    "arith.subf": "sub",
-    "arith.divf": "divide",
-    "arith.negf": "sub",
-    "math.fma": "fma",
-    "math.absf": "max",
-    "math.absi": "max",
-    "arith.maxnumf": "max",
-    "arith.maximumf": "max",
-    "arith.minnumf": "min",
-    "arith.minimumf": "min",
-    "arith.cmpf": "compare",
-    "arith.cmpi": "compare",
-    "arith.select": "select",
-    "arith.truncf": "cast",
-    "arith.extf": "cast",
-    "tt.fp_to_fp": "cast",
-    "arith.sitofp": "cast",
-    "arith.uitofp": "cast",
-    "arith.fptosi": "cast",
-    "arith.extsi": "cast",
-    "arith.extui": "cast",
-    "arith.trunci": "cast",
-    "arith.addi": "add",
-    "arith.subi": "sub",
-    "arith.muli": "mul",
-    "arith.divsi": "divide",
-    "arith.remsi": "divide",
-    "arith.divui": "divide",
-    "arith.remui": "divide",
-    "arith.andi": "logic",
-    "arith.ori": "logic",
-    "arith.xori": "logic",
-    "arith.shli": "logic",
-    "arith.shrsi": "logic",
-    "arith.shrui": "logic",
-    "arith.maxsi": "max",
-    "arith.minsi": "min",
-    "arith.maxui": "max",
-    "arith.minui": "min",
-    "math.exp2": "exp2",
-    "math.exp": "exp",
-    "math.log2": "log2",
-    "math.log": "log",
-    "math.sqrt": "sqrt",
-    "math.rsqrt": "rsqrt",
-    "math.sin": "sin",
-    "math.cos": "cos",
-    "math.erf": "erf",
-    "math.tanh": "tanh",
-    "tt.precise_sqrt": "sqrt",
-    "tt.precise_divf": "divide",
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of an operation of the IR by its name.
+
+    Attributes
+    ----------
+    kind : str
+        What machines have rules for.
+    operands, results : int
+        How many it has at least.
+    tiles : slice, optional
+        Which operands are tiles and not addresses, tokens or predicates; without it those whose
+        elements are numbers.
+    single : bool
+        Whether one thread issues it and other hardware carries it out.
+    body : bool
+        Whether it has a region that says what it does.
+    """
+
+    kind: str
+    operands: int = 0
+    results: int = 0
+    tiles: slice | None = None
+    single: bool = False
+    body: bool = False
+
+
+KNOWN = {
+    "tt.descriptor_load": Known("load", 1, 1, slice(0), single=True),
+    "tt.descriptor_gather": Known("load", 2, 1, slice(0), single=True),
+    "tt.load": Known("load", 1, 1),
+    "tt.store": Known("store", 2),
+    "tt.descriptor_store": Known("store", 2, 0, slice(1, 2), single=True),
+    "tt.descriptor_scatter": Known("store", 3, 0, slice(-1, None), single=True),
+    "tt.descriptor_reduce": Known("store", 2, 0, slice(1, 2), single=True),
+    "tt.atomic_rmw": Known("atomic", 2),
+    "tt.atomic_cas": Known("tt.atomic_cas", 3),
+    "tt.dot": Known("mma_sync", 3, 1),
+    "ttng.warp_group_dot": Known("mma", 3, 1, slice(3)),
+    "ttng.tc_gen5_mma": Known("mma", 5, single=True),
+    "ttng.tc_gen5_mma_scaled": Known("mma_scaled", 7, single=True),
+    "ttng.tmem_load": Known("tmem_load", 1, 1, slice(1)),
+    "ttng.tmem_store": Known("tmem_store", 3),
+    "ttng.tmem_alloc": Known("tmem_store", tiles=slice(1)),
+    "ttng.tmem_copy": Known("tmem_copy", 2, single=True),
+    "tt.reduce": Known("reduce", 1, 1, body=True),
+    "tt.scan": Known("scan", 1, 1, body=True),
+    "ttg.convert_layout": Known("convert_layout", 1, 1),
+    "ttg.local_alloc": Known("local_store", tiles=slice(1)),
+    "ttg.local_store": Known("local_store", 2),
+    "ttg.local_load": Known("local_load", 1, 1),
 }
-COMBINES = {
-    "arith.maxnumf": "max",
-    "arith.maximumf": "max",
-    "arith.minnumf": "min",
-    "arith.minimumf": "min",
-    "arith.maxsi": "max",
-    "arith.minsi": "min",
-    "arith.addf": "add",
-    "arith.addi": "add",
-    "arith.mulf": "mul",
+_EACH_ELEMENT = {
+    "mul": ("arith.mulf", "arith.muli"),
+    "add": ("arith.addf", "arith.addi"),
+    "sub": ("arith.subf", "arith.negf", "arith.subi"),
+    "fma": ("math.fma",),
+    "divide": (
+        *("arith.divf", "tt.precise_divf"),
+        *("arith.divsi", "arith.remsi", "arith.divui", "arith.remui"),
+    ),
+    "max": (
+        *("arith.maxnumf", "arith.maximumf", "arith.maxsi", "arith.maxui"),
+        *("math.absf", "math.absi"),
+    ),
+    "min": ("arith.minnumf", "arith.minimumf", "arith.minsi", "arith.minui"),
+    "compare": ("arith.cmpf", "arith.cmpi"),
+    "select": ("arith.select",),
+    "cast": (
+        *("arith.truncf", "arith.extf", "arith.trunci", "arith.extsi", "arith.extui"),
+        *("tt.fp_to_fp", "arith.sitofp", "arith.uitofp", "arith.fptosi"),
+    ),
+    "logic": (
+        *("arith.andi", "arith.ori", "arith.xori"),
+        *("arith.shli", "arith.shrsi", "arith.shrui"),
+    ),
+    "sqrt": ("math.sqrt", "tt.precise_sqrt"),
+    **{
+        name: (f"math.{name}",)
+        for name in ("exp2", "exp", "log2", "log", "rsqrt", "sin", "cos", "erf", "tanh")
+    },
 }
+ELEMENTWISE = frozenset(_EACH_ELEMENT)
+KINDS = {name: known.kind for name, known in KNOWN.items()} | {
+    name: kind for kind, names in _EACH_ELEMENT.items() for name in names
+}
+COMBINES = (
+    *("arith.maxnumf", "arith.maximumf", "arith.maxsi"),
+    *("arith.minnumf", "arith.minimumf", "arith.minsi"),
+    *("arith.addf", "arith.addi", "arith.mulf"),
+)
+"""Operations by which a reduction is known to combine two elements."""
 
 # Views, relabelled layouts and index arithmetic: no instruction, or one that is not worth a node.
 MUTABLE_VIEWS = frozenset(
     {
-        "ttg.memdesc_trans",
-        "ttg.memdesc_index",
-        "ttg.memdesc_subslice",
-        "ttg.memdesc_reshape",
-        "ttg.memdesc_reinterpret",
-        "ttng.tmem_subslice",
+        *("ttg.memdesc_trans", "ttg.memdesc_index", "ttg.memdesc_subslice"),
+        *("ttg.memdesc_reshape", "ttg.memdesc_reinterpret", "ttng.tmem_subslice"),
     }
 )
 VIEWS = MUTABLE_VIEWS | {
-    "tt.expand_dims",
-    "tt.broadcast",
-    "tt.splat",
-    "tt.trans",
-    "tt.reshape",
-    "tt.make_range",
-    "tt.addptr",
-    "tt.bitcast",
-    "tt.unsplat",
-    "tt.join",
-    "tt.split",
+    *("tt.expand_dims", "tt.broadcast", "tt.splat", "tt.unsplat", "tt.trans", "tt.reshape"),
+    *("tt.join", "tt.split", "tt.bitcast", "tt.make_range", "tt.addptr"),
     "ttng.tensormap_create",
 }
 ALLOCATIONS = ("ttg.local_alloc", "ttng.tmem_alloc")
-ELEMENTWISE = frozenset(
-    {
-        "mul", "add", "sub", "fma", "divide", "max", "min", "compare", "select", "cast", "logic",
-        "exp2", "exp", "log2", "log", "sqrt", "rsqrt", "sin", "cos", "erf", "tanh",
-    }
-)  # fmt: skip
+PRODUCTS = ("ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled")
+"""Products that read and write buffers."""
+WRITES = dict.fromkeys(PRODUCTS, 2) | {
+    "ttng.tmem_store": 0,
+    "ttg.local_store": 1,
+    "ttg.async_copy_global_to_local": 1,
+    "ttng.tmem_copy": 1,
+}
+"""Which operand is the buffer that an operation writes into."""
+
+
+def known(operation: Operation) -> Known:
+    """Return what is known of an operation; of one without a kind, its IR name is the kind."""
+    name = name_of(operation)
+    return KNOWN.get(name) or Known(KINDS.get(name, name))
+
+
+def kind_of(operation: Operation) -> str:
+    """Return the scheduler's kind of an operation; its IR name if there is no other."""
+    return KINDS.get(name_of(operation), name_of(operation))
+
+
+def combine_of(operation: Operation) -> str | None:
+    """Return how a reduction combines two elements, or None if it is not one known operation."""
+    first, *rest = operation.regions[0].blocks[0].ops
+    return kind_of(first) if len(rest) == 1 and name_of(first) in COMBINES else None
 
 
 def is_free(dump: Dump, operation: Operation) -> bool:
@@ -140,67 +163,53 @@ def is_free(dump: Dump, operation: Operation) -> bool:
     name = name_of(operation)
     if name in VIEWS or name == "arith.constant":
         return True
-    if name in ALLOCATIONS and not _has_contents(dump, operation):
-        return True
-    if name == "ttg.convert_layout" and dump.type_of(operation.results[0]).dtype == "pointer":
-        return True
+    if name in ALLOCATIONS:
+        return not any(dump.type_of(value).kind == "tensor" for value in operation.operands)
     if name == "ttg.convert_layout":
         trivial = attribute(operation, "sched.trivial")
-        return trivial is not None and bool(trivial.value.data)
+        pointers = dump.type_of(operation.results[0]).dtype == "pointer"
+        return pointers or (trivial is not None and bool(trivial.value.data))
     if name.startswith("arith.") and operation.results:
         result = dump.type_of(operation.results[0])
         return result.kind == "scalar" and result.dtype.startswith(("i", "index"))
     return False
 
 
-def _has_contents(dump: Dump, operation: Operation) -> bool:
-    return any(dump.type_of(value).kind == "tensor" for value in operation.operands)
+def product_operands(operation: Operation) -> dict[str, int | None]:
+    """Return the IR positions of a tcgen05 product's operands by role; None for absent ones."""
+    roles = ["a", "b", "d", "token"]
+    if name_of(operation) == PRODUCTS[1]:
+        roles += ["a_scale", "b_scale"]
+    roles += ["use_d", "predicate"]
+    segments = integers(operation, "operandSegmentSizes") or [1] * len(roles)
+    found: dict[str, int | None] = {}
+    position = 0
+    for role, size in zip(roles, segments, strict=False):
+        found[role] = position if size else None
+        position += size
+    return found
 
 
-def kind_of(operation: Operation) -> str:
-    """Return the scheduler's kind of an operation; its IR name if there is no other."""
+def tile_operands(dump: Dump, operation: Operation) -> list[tuple[int, SSAValue]]:
+    """Return IR position and value of the operands that hold tiles, in the loop's order."""
+
+    def is_number(value: SSAValue) -> bool:
+        return dump.type_of(value).dtype in ELEMENT_BITS
+
+    every = list(enumerate(uses(operation)))
     name = name_of(operation)
-    return KINDS.get(name, name)
-
-
-def combine_of(operation: Operation) -> str | None:
-    """Return how a reduction combines two elements, or None if it is not one known operation."""
-    inner = [name_of(o) for o in operation.regions[0].blocks[0].ops]
-    if len(inner) == 2:
-        return COMBINES.get(inner[0])
-    return None
-
-
-# The least number of operands and of results of operations that are taken apart.
-LEAST = {
-    "tt.load": (1, 1),
-    "tt.descriptor_load": (1, 1),
-    "tt.descriptor_gather": (2, 1),
-    "tt.store": (2, 0),
-    "tt.descriptor_store": (2, 0),
-    "tt.descriptor_reduce": (2, 0),
-    "tt.descriptor_scatter": (3, 0),
-    "tt.atomic_rmw": (2, 0),
-    "tt.atomic_cas": (3, 0),
-    "tt.dot": (3, 1),
-    "ttng.warp_group_dot": (3, 1),
-    "ttng.tc_gen5_mma": (5, 0),
-    "ttng.tc_gen5_mma_scaled": (7, 0),
-    "ttng.tmem_load": (1, 1),
-    "ttng.tmem_store": (3, 0),
-    "ttng.tmem_copy": (2, 0),
-    "ttg.local_store": (2, 0),
-    "ttg.local_load": (1, 1),
-    "ttg.convert_layout": (1, 1),
-    "tt.reduce": (1, 1),
-    "tt.scan": (1, 1),
-}
-WITH_BODY = ("tt.reduce", "tt.scan")
-TILES = ("tensor", "memdesc")
+    if name in PRODUCTS:
+        roles = product_operands(operation)
+        wanted = [roles.get(r) for r in ("a", "b", "d", "a_scale", "b_scale")]
+        return [every[p] for p in wanted if p is not None]
+    if name == "ttng.tmem_store":
+        return every[1:2] if is_number(every[1][1]) else every[2:3]
+    tiles = known(operation).tiles
+    return [e for e in every if is_number(e[1])] if tiles is None else every[tiles]
 
 
 def check_operation(dump: Dump, operation: Operation) -> None:
-    """Check that an operation can be what its name says.
+    """Check that an operation can be what its name says, in types whose size is known.
 
     Raises
     ------
@@ -209,32 +218,22 @@ def check_operation(dump: Dump, operation: Operation) -> None:
     RefusedError
         If it reads or makes tiles whose elements have no known size.
     """
-    operands, results = LEAST.get(name_of(operation), (0, 0))
-    for what, least, there in (
-        ("operands", operands, len(operation.operands)),
-        ("results", results, len(operation.results)),
+    where = string(operation, "sched.location")
+    described = f"{name_of(operation)} at {where}" if where else name_of(operation)
+    least = known(operation)
+    for what, needed, there in (
+        ("operands", least.operands, len(operation.operands)),
+        ("results", least.results, len(operation.results)),
     ):
-        if there < least:
-            raise InputError(
-                f"{_described(operation)} has {there} {what}, needs {least}", file=dump.file
-            )
-    if name_of(operation) in WITH_BODY and not has_body(operation):
-        raise InputError(f"{_described(operation)} has no body", file=dump.file)
+        if there < needed:
+            raise InputError(f"{described} has {there} {what}, needs {needed}", file=dump.file)
+    if least.body and not has_body(operation):
+        raise InputError(f"{described} has no body", file=dump.file)
     for value in (*operation.operands, *operation.results):
         kind = dump.type_of(value)
-        text = str(value.type)
-        known = kind.dtype in ELEMENT_BITS or kind.dtype == "pointer"
-        if (kind.kind in TILES and not known) or (kind.kind == "scalar" and _is_tile(text)):
+        sized = kind.dtype in ELEMENT_BITS or kind.dtype == "pointer"
+        if is_shaped(str(value.type)) if kind.kind == "scalar" else not sized:
             raise RefusedError(
-                f"{dump.file or 'dump'}: {_described(operation)} has a tile of unknown size "
-                f"({short(text)})"
+                f"{dump.file or 'dump'}: {described} has a tile of unknown size "
+                f"({short(str(value.type))})"
             )
-
-
-def _is_tile(text: str) -> bool:
-    return text.startswith(("tensor<", "!ttg.memdesc"))
-
-
-def _described(operation: Operation) -> str:
-    where = string(operation, "sched.location")
-    return f"{name_of(operation)} at {where}" if where else name_of(operation)

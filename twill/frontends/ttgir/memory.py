@@ -13,7 +13,7 @@ neither do reductions of one kind, which commute.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,12 +22,26 @@ from xdsl.ir import Operation, SSAValue
 from twill.errors import RefusedError
 from twill.frontends.ttgir.draft import Flow
 from twill.frontends.ttgir.graph import BodyGraph, root_of, steady_flag
-from twill.frontends.ttgir.kinds import ALLOCATIONS, MUTABLE_VIEWS, VIEWS
-from twill.frontends.ttgir.reader import Dump, integer, integers, name_of
+from twill.frontends.ttgir.kinds import (
+    ALLOCATIONS,
+    MUTABLE_VIEWS,
+    PRODUCTS,
+    VIEWS,
+    WRITES,
+    kind_of,
+    product_operands,
+    tile_operands,
+)
+from twill.frontends.ttgir.reader import Dump, integer, name_of
 
 Mode = Literal["read", "write", "update"]
 CONTENTS = -1  # what an allocation is filled with is no access to a buffer
-PRODUCTS = ("ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled")
+GLOBAL = ("load", "store", "atomic", "tt.atomic_cas")
+"""Kinds that access global memory."""
+REDUCTIONS = {"tt.descriptor_reduce": "kind", "tt.atomic_rmw": "atomic_rmw_op"}
+"""Reductions in global memory, and the attribute that says which."""
+EXCHANGE = 10  # of `atomic_rmw_op`
+ADDRESSES = VIEWS | {"tt.make_tensor_descriptor", "ttg.convert_layout"}
 
 
 @dataclass(frozen=True)
@@ -55,91 +69,53 @@ class Access:
     mode: Mode
 
 
-@dataclass(frozen=True)
-class BufferFlow:
-    """`consumer` reads or updates the version of a buffer that `producer` made."""
-
-    producer: Access
-    consumer: Access
-    distance: int
-
-
-@dataclass(frozen=True)
-class Versions:
-    """Flows through buffers, anti-dependences that renaming removes, and first contents.
+class Buffers:
+    """Accesses to mutable buffers in one loop body, and who depends on whom through them.
 
     Attributes
     ----------
-    flows, renamed : tuple of BufferFlow
-        What is read where; what only waits for a buffer.
-    untouched : tuple of Access
+    accesses : tuple of Access
+        In program order.
+    flows, renamed : list of Flow
+        What is read where; what only waits for a buffer, which another buffer would spare it.
+    untouched : list of Access
         Reads of buffers that the loop never writes.
     """
-
-    flows: tuple[BufferFlow, ...]
-    renamed: tuple[BufferFlow, ...]
-    untouched: tuple[Access, ...]
-
-
-def product_operands(operation: Operation) -> dict[str, int | None]:
-    """Return the IR positions of a tcgen05 product's operands by role; None for absent ones."""
-    roles = ["a", "b", "d", "token"]
-    if name_of(operation) == PRODUCTS[1]:
-        roles += ["a_scale", "b_scale"]
-    roles += ["use_d", "predicate"]
-    segments = integers(operation, "operandSegmentSizes") or [1] * len(roles)
-    found: dict[str, int | None] = {}
-    position = 0
-    for role, size in zip(roles, segments, strict=False):
-        found[role] = position if size else None
-        position += size
-    return found
-
-
-class Buffers:
-    """Accesses to mutable buffers in one loop body."""
 
     def __init__(self, dump: Dump, graph: BodyGraph) -> None:
         self._dump = dump
         self._graph = graph
-        self._inside = set(graph.operations)
         self.accesses = tuple(
             access
             for node, operation in enumerate(graph.operations)
             for access in self._accesses(node, operation)
         )
-
-    def versions(self) -> Versions:
-        """Return who depends on whom through buffers."""
-        flows: list[BufferFlow] = []
-        renamed: list[BufferFlow] = []
-        untouched: list[Access] = []
+        self.flows: list[Flow] = []
+        self.renamed: list[Flow] = []
+        self.untouched: list[Access] = []
+        inside = set(graph.operations)
         for buffer in dict.fromkeys(access.buffer for access in self.accesses):
             touching = [access for access in self.accesses if access.buffer is buffer]
-            fresh = isinstance(buffer.owner, Operation) and buffer.owner in self._inside
-            found = _of_one(touching, fresh=fresh)
-            flows += found.flows
-            renamed += found.renamed
-            untouched += found.untouched
-        return Versions(tuple(flows), tuple(renamed), tuple(untouched))
+            self._follow(touching, fresh=buffer.owner in inside)
 
-    def _accesses(self, node: int, operation: Operation) -> list[Access]:
-        name = name_of(operation)
-        found = []
-        if name in VIEWS:
-            return []
+    def position_of(self, access: Access) -> int | None:
+        """Return as which of its tiles an operation reads a buffer, if as one."""
+        tiles = tile_operands(self._dump, self._graph.operations[access.node])
+        positions = [position for position, _ in tiles]
+        return positions.index(access.operand) if access.operand in positions else None
+
+    def _accesses(self, node: int, operation: Operation) -> Iterator[Access]:
+        if name_of(operation) in VIEWS:
+            return
         for position, value in enumerate(operation.operands):
             if self._dump.type_of(value).mutable:
                 buffer = self._allocation(value)
-                mode = self._mode(operation, name, position, whole=buffer is value)
-                found.append(Access(node, buffer, value, position, mode))
-        if name in ALLOCATIONS and operation.operands:
-            found += [
-                Access(node, result, result, CONTENTS, "write")
-                for result in operation.results
-                if self._dump.type_of(result).mutable
-            ]
-        return found
+                mode = self._mode(operation, position, whole=buffer is value)
+                yield Access(node, buffer, value, position, mode)
+        if name_of(operation) in ALLOCATIONS and operation.operands:
+            for result in operation.results:
+                if self._dump.type_of(result).mutable:
+                    yield Access(node, result, result, CONTENTS, "write")
 
     def _allocation(self, value: SSAValue) -> SSAValue:
         """Return the buffer that a view shows, which an argument may hand on unchanged."""
@@ -153,78 +129,61 @@ class Buffers:
             root = root_of(self._graph.initial[root], MUTABLE_VIEWS)
         return root
 
-    def _mode(self, operation: Operation, name: str, position: int, *, whole: bool) -> Mode:
+    def _mode(self, operation: Operation, position: int, *, whole: bool) -> Mode:
+        """Say what happens to a buffer; one that may not be written keeps what there is."""
+        name = name_of(operation)
+        if position != WRITES.get(name):
+            return "read"
         if name in PRODUCTS:
             roles = product_operands(operation)
-            if position != roles["d"]:
-                return "read"
-            use_d = roles["use_d"]
-            begins = use_d is not None and self._steady(operation, use_d) is False
-            always = self._is_always(operation, roles["predicate"])
-            return "write" if begins and whole and always else "update"
-        if name == "ttng.tmem_store":
-            writes = position == 0
-            whole = whole and self._is_always(operation, len(operation.operands) - 1)
-        elif name in ("ttg.local_store", "ttg.async_copy_global_to_local"):
-            writes = position == 1
+            use_d, predicate = roles["use_d"], roles["predicate"]
+            whole = whole and use_d is not None and self._is(operation, use_d, flag=False)
         else:
-            writes = name == "ttng.tmem_copy" and position == 1
-        if not writes:
-            return "read"
-        return "write" if whole else "update"
+            predicate = len(operation.operands) - 1 if name == "ttng.tmem_store" else None
+        always = predicate is None or self._is(operation, predicate, flag=True)
+        return "write" if whole and always else "update"
 
-    def _steady(self, operation: Operation, position: int) -> bool | None:
-        return steady_flag(self._graph, operation.operands[position])
+    def _is(self, operation: Operation, position: int, *, flag: bool) -> bool:
+        """Whether an operand is this constant in every iteration but the first ones."""
+        return steady_flag(self._graph, operation.operands[position]) is flag
 
-    def _is_always(self, operation: Operation, predicate: int | None) -> bool:
-        """Whether an operation writes in every iteration; one that may not keeps what there is."""
-        return predicate is None or self._steady(operation, predicate) is True
-
-
-def _of_one(accesses: Sequence[Access], *, fresh: bool) -> Versions:
-    """Follow the versions of one buffer through two iterations."""
-    flows: list[BufferFlow] = []
-    renamed: list[BufferFlow] = []
-    untouched: list[Access] = []
-    maker: tuple[int, Access] | None = None
-    users: list[tuple[int, Access]] = []
-    for iteration in (0,) if fresh else (0, 1):
-        for access in accesses:
-            if access.mode == "write":
-                if iteration or fresh:
-                    renamed += [
-                        BufferFlow(user, access, iteration - when)
+    def _follow(self, accesses: Sequence[Access], *, fresh: bool) -> None:
+        """Follow the versions of a buffer through two iterations, of a fresh one through one."""
+        maker: tuple[int, Access] | None = None
+        users: list[tuple[int, Access]] = []
+        for iteration in (1,) if fresh else (0, 1):
+            for access in accesses:
+                if iteration and access.mode == "write":
+                    self.renamed += [
+                        Flow(user.node, access.node, iteration - when, kind="anti")
                         for when, user in users
                         if user.node != access.node
                     ]
-                maker, users = (iteration, access), [(iteration, access)]
-                continue
-            if maker is None:
-                if fresh or iteration:
-                    untouched.append(access)
-            elif iteration or fresh:
-                flows.append(BufferFlow(maker[1], access, iteration - maker[0]))
-            users.append((iteration, access))
-            if access.mode == "update":
-                maker, users = (iteration, access), [(iteration, access)]
-    return Versions(tuple(flows), tuple(renamed), tuple(untouched))
+                elif iteration and maker is None:
+                    self.untouched.append(access)
+                elif iteration and maker is not None:
+                    self.flows.append(self._flow(maker[1], access, iteration - maker[0]))
+                users.append((iteration, access))
+                if access.mode != "read":
+                    maker, users = (iteration, access), [(iteration, access)]
 
-
-READS = ("tt.load", "tt.descriptor_load", "tt.descriptor_gather")
-WRITES = ("tt.store", "tt.descriptor_store", "tt.descriptor_scatter", "tt.atomic_cas")
-# Reductions, and the attribute that says which.
-REDUCTIONS = {"tt.descriptor_reduce": "kind", "tt.atomic_rmw": "atomic_rmw_op"}
-EXCHANGE = 10  # of `atomic_rmw_op`
-ADDRESSES = VIEWS | {"tt.make_tensor_descriptor", "ttg.convert_layout"}
+    def _flow(self, producer: Access, consumer: Access, distance: int) -> Flow:
+        made, seen = (self._dump.type_of(access.seen).shape for access in (producer, consumer))
+        return Flow(
+            producer.node,
+            consumer.node,
+            distance,
+            self.position_of(consumer),
+            tuple(range(len(seen))) if made == seen else None,
+            in_place=consumer.mode == "update",
+        )
 
 
 def global_order(graph: BodyGraph, kept: Sequence[int]) -> list[Flow]:
     """Return order flows between accesses to one argument of which at least one writes."""
     body = graph.operations
     accesses = [
-        (i, body[i], _roots(body[i].operands[0], graph))
-        for i in kept
-        if name_of(body[i]) in (*READS, *WRITES, *REDUCTIONS)
+        (i, body[i], _roots(body[i].operands[0], graph)) for i in kept if kind_of(body[i]) in GLOBAL
     ]
     return [
         Flow(i, j, 0 if i < j else 1, kind="order")
@@ -235,7 +194,7 @@ def global_order(graph: BodyGraph, kept: Sequence[int]) -> list[Flow]:
 
 
 def _ordered(first: Operation, second: Operation) -> bool:
-    if name_of(first) in READS and name_of(second) in READS:
+    if kind_of(first) == kind_of(second) == "load":
         return False
     reduction = _reduction(first)
     return reduction is None or reduction != _reduction(second)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from twill.artifacts.loop import Tile
-from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside, distinct
+from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
 
 ASYNC_COPY_BITS = 32
 BEFORE, AFTER = -0.25, 0.25
@@ -47,7 +47,7 @@ def absorb_addresses(draft: Draft) -> None:
             ]
             draft.remove(key, users)
             absorbed = True
-    draft.rewire(lambda flow: [flow])
+    draft.merge()
 
 
 def fill_loads(draft: Draft) -> None:
@@ -102,7 +102,8 @@ def _fill(draft: Draft, key: float, allocations: list[Flow]) -> None:
             if f.producer == allocation
         ]
         draft.remove(allocation, [load.name])
-        draft.flows = distinct([*draft.flows, *moved], draft.products())
+        draft.flows += moved
+        draft.merge()
 
 
 def _read_back(draft: Draft, key: float, in_registers: Tile, readers: list[Flow]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
@@ -13,15 +12,11 @@ from xdsl.dialects.builtin import Builtin, DenseArrayBase, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 
-from twill.artifacts.loop import ELEMENT_BITS, Tile
 from twill.errors import InputError, short
-from twill.frontends.ttgir.types import Layout, elements_per_thread, parse_layout
+from twill.frontends.ttgir.types import Type, parse_type
 
 _ALIAS_LINE = re.compile(r"^(#[A-Za-z_]\w*) = (#.*)$", re.MULTILINE)
 _ALIAS_USE = re.compile(r"#[A-Za-z_]\w*(?![\w.<])")
-_SHAPED = re.compile(r"^!?(?:ttg\.memdesc|tensor)<((?:\d+x)*)([a-z]\w*|!tt\.ptr<\w+>)(?:, (.*))?>$")
-_TRANSPOSED = re.compile(r"#ttg\.nvmma_shared<\{[^{}]*\btransposed = (true|false)")
-_ELEMENT = {"f8E4M3FN": "f8e4m3", "f8E5M2": "f8e5m2"}
 _STRING = re.compile(r'"(?:[^"\\\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
 MOST_ALIAS_DEPTH = 20
 LONGEST_TYPE = 10_000
@@ -29,48 +24,6 @@ _EXTENTS = re.compile(r"\b(?:tensor|vector|memref)<\s*((?:\d+\s*x\s*)+)")
 _DIGITS = re.compile(r"\d+")
 MOST_ELEMENTS = 1 << 20  # Triton's own limit
 MOST_DIGITS = 7
-
-
-@dataclass(frozen=True)
-class Type:
-    """An IR type as far as scheduling needs it.
-
-    Attributes
-    ----------
-    kind : str
-        ``tensor``, ``memdesc`` or ``scalar``.
-    shape : tuple of int
-        Extents; empty for a scalar.
-    dtype : str
-        Element type, ``pointer`` for pointers.
-    layout : Layout or None
-        How a tensor is spread over threads.
-    memory : str
-        ``registers``, ``smem`` or ``tmem``.
-    mutable : bool
-        Whether it is memory that operations write in place.
-    """
-
-    kind: str
-    shape: tuple[int, ...]
-    dtype: str
-    layout: Layout | None
-    memory: str
-    mutable: bool = False
-
-    def tile(self) -> Tile | None:
-        """Return the type as a tile, or None if its elements are not numbers."""
-        if self.dtype not in ELEMENT_BITS:
-            return None
-        spread = elements_per_thread(self.layout, self.shape) if self.layout else None
-        return Tile.model_validate(
-            {
-                "shape": self.shape,
-                "dtype": self.dtype,
-                "memory": self.memory,
-                "elements_per_thread": spread,
-            }
-        )
 
 
 class Dump:
@@ -132,28 +85,8 @@ class Dump:
         """Return the type of a value."""
         written = str(value.type)
         if written not in self._types:
-            self._types[written] = self._type(self._expanded(written))
+            self._types[written] = parse_type(self._expanded(written))
         return self._types[written]
-
-    @staticmethod
-    def _type(text: str) -> Type:
-        match = _SHAPED.match(text)
-        if match is None:
-            dtype = "pointer" if text.startswith("!tt.ptr") else text
-            return Type("scalar", (), _ELEMENT.get(dtype, dtype), None, "registers")
-        shape = tuple(int(extent) for extent in match[1].split("x")[:-1])
-        dtype = "pointer" if match[2].startswith("!") else _ELEMENT.get(match[2], match[2])
-        rest = match[3] or ""
-        if text.startswith("!ttg.memdesc"):
-            memory = "tmem" if "tensor_memory" in rest and "shared_memory" not in rest else "smem"
-            mutable = re.search(r", mutable\b", rest) is not None
-            return Type("memdesc", shape, dtype, None, memory, mutable)
-        return Type("tensor", shape, dtype, parse_layout(rest) if rest else None, "registers")
-
-    def transposed(self, value: SSAValue) -> bool | None:
-        """Return whether a tile lies transposed in shared memory; None if its type is silent."""
-        match = _TRANSPOSED.search(self._expanded(str(value.type)))
-        return None if match is None else match[1] == "true"
 
     def _expanded(self, text: str) -> str:
         for _ in range(MOST_ALIAS_DEPTH):

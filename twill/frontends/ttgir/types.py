@@ -1,4 +1,4 @@
-"""How Triton spreads a tile over threads, from the text of a layout attribute."""
+"""Types as MLIR writes them: tiles, where they lie, and how Triton spreads them over threads."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from twill.artifacts.loop import ELEMENT_BITS, Tile
 from twill.errors import InputError, short
 
+ELEMENTS = {"f8E4M3FN": "f8e4m3", "f8E5M2": "f8e5m2", "f4E2M1FN": "f4e2m1"}
+"""Element types that MLIR calls otherwise."""
+_SHAPED = re.compile(
+    r"^(tensor|!ttg\.memdesc)<((?:\d{1,9}x)*)([!\w.]+|!tt\.ptr<\w+>)(?:, (.*))?>$", re.DOTALL
+)
+_TRANSPOSED = re.compile(r"#ttg\.nvmma_shared<\{[^{}]*\btransposed = (true|false)")
 _TOKEN = re.compile(r"\s*(#?[A-Za-z_][\w.]*|-?\d+|[<>{}\[\],=])")
 MMA_ROWS_PER_THREAD, MMA_ROWS = 2, 16
 QUAD = 4
@@ -21,6 +28,88 @@ REQUIRED = {
     "dot_op": {"opIdx", "parent"},
     "linear": {"register", "lane", "warp"},
 }
+
+
+@dataclass(frozen=True)
+class Type:
+    """A type as far as scheduling needs it.
+
+    Attributes
+    ----------
+    kind : str
+        ``tensor``, ``memdesc`` or ``scalar``.
+    shape : tuple of int
+        Extents; empty for a scalar.
+    dtype : str
+        Element type, ``pointer`` for pointers.
+    layout : Layout or None
+        How a tensor is spread over threads.
+    memory : str
+        ``registers``, ``smem`` or ``tmem``.
+    mutable : bool
+        Whether it is memory that operations write in place.
+    transposed : bool, optional
+        Whether it lies, or its descriptor loads it, transposed; None if its type is silent.
+    """
+
+    kind: str
+    shape: tuple[int, ...]
+    dtype: str
+    layout: Layout | None = None
+    memory: str = "registers"
+    mutable: bool = False
+    transposed: bool | None = None
+
+    def tile(self) -> Tile | None:
+        """Return the type as a tile, or None if its elements are not numbers."""
+        return self.checked_tile() if self.dtype in ELEMENT_BITS else None
+
+    def checked_tile(self) -> Tile:
+        """Return the type as a tile.
+
+        Raises
+        ------
+        ValidationError
+            If it is none.
+        """
+        spread = elements_per_thread(self.layout, self.shape) if self.layout else None
+        return Tile.model_validate(
+            {
+                "shape": self.shape,
+                "dtype": self.dtype,
+                "memory": self.memory,
+                "elements_per_thread": spread,
+            }
+        )
+
+
+def parse_type(text: str) -> Type:
+    """Return what a type's text says; what is no tensor and no buffer is a scalar.
+
+    Raises
+    ------
+    InputError
+        If a tensor has a layout of another form.
+    """
+    lies = _TRANSPOSED.search(text)
+    transposed = None if lies is None else lies[1] == "true"
+    match = _SHAPED.match(text)
+    if match is None:
+        dtype = "pointer" if text.startswith("!tt.ptr") else ELEMENTS.get(text, text)
+        return Type("scalar", (), dtype, transposed=transposed)
+    shape = tuple(int(extent) for extent in match[2].split("x")[:-1])
+    dtype = "pointer" if match[3].startswith("!tt.ptr") else ELEMENTS.get(match[3], match[3])
+    rest = match[4] or ""
+    if match[1] == "tensor":
+        return Type("tensor", shape, dtype, parse_layout(rest) if rest else None)
+    memory = "tmem" if "tensor_memory" in rest and "shared_memory" not in rest else "smem"
+    mutable = re.search(r", mutable\b", rest) is not None
+    return Type("memdesc", shape, dtype, None, memory, mutable, transposed)
+
+
+def is_shaped(text: str) -> bool:
+    """Return whether a type's text begins as that of a tensor or a buffer does."""
+    return text.startswith(("tensor<", "!ttg.memdesc<"))
 
 
 @dataclass(frozen=True)
@@ -40,13 +129,12 @@ def parse_layout(text: str) -> Layout:
         If the text has another form.
     """
     tokens = _TOKEN.findall(text)
-    if "".join(tokens) != re.sub(r"\s", "", text):
-        raise InputError(f"not a layout (got {short(text)})")
+    whole = "".join(tokens) == re.sub(r"\s", "", text)
     try:
         value, rest = _value(tokens)
     except (IndexError, ValueError, RecursionError):
-        raise InputError(f"not a layout (got {short(text)})") from None
-    if rest or not isinstance(value, Layout) or not _is_complete(value):
+        whole, value, rest = False, None, []
+    if not whole or rest or not isinstance(value, Layout) or not _is_complete(value):
         raise InputError(f"not a layout (got {short(text)})")
     return value
 
@@ -110,25 +198,24 @@ def _per_dimension(layout: Layout, shape: tuple[int, ...]) -> list[int] | None:
         ]
     if layout.name == "nvidia_mma":
         width = p["instrShape"][1]
-        rows = MMA_ROWS_PER_THREAD * -(-shape[-2] // (MMA_ROWS * p["warpsPerCTA"][-2]))
-        return [
-            *([1] * (len(shape) - 2)),
-            rows,
-            width // QUAD * -(-shape[-1] // (width * p["warpsPerCTA"][-1])),
-        ]
+        columns = width // QUAD * -(-shape[-1] // (width * p["warpsPerCTA"][-1]))
+        return [*([1] * (len(shape) - 2)), _mma_rows(layout, shape), columns]
     if layout.name == "slice":
         whole = list(shape)
         whole.insert(p["dim"], 1)
         counts = _per_dimension(p["parent"], tuple(whole))
         return None if counts is None else counts[: p["dim"]] + counts[p["dim"] + 1 :]
     if layout.name == "dot_op" and p["opIdx"] == 0 and p["parent"].name == "nvidia_mma":
-        rows = MMA_ROWS_PER_THREAD * -(
-            -shape[-2] // (MMA_ROWS * p["parent"].parameters["warpsPerCTA"][-2])
-        )
-        return [rows, -(-shape[-1] // QUAD)]
+        return [_mma_rows(p["parent"], shape), -(-shape[-1] // QUAD)]
     if layout.name == "linear":
         return [2 ** sum(basis[d] != 0 for basis in p["register"]) for d in range(len(shape))]
     return None
+
+
+def _mma_rows(layout: Layout, shape: tuple[int, ...]) -> int:
+    """Return the rows of a product, or of its first factor, of which a thread has elements."""
+    rows_of_warps = MMA_ROWS * int(layout.parameters["warpsPerCTA"][-2])
+    return MMA_ROWS_PER_THREAD * -(-shape[-2] // rows_of_warps)
 
 
 def sharing(layout: Layout, axis: int) -> tuple[int, int] | None:
