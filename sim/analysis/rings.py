@@ -9,10 +9,6 @@ from twill.artifacts.schedule import Program, Schedule, Storage, Wait
 from twill.errors import RefusedError
 from twill.sim.engine.conditions import Mechanism
 
-ALIGNMENT_BYTES, SWIZZLE_BYTES = 128, 1024
-"""Of a slot of SMEM that TMA writes, and of one that holds a whole pattern of the 128-byte swizzle
-(CUDA C++ Programming Guide, tensor maps: shared address, swizzle modes)."""
-
 
 @dataclass(frozen=True)
 class Changed:
@@ -141,7 +137,7 @@ def _with_slots(schedule: Schedule, wanted: Callable[[int], int], what: str) -> 
 
 def _lacking(changed: Schedule, schedule: Schedule) -> str:
     """Say which memories a changed schedule overruns that the schedule before did not."""
-    rooms = {str(name): memory.capacity for name, memory in schedule.machine.memories.items()}
+    rooms = {name: memory.capacity for name, memory in schedule.machine.memories.by_name.items()}
     taken = {memory: _end(changed, memory) for memory in rooms}
     units = {"smem": "bytes of SMEM", "tmem": "columns of TMEM"}
     return "; ".join(
@@ -205,8 +201,8 @@ def _end(schedule: Schedule, memory: str) -> int:
 
 
 def _free(schedule: Schedule, memory: str) -> int | None:
-    capacity = {str(name): found.capacity for name, found in schedule.machine.memories.items()}
-    return capacity[memory] - _end(schedule, memory) if memory in capacity else None
+    found = schedule.machine.memories.by_name.get(memory)
+    return None if found is None else found.capacity - _end(schedule, memory)
 
 
 def _resized(schedule: Schedule, storage: Storage, slots: int) -> Schedule:
@@ -214,8 +210,8 @@ def _resized(schedule: Schedule, storage: Storage, slots: int) -> Schedule:
     value, before = storage.value, storage.slots
     kept = () if _shared(schedule, storage) else storage.addresses[:slots]
     begin = _end(schedule, storage.memory)
-    step = ALIGNMENT_BYTES if storage.size < SWIZZLE_BYTES else SWIZZLE_BYTES
-    step = step if storage.memory == "smem" else 1
+    memory = schedule.machine.memories.by_name.get(storage.memory)
+    step = 1 if memory is None else memory.step(storage.size)
     begin = -(-begin // step) * step
     more = tuple(begin + number * storage.size for number in range(slots - len(kept)))
     halves = storage.halves[: len(kept)] + (0,) * (slots - len(kept))

@@ -20,7 +20,7 @@ from operator import itemgetter
 from pydantic import NonNegativeFloat, NonNegativeInt
 
 from twill.artifacts.base import Part
-from twill.artifacts.loop import HALVES
+from twill.artifacts.machine import HALVES
 from twill.artifacts.pieces import pieces
 from twill.artifacts.schedule import Schedule, Storage
 from twill.sim.engine.addresses import Slot, beneath
@@ -287,7 +287,7 @@ class Occupancy(Observer):
         return (operand, False, old.slot) in under
 
     def _places(self) -> Iterator[str]:
-        yield from (m for m in ("smem", "tmem") if m in self._schedule.machine.memories)
+        yield from (m for m in ("smem", "tmem") if m in self._schedule.machine.memories.by_name)
         yield from (f"registers of {group.name}" for group in self._schedule.groups)
 
     def _always(self) -> dict[str, int]:
@@ -296,10 +296,8 @@ class Occupancy(Observer):
         schedule, registers = self._schedule, self._schedule.machine.registers
         for invariant in schedule.loop.invariants:
             tile = invariant.tile
-            if tile.memory == "smem":
-                found["smem"] += tile.bytes
-            elif tile.memory == "tmem":
-                found["tmem"] += tile.columns
+            if tile.memory in ("smem", "tmem"):
+                found[tile.memory] += schedule.machine.slot_size(tile)
             elif tile.memory == "registers":
                 readers = [schedule.loop.operation(name) for name in invariant.used_by]
                 for name in {self._home[reader.name] for reader in readers}:
@@ -323,7 +321,7 @@ class Occupancy(Observer):
         found = {}
         for place, series in self.series().items():
             peak, since = max((amount, -cycle) for cycle, amount in series)
-            memory = machine.memories.get(place)  # type: ignore[call-overload] # or a group's
+            memory = machine.memories.by_name.get(place)
             found[place] = Occupied(
                 unit=UNITS.get(place, UNITS["registers"]),
                 capacity=memory.capacity if memory else self._limit(place),
@@ -342,7 +340,7 @@ class Occupancy(Observer):
         registers = self._schedule.machine.registers
         groups = {f"registers of {group.name}": group for group in self._schedule.groups}
         if place not in groups:
-            return 0 if self._schedule.machine.memories else None
+            return 0 if self._schedule.machine.memories.by_name else None
         return groups[place].registers or (registers.limit.value if registers is not None else None)
 
     def _file(self, groups: Mapping[str, Occupied], *, along: bool) -> Occupied:

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import twill
+from tests.support.small import tmem_of
 from twill.artifacts.loop import Tile
+from twill.artifacts.machine import TensorMemory
 from twill.schemas import SCHEMAS, schema_text
 
 LOOP = {"name": "x", "operations": [{"name": "a", "kind": "k"}]}
@@ -166,4 +168,9 @@ def test_tile_sizes(
     shape: tuple[int, ...], dtype: str, warps: int, registers: int, size: int, columns: int
 ) -> None:
     tile = Tile.model_validate({"shape": shape, "dtype": dtype})
-    assert (tile.registers_each(32 * warps), tile.bytes, tile.columns) == (registers, size, columns)
+    tmem = TensorMemory.model_validate(tmem_of(512))
+    assert (tile.registers_each(32 * warps), tile.bytes, tmem.slot_size(tile)) == (
+        registers,
+        size,
+        columns,
+    )

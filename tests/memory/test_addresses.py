@@ -22,7 +22,15 @@ from tests.support.placements import (
     slot_by_slot,
     with_memory,
 )
-from tests.support.small import edge, hand_made, op, small_loop, small_machine
+from tests.support.small import (
+    edge,
+    hand_made,
+    op,
+    small_loop,
+    small_machine,
+    smem_of,
+    tmem_of,
+)
 from twill.artifacts.loop import Invariant, Read, Tile
 from twill.artifacts.schedule import Await, Wait
 from twill.bounds.least import bounds
@@ -336,7 +344,7 @@ def product(name: str, start: Tile | None = None) -> Any:
 
 def tensor_machine(columns: int) -> twill.Machine:
     machine = json.loads(small_machine().to_json())
-    machine["memories"] = {"tmem": {"capacity": columns, "unit": "columns", "source": "TEST"}}
+    machine["memories"] = {"tmem": tmem_of(columns)}
     return twill.Machine.from_json(json.dumps(machine))
 
 
@@ -463,7 +471,7 @@ def test_a_product_with_its_first_factor_in_shared_memory_has_its_slots_in_both_
     reader = op("c", "ALU", 2)
     loop = small_loop([factor, accumulator, reader], [edge("a", "b", operand=0), edge("b", "c")])
     data = json.loads(tensor_machine(128).to_json())
-    data["memories"]["smem"] = {"capacity": 4096, "unit": "bytes", "source": "TEST"}
+    data["memories"]["smem"] = smem_of(4096)
     machine = twill.Machine.from_json(json.dumps(data))
     schedule = hand_made(loop, machine, 6, {"a": 0, "b": 3, "c": 10}, dict.fromkeys("abc", "all"),
                          {"all": WarpGroup(4, False, 0, 9)})  # fmt: skip

@@ -9,8 +9,6 @@ import twill
 from twill.artifacts.loop import Dependence, Operation, Tile
 
 ADDRESSED = ("smem", "tmem")
-SWIZZLE, COPY = 1024, 128
-"""Alignment in bytes of SMEM slots of at least 1024 bytes, and of smaller ones."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import twill
+from tests.support.small import smem_of, tmem_of
 from twill.artifacts.loop import Cost, Dependence, Invariant, Operation, Step, Tile
+from twill.artifacts.machine import TensorMemory
 
 SOURCE = "TEST"
 SLOT = 1024
@@ -207,11 +209,9 @@ class _Draw:
         more = self.random.choice([0, 0, 1, 2, 4, 8, 16, 64])
         columns = self.random.choice([0, 0, 16, 32, 480])
         smem = max(needed("smem", lambda tile: tile.bytes) + more * SLOT, SLOT)
-        tmem = max(needed("tmem", lambda tile: tile.columns) + columns, 32)
-        return {
-            "smem": {"capacity": smem, "unit": "bytes", "source": SOURCE},
-            "tmem": {"capacity": tmem, "unit": "columns", "source": SOURCE},
-        }
+        tensor = TensorMemory.model_validate(tmem_of(1))
+        tmem = max(needed("tmem", tensor.slot_size) + columns, 32)
+        return {"smem": smem_of(smem), "tmem": tmem_of(tmem)}
 
     def _file(self, loop: twill.Loop) -> dict[str, Any]:
         """Return a file that gives groups hardly what an operation needs, or enough."""
@@ -274,10 +274,10 @@ def features(loop: twill.Loop, machine: twill.Machine) -> set[str]:
 
 def _tight(loop: twill.Loop, machine: twill.Machine) -> bool:
     """Whether the tiles in a memory, one of each, leave no room for the largest once more."""
-    for memory, facts in machine.memories.items():
+    for memory, facts in machine.memories.by_name.items():
         tiles = [o.result for o in loop.operations if o.result and o.result.memory == memory]
         tiles += [i.tile for i in loop.invariants if i.tile.memory == memory]
-        sizes = [t.bytes if memory == "smem" else t.columns for t in tiles]
+        sizes = [facts.slot_size(tile) for tile in tiles]
         if sizes and sum(sizes) <= facts.capacity < sum(sizes) + max(sizes):
             return True
     return False

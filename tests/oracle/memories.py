@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,14 +11,13 @@ from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model_helper import Literal
 
 from tests.oracle.facts import Facts, Op
-from tests.oracle.packing import Block, packed
+from tests.oracle.packing import HALVES, Block, packed
 from tests.oracle.registers import Linear
-from twill.artifacts.loop import TMEM_LANES
+from twill.artifacts.loop import Tile
+from twill.artifacts.machine import SharedMemory, TensorMemory
 
 if TYPE_CHECKING:
     from tests.oracle.system import System
-
-HALVES = 2
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,23 @@ def updated_in_place(given: Facts, u: Op) -> bool:
 class Memory:
     """One memory: states what fits, and tells what has no addresses."""
 
-    def __init__(self, system: System, name: str, capacity: int) -> None:
-        self.system, self.name, self.capacity = system, name, capacity
+    def __init__(self, system: System, name: str, facts: SharedMemory | TensorMemory) -> None:
+        self.system, self.name, self.facts = system, name, facts
         self.stored = [*self._values(), *self._staged()]
         tiles = [i.tile for i in system.given.loop.invariants if i.tile.memory == name]
-        self.fixed = [Block(tile.footprint, tile.lanes) for tile in tiles]
+        self.fixed = [self._block(tile) for tile in tiles]
         self.meet: dict[tuple[int, int], cp_model.IntVar] = {}
         for b, other in enumerate(self.stored):
             self._state(b, other)
+
+    def _block(self, tile: Tile) -> Block:
+        """Return what a tile takes: bytes, or half columns."""
+        if isinstance(self.facts, SharedMemory):
+            return Block(tile.bytes)
+        rows, width = math.prod(tile.shape[:-1]), tile.shape[-1]
+        columns = -(-rows // self.facts.lanes.value) * -(-width * tile.bits // 32)
+        halved = len(tile.shape) > 1 and rows <= self.facts.half.value
+        return Block(columns * (1 if halved else HALVES), halved)
 
     def _state(self, b: int, other: Stored) -> None:
         """State what fits when an instance of `other` begins."""
@@ -91,7 +100,7 @@ class Memory:
             alive = self._alive(one, other, one.read)
             model.add(taken >= one.slots).only_enforce_if(alive)
             total += taken * one.block.size
-        room = self.capacity * (HALVES if self.name == "tmem" else 1)
+        room = self.facts.capacity * (HALVES if self.name == "tmem" else 1)
         model.add(total <= room).only_enforce_if(*other.present)
 
     def _most(self) -> int:
@@ -110,7 +119,7 @@ class Memory:
             if u.memory == self.name and u.result is not None:
                 edges = [e for e in self.system.given.edges if e.u == u.index and e.carries]
                 reads = [(e.v, self.system.issued(e) + e.hold) for e in edges]
-                yield self._one(u, Block(u.result.footprint, u.result.lanes), reads, staged=False)
+                yield self._one(u, self._block(u.result), reads, staged=False)
 
     def _staged(self) -> Iterator[Stored]:
         for u in self.system.given.ops:
@@ -118,7 +127,7 @@ class Memory:
                 edges = [e for e in self.system.given.edges if e.u == u.index and e.carries]
                 reads = [(e.v, self.system.issued(e)) for e in edges if e.v != u.index]
                 if reads:
-                    yield self._one(u, Block(u.result.bytes, TMEM_LANES), reads, staged=True)
+                    yield self._one(u, Block(u.result.bytes), reads, staged=True)
 
     def _one(
         self, u: Op, block: Block, reads: Sequence[tuple[int, Linear]], *, staged: bool
@@ -148,7 +157,7 @@ class Memory:
         pairs = [(a, b) for b in range(len(there)) for a in range(b)]
         met = [p for p in pairs if solver.value(self.meet[there[p[0]], there[p[1]]])]
         values = list(zip(blocks, slots, strict=True))
-        if packed(self.name, self.capacity, values, self.fixed, met, effort):
+        if packed(self.facts, values, self.fixed, met, effort):
             return None
         return Cut(
             tuple(self.meet[there[a], there[b]] for a, b in met),

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
-from tests.oracle.facts import COPY, SWIZZLE
-from twill.artifacts.loop import TMEM_LANES
+from twill.artifacts.machine import SharedMemory, TensorMemory
+
+HALVES = 2
 
 
 class Undecided(Exception):  # noqa: N818 - an answer, not an error
@@ -18,10 +19,10 @@ class Undecided(Exception):  # noqa: N818 - an answer, not an error
 
 @dataclass(frozen=True)
 class Block:
-    """A slot: bytes of SMEM, or columns of 64 lanes of TMEM, and the lanes that it takes."""
+    """A slot: bytes of SMEM, or half columns of TMEM, and whether it takes half of the lanes."""
 
     size: int
-    lanes: int
+    halved: bool = False
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,7 @@ class _Rectangle:
 
 
 def packed(
-    memory: str,
-    capacity: int,
+    memory: SharedMemory | TensorMemory,
     values: Sequence[tuple[Block, int]],
     fixed: Sequence[Block],
     meet: Collection[tuple[int, int]],
@@ -51,17 +51,16 @@ def packed(
     Undecided
         If the effort did not suffice.
     """
+    capacity = memory.capacity
     every = [*values, *((block, 1) for block in fixed)]
     if any(_extent(memory, block) > capacity for block, _ in every):
         return False
-    grain = SWIZZLE if memory == "smem" else 1
+    grain = memory.swizzle.value if isinstance(memory, SharedMemory) else 1
     side_by_side = sum(-(-_extent(memory, b) // grain) * grain * slots for b, slots in every)
     if side_by_side <= capacity:
         return True
     model = cp_model.CpModel()
-    places = [
-        [_rectangle(model, memory, capacity, block) for _ in range(slots)] for block, slots in every
-    ]
+    places = [[_rectangle(model, memory, block) for _ in range(slots)] for block, slots in every]
     for slots in places:
         for one, other in itertools.combinations(slots, 2):
             _apart(model, one, other)
@@ -78,17 +77,27 @@ def packed(
     return status != cp_model.INFEASIBLE
 
 
-def _extent(memory: str, block: Block) -> int:
-    return block.size if memory == "smem" else block.size * TMEM_LANES // 2 // block.lanes
+def _extent(memory: SharedMemory | TensorMemory, block: Block) -> int:
+    whole = isinstance(memory, TensorMemory) and not block.halved
+    return block.size // HALVES if whole else block.size
 
 
-def _rectangle(model: cp_model.CpModel, memory: str, capacity: int, block: Block) -> _Rectangle:
-    grain = 1 if memory == "tmem" else SWIZZLE if block.size >= SWIZZLE else COPY
-    extent = _extent(memory, block)
+def _grain(memory: SharedMemory | TensorMemory, block: Block) -> int:
+    """Return what addresses are multiples of."""
+    if isinstance(memory, TensorMemory):
+        return 1
+    wide = block.size >= memory.swizzle.value
+    return memory.swizzle.value if wide else memory.alignment.value
+
+
+def _rectangle(
+    model: cp_model.CpModel, memory: SharedMemory | TensorMemory, block: Block
+) -> _Rectangle:
+    grain, extent, capacity = _grain(memory, block), _extent(memory, block), memory.capacity
     place = model.new_int_var(0, (capacity - extent) // grain, "")
     address = model.new_int_var(0, capacity, "")
     model.add(address == place * grain)
-    half = model.new_bool_var("") if block.lanes < TMEM_LANES else None
+    half = model.new_bool_var("") if block.halved else None
     return _Rectangle(address, extent, half)
 
 

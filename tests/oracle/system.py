@@ -201,8 +201,8 @@ class System:
             self.allocated = state_registers(self, file)
 
     def _memory(self) -> None:
-        for name, facts in self.given.machine.memories.items():
-            self.memories.append(Memory(self, name, facts.capacity))
+        for name, facts in self.given.machine.memories.by_name.items():
+            self.memories.append(Memory(self, name, facts))
 
     # Objective
 

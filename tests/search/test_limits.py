@@ -14,7 +14,7 @@ import pytest
 import twill
 from tests.search.test_clock import ticking
 from tests.support.commands import in_process
-from tests.support.small import edge, op, small_loop, small_machine
+from tests.support.small import edge, op, small_loop, small_machine, tmem_of
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import LowerBound
 from twill.engines.protocol import NO_LIMITS, Answer, Engine, Limits, Question
@@ -238,7 +238,7 @@ def test_a_value_too_large_says_by_how_much() -> None:
 def test_tensor_memory_is_counted_in_columns() -> None:
     machine = small_machine()
     data = machine.model_dump(mode="json", by_alias=True, exclude_none=True)
-    data["memories"] = {"tmem": {"capacity": 512, "unit": "columns", "source": "TEST"}}
+    data["memories"] = {"tmem": tmem_of(512)}
     machine = twill.Machine.from_json(json.dumps(data))
     tile = Tile(shape=(128, 640), dtype="f32", memory="tmem")
     loop = small_loop([op("a", "TC")]).model_copy(

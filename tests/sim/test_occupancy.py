@@ -11,6 +11,7 @@ import twill
 from tests.sim.test_races import ring
 from tests.sim.test_run import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
+from twill.artifacts.machine import Memories
 from twill.artifacts.pieces import pieces
 from twill.artifacts.schedule import Await, Instruction, Issue, Schedule, Storage
 from twill.cli.simulation import app
@@ -147,7 +148,7 @@ def test_checks_take_a_number_of_iterations(iterations: int) -> None:
 def test_a_memory_that_the_machine_lacks_is_exceeded_from_its_first_byte() -> None:
     schedule = ring()
     machine = schedule.machine
-    assert machine.memories.keys() == {"smem"}
+    assert machine.memories.by_name.keys() == {"smem"}
     tmem = tuple(
         s.model_copy(update={"memory": "tmem"}) if s.memory == "smem" else s
         for s in schedule.storage
@@ -157,7 +158,9 @@ def test_a_memory_that_the_machine_lacks_is_exceeded_from_its_first_byte() -> No
     assert (report["tmem"].capacity, report["tmem"].peak) == (0, 128)
     assert report["tmem"].exceeded
     # An idealised machine has no limits.
-    ideal = schedule.model_copy(update={"machine": machine.model_copy(update={"memories": {}})})
+    ideal = schedule.model_copy(
+        update={"machine": machine.model_copy(update={"memories": Memories()})}
+    )
     assert occupied(ideal, 8)[1]["smem"].capacity is None
 
 

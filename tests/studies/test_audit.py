@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import twill.studies.audit
-from twill.artifacts.machine import packaged_machines
+from twill.artifacts.machine import Memories, packaged_machines
 from twill.cli.main import app
 
 MACHINES = Path(__file__).parents[2] / "machines"
@@ -39,6 +40,16 @@ def test_packaged_machines_are_clean(name: str) -> None:
     done = RUN.invoke(app, ["machine", "check", name])
     assert done.exit_code == 0
     assert done.stdout.startswith(f"machines/{name}.toml: clean ({CHECKS} checks; rules tried on ")
+
+
+def test_a_memory_that_packaged_loops_need_and_a_machine_lacks() -> None:
+    subject = twill.studies.audit.read_subject("hopper_h100")
+    without = subject.machine.model_copy(update={"memories": Memories()})
+    found = twill.studies.audit.audit(replace(subject, machine=without))
+    assert {(check, finding.where) for check, finding in found} >= {
+        ("memories_hold_their_loops", "memories.smem")
+    }
+    assert any("has values there, and there is none" in finding.what for _, finding in found)
 
 
 def test_the_loops_of_an_architecture_are_tried() -> None:
@@ -132,9 +143,6 @@ def extra(kind: str = '"store"', step: str = "", more: str = "") -> str:
         ("in_order_units", "[units.TC]\ncapacity = 1", "[units.TC]\ncapacity = 2",
          "units.TC.in_order",
          "only one unit of the SM can execute in issue order (got capacity 2, scope 'sm')"),
-        ("memory_units", "[[groups]]",
-         '[memories.tmem]\ncapacity = 512\nunit = "bytes"\nsource = "PAPER"\n[[groups]]',
-         "memories.tmem.unit", "tmem is counted in columns (got 'bytes')"),
         ("group_counts", "count = 4", "count = 40", "groups[0]",
          "40 groups of 4 warps are 160 warps, the SM has 64"),
         ("repeated_groups", "[[groups]]",
@@ -165,8 +173,6 @@ def test_checks_on_the_example(
          'contexts"\nscope = "sm"', "units.issue.scope", "issue slots belong to the contexts"),
         ("memories_hold_their_loops", "capacity = 232448", "capacity = 65535", "memories.smem",
          "the packaged loop fa_fwd_hopper needs at least 65536 bytes, there are 65535"),
-        ("memories_hold_their_loops", "[memories.smem]", "[memories.tmem]", "memories.smem",
-         "the packaged loop fa_fwd_hopper needs at least 65536 bytes, there is none"),
         ("register_order", "least = { value = 24", "least = { value = 264",
          "registers.least.value", "the least allocation, 264, is more than the most, 256"),
         ("register_order", "limit = { value = 255", "limit = { value = 257",

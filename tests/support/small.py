@@ -18,6 +18,18 @@ def number(value: int, unit: str = "things") -> dict[str, Any]:
     return {"value": value, "unit": unit, "source": "TEST"}
 
 
+def smem_of(capacity: int) -> dict[str, Any]:
+    """Return SMEM of so many bytes."""
+    facts = {"alignment": number(128, "bytes"), "swizzle": number(1024, "bytes")}
+    return {"capacity": capacity, "unit": "bytes", **facts, "source": "TEST"}
+
+
+def tmem_of(capacity: int) -> dict[str, Any]:
+    """Return TMEM of so many columns."""
+    facts = {"lanes": number(128, "lanes"), "half": number(64, "rows")}
+    return {"capacity": capacity, "unit": "columns", **facts, "source": "TEST"}
+
+
 def small_machine(
     units: Mapping[str, int] | None = None,
     *,
@@ -91,7 +103,7 @@ def small_machine(
             "launch": None if launch is None else number(launch),
         }
     if smem is not None:
-        data["memories"] = {"smem": {"capacity": smem, "unit": "bytes", "source": "TEST"}}
+        data["memories"] = {"smem": smem_of(smem)}
     return twill.Machine.model_validate(data)
 
 

@@ -13,16 +13,26 @@ import pytest
 import twill
 from tests.sim.test_run import unsolved
 from tests.support.judged import violations
-from tests.support.small import edge, hand_made, op, small_loop, small_machine
+from tests.support.small import (
+    edge,
+    hand_made,
+    op,
+    small_loop,
+    small_machine,
+    smem_of,
+    tmem_of,
+)
 from tests.support.tampering import Data
 from twill.artifacts.loop import Invariant, Tile
+from twill.artifacts.machine import TensorMemory
 from twill.artifacts.schedule import Await, Fence, Instruction, Issue
 from twill.problem.costs import Reservation
 from twill.problem.groups import WarpGroup
 from twill.problem.problem import build_problem
 from twill.problem.solution import Assignment
+from twill.verification.reading import halved
 from twill.verification.registers import registers_along_programs
-from twill.verification.verifier import _meet, _rows
+from twill.verification.verifier import _meet
 
 ONE = {"all": WarpGroup(4, False, 0, 1 << 20)}
 TWO = {name: WarpGroup(4, False, 0, 1 << 20) for name in ("left", "right")}
@@ -364,7 +374,7 @@ def test_what_lives_fits_shared_memory_to_the_byte(beyond: int) -> None:
     operations = [op("a", "ALU", memory="smem"), op("b", "TC", memory="smem", elements=256)]
     schedule = on_one(operations, {"a": 0, "b": 0}, 1, smem=2048)
     assert judged(schedule) == []
-    less = {"smem": {"capacity": 2048 - beyond, "unit": "bytes", "source": "TEST"}}
+    less = {"smem": smem_of(2048 - beyond)}
     told = judged(schedule, lambda d: d["machine"].update(memories=less))
     assert (
         told
@@ -613,7 +623,7 @@ def test_memory_counts_a_value_until_its_last_reader_has_read(start: int, told: 
     times = {"a": 0, "b": start, "c": 1, "d": 2}
     edges = [edge("a", "c"), edge("a", "d")]
     schedule = on_one(operations, times, 8, edges=edges, smem=4096, units=units)
-    room = {"smem": {"capacity": 1024, "unit": "bytes", "source": "TEST"}}
+    room = {"smem": smem_of(1024)}
     found = judged(schedule, lambda d: d["machine"].update(memories=room))
     assert [message for message in found if message.startswith("memory")] == told
 
@@ -820,9 +830,11 @@ def test_a_half_meets_itself_and_the_whole(
     assert _meet(half, other) is meets
 
 
-@pytest.mark.parametrize(("shape", "rows"), [((64, 128), 64), ((2, 64, 128), 128), ((64,), 128)])
-def test_all_dimensions_but_the_last_are_rows(shape: tuple[int, ...], rows: int) -> None:
-    assert _rows(shape) == rows
+@pytest.mark.parametrize(("shape", "half"), [((64, 128), True), ((2, 64, 128), False),
+                                             ((65, 1), False), ((64,), False)])  # fmt: skip
+def test_all_dimensions_but_the_last_are_rows(shape: tuple[int, ...], half: bool) -> None:
+    tile = Tile(shape=shape, dtype="f32", memory="tmem")
+    assert halved(tile, TensorMemory.model_validate(tmem_of(512))) == half
 
 
 @pytest.mark.parametrize("stage", [0, 1])

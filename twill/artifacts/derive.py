@@ -586,19 +586,14 @@ class _Derivation:
             if o.result is None or o.result.memory == "none":
                 continue
             tile, memory = o.result, o.result.memory
-            threads = self.machine.threads(o.warps)
-            size = {
-                "registers": tile.registers_each(threads),
-                "smem": tile.bytes,
-                "tmem": tile.columns,
-            }
+            registers = tile.registers_each(self.machine.threads(o.warps))
             buffer = self._buffer(o.name, transfer=False)
             yield Storage(
                 value=o.name,
                 memory=memory,
                 group=self.place[o.name].group if memory == "registers" else None,
                 slots=self.slots[o.name],
-                size=size[memory],
+                size=registers if memory == "registers" else self.machine.slot_size(tile),
                 addresses=buffer.addresses if buffer else (),
                 halves=buffer.halves if buffer else (),
             )
@@ -633,7 +628,7 @@ class _Derivation:
         for invariant in self.loop.invariants:
             tile = invariant.tile
             if tile.memory in {"smem", "tmem"}:
-                size = tile.bytes if tile.memory == "smem" else tile.columns
+                size = self.machine.slot_size(tile)
                 yield Fixed(name=invariant.name, memory=tile.memory, size=size)
 
     def _error(self, message: str, path: str) -> InputError:

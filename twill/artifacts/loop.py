@@ -59,8 +59,6 @@ ELEMENT_BITS: dict[str, int] = {
     "i1": 8,
 }
 REGISTER_BITS = 32
-TMEM_LANES = 128
-HALVES = 2  # tiles of 64 rows that share a TMEM column
 
 
 class Tile(Part):
@@ -105,30 +103,6 @@ class Tile(Part):
     def bytes(self) -> int:
         """Bytes of the tile in memory."""
         return -(-self.elements * self.bits // 8)
-
-    @property
-    def columns(self) -> int:
-        """TMEM columns of 32 bits that the tile takes, on `lanes` of their 128 lanes."""
-        rows = math.prod(self.shape[:-1]) if len(self.shape) > 1 else 1
-        width = self.shape[-1] if self.shape else 1
-        return -(-rows // TMEM_LANES) * -(-width * self.bits // REGISTER_BITS)
-
-    @property
-    def lanes(self) -> int:
-        """Lanes of each TMEM column that the tile takes, 64 or 128.
-
-        A product of 64 rows leaves half the lanes of its columns free for another one (PTX ISA,
-        tcgen05.mma, data path layout for M = 64; Triton's TensorMemoryAllocation.cpp).
-        """
-        rows = math.prod(self.shape[:-1])
-        return TMEM_LANES // 2 if len(self.shape) > 1 and rows <= TMEM_LANES // 2 else TMEM_LANES
-
-    @property
-    def footprint(self) -> int:
-        """What it takes of its addressed memory: bytes of SMEM, columns of 64 lanes of TMEM."""
-        if self.memory == "tmem":
-            return self.columns * self.lanes * HALVES // TMEM_LANES
-        return self.bytes if self.memory == "smem" else 0
 
     def elements_each(self, threads: int) -> int:
         """Elements that each of `threads` threads holds.

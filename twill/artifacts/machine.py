@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.resources
+import math
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -13,7 +14,7 @@ from pydantic import Field, PositiveInt, model_validator
 
 from twill.artifacts.base import Artifact, Part, parse_toml, refuse
 from twill.artifacts.expressions import MOST_CHARACTERS, check_expression, evaluate, to_cycles
-from twill.artifacts.loop import Cost, Name, Operation, Step
+from twill.artifacts.loop import Cost, Name, Operation, Step, Tile
 from twill.errors import InputError, short
 from twill.files import read_bytes
 
@@ -25,7 +26,17 @@ MOST_GROUPS = 64
 MOST_UNITS = 64
 MOST_RULES = 1_000
 MOST_COUNT = 1 << 20
-FACTS = {"threads_per_warp": "threads_per_warp = { value = 32, ... }"}
+HALVES = 2
+"""Of the lanes of a column of TMEM, as tiles with few rows take them."""
+CELL_BITS = 32
+"""Of a column of TMEM in one lane; what the unit of its capacity means."""
+FACTS = {
+    "threads_per_warp": "32",
+    "memories.smem.alignment": "128 bytes",
+    "memories.smem.swizzle": "1024 bytes",
+    "memories.tmem.lanes": "128 lanes",
+    "memories.tmem.half": "64 rows",
+}
 """What files of Hopper and Blackwell say of facts that older files of machines do not have."""
 
 
@@ -125,12 +136,147 @@ class Unit(Part):
     source: Text
 
 
-class Memory(Part):
-    """A memory that values are placed in at addresses."""
+class SharedMemory(Part):
+    """SMEM, addressed in bytes.
+
+    Attributes
+    ----------
+    capacity : int
+        Bytes that a program has.
+    alignment : Count
+        Bytes; every address is a multiple.
+    swizzle : Count
+        Bytes after which the pattern repeats in which operands are stored; the address of a slot
+        of at least so many is a multiple.
+    source : str
+        Where the capacity comes from.
+    """
 
     capacity: PositiveInt
-    unit: Literal["bytes", "columns"]
+    unit: Literal["bytes"]
+    alignment: Count
+    swizzle: Count
     source: Text
+
+    @property
+    def room(self) -> int:
+        """Capacity in the unit of `footprint`."""
+        return self.capacity
+
+    def footprint(self, tile: Tile) -> int:
+        """Return the bytes that a tile takes.
+
+        Parameters
+        ----------
+        tile : Tile
+            The tile.
+        """
+        return tile.bytes
+
+    def slot_size(self, tile: Tile) -> int:
+        """Return the bytes that a tile takes.
+
+        Parameters
+        ----------
+        tile : Tile
+            The tile.
+        """
+        return tile.bytes
+
+    def step(self, size: int) -> int:
+        """Return what the address of a slot is a multiple of.
+
+        Parameters
+        ----------
+        size : int
+            Bytes of the slot.
+        """
+        return (self.swizzle if size >= self.swizzle.value else self.alignment).value
+
+
+class TensorMemory(Part):
+    """TMEM, addressed in columns; a cell of a column, one for each lane, has 32 bits.
+
+    Attributes
+    ----------
+    capacity : int
+        Columns that a program has.
+    lanes : Count
+        Lanes of a column.
+    half : Count
+        Rows of a tile up to which it takes half of the lanes of its columns, so that another one
+        fits into the other half.
+    source : str
+        Where the capacity comes from.
+    """
+
+    capacity: PositiveInt
+    unit: Literal["columns"]
+    lanes: Count
+    half: Count
+    source: Text
+
+    @property
+    def room(self) -> int:
+        """Capacity in the unit of `footprint`."""
+        return self.capacity * HALVES
+
+    def halved(self, tile: Tile) -> bool:
+        """Return whether a tile takes half of the lanes of its columns; a vector does not.
+
+        Parameters
+        ----------
+        tile : Tile
+            The tile.
+        """
+        return len(tile.shape) > 1 and math.prod(tile.shape[:-1]) <= self.half.value
+
+    def slot_size(self, tile: Tile) -> int:
+        """Return the columns that a tile takes.
+
+        Parameters
+        ----------
+        tile : Tile
+            The tile.
+        """
+        width = tile.shape[-1] if tile.shape else 1
+        deep = -(-math.prod(tile.shape[:-1]) // self.lanes.value)
+        return deep * -(-width * tile.bits // CELL_BITS)
+
+    def footprint(self, tile: Tile) -> int:
+        """Return the columns that a tile takes, those of half of the lanes counted once.
+
+        Parameters
+        ----------
+        tile : Tile
+            The tile.
+        """
+        return self.slot_size(tile) * (1 if self.halved(tile) else HALVES)
+
+    def step(self, _size: int) -> int:
+        """Return what the address of a slot is a multiple of: a tile may begin at any column."""
+        return 1
+
+
+class Memories(Part):
+    """Memories in which values have addresses, as far as the machine has them.
+
+    Attributes
+    ----------
+    smem : SharedMemory, optional
+        Shared memory.
+    tmem : TensorMemory, optional
+        Tensor memory.
+    """
+
+    smem: SharedMemory | None = None
+    tmem: TensorMemory | None = None
+
+    @property
+    def by_name(self) -> dict[str, SharedMemory | TensorMemory]:
+        """Those that there are."""
+        both = {"smem": self.smem, "tmem": self.tmem}
+        return {name: memory for name, memory in both.items() if memory is not None}
 
 
 class Registers(Part):
@@ -307,8 +453,10 @@ class Machine(Artifact):
         SMs of the chip; issue contexts of an SM; most resident warps of an SM.
     threads_per_warp : Count
         Threads that execute an instruction of a warp together.
-    units, memories : dict
-        Functional units and addressed memories by name.
+    units : dict
+        Functional units by name.
+    memories : Memories
+        Memories in which values have addresses.
     registers : Registers, optional
         Absent: registers are not limited.
     products : Products, optional
@@ -344,7 +492,7 @@ class Machine(Artifact):
     warps: Count
     threads_per_warp: Count
     units: Annotated[dict[Name, Unit], Field(min_length=1, max_length=MOST_UNITS)]
-    memories: dict[Literal["smem", "tmem"], Memory] = {}
+    memories: Memories = Memories()
     registers: Registers | None = None
     products: Products | None = None
     groups: Annotated[tuple[GroupPool, ...], Field(min_length=1, max_length=MOST_GROUPS)]
@@ -450,13 +598,35 @@ class Machine(Artifact):
         """
         return warps * self.threads_per_warp.value
 
+    def slot_size(self, tile: Tile) -> int:
+        """Return what one slot of a tile takes: columns of TMEM, otherwise bytes.
+
+        Parameters
+        ----------
+        tile : Tile
+            The tile.
+        """
+        memory = self.memories.by_name.get(tile.memory)
+        return tile.bytes if memory is None else memory.slot_size(tile)
+
+    def footprint(self, tile: Tile) -> int:
+        """Return what a tile takes of its memory, in that memory's `footprint`; 0 if of none.
+
+        Parameters
+        ----------
+        tile : Tile
+            The tile.
+        """
+        memory = self.memories.by_name.get(tile.memory)
+        return 0 if memory is None else memory.footprint(tile)
+
     def variables(self, operation: Operation) -> dict[str, Any]:
         """Return the names that rules may use for `operation`.
 
         ``elements bits bytes per_thread columns`` describe the result (operand 0 if there is
-        none), the same with ``input_`` operand 0; ``m n k a_memory b_memory`` a matrix product;
-        ``result_memory``, ``warps``, ``integer`` (whether operand 0 is); then the operation's
-        attributes and the machine's constants.
+        none; ``columns`` only where there is TMEM), the same with ``input_`` operand 0;
+        ``m n k a_memory b_memory`` a matrix product; ``result_memory``, ``warps``, ``integer``
+        (whether operand 0 is); then the operation's attributes and the machine's constants.
 
         Parameters
         ----------
@@ -472,9 +642,10 @@ class Machine(Artifact):
                     f"{prefix}elements": tile.elements,
                     f"{prefix}bits": tile.bits,
                     f"{prefix}bytes": tile.bytes,
-                    f"{prefix}columns": tile.columns,
                     f"{prefix}per_thread": tile.elements_each(self.threads(operation.warps)),
                 }
+                if self.memories.tmem is not None:
+                    names[f"{prefix}columns"] = self.memories.tmem.slot_size(tile)
         names["result_memory"] = operation.result.memory if operation.result else "none"
         names["integer"] = first is not None and first.dtype.startswith("i")
         if operation.kind.startswith("mma") and len(operation.operands) > 1 and operation.result:

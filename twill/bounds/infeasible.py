@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from twill.artifacts.loop import HALVES
+from twill.artifacts.machine import HALVES
 from twill.errors import Refusal, RefusedError
 from twill.problem.groups import WarpGroup
 from twill.problem.problem import Problem
@@ -82,7 +82,7 @@ def lack(memory: str, value: str | None, needed: int, limit: int) -> Refusal:
     """Say in data what does not fit a memory, in the unit of the machine file.
 
     `value`: what asks for too much; None if it is several things together.
-    `needed`, `limit`: bytes, or columns of 64 lanes.
+    `needed`, `limit`: bytes, or half columns.
     """
     columns = memory == "tmem"
     return Refusal(

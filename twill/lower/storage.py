@@ -111,7 +111,7 @@ def _fixed(problem: Problem, allocation: Allocation | None) -> list[Fixed]:
             Fixed(
                 name=invariant.name,
                 memory=tile.memory,
-                size=tile.bytes if tile.memory == "smem" else tile.columns,
+                size=problem.machine.slot_size(tile),
                 address=ring.addresses[0] if ring else None,
                 half=ring.halves[0] if ring and ring.halves else None,
             )
@@ -146,7 +146,7 @@ def _storage_of(signals: Signals, v: int) -> list[Storage]:
                     "value": operation.name,
                     "memory": operation.memory,
                     "slots": slots,
-                    "size": result.bytes if operation.memory == "smem" else result.columns,
+                    "size": signals.problem.machine.slot_size(result),
                     **_placed(allocation.values.get(v) if allocation else None),
                 }
             )

@@ -11,18 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from twill.artifacts.loop import HALVES
+from twill.artifacts.loop import Tile
+from twill.artifacts.machine import HALVES
 from twill.memory.packing import Apart, Buffer, Range, first_fit, heaviest_clique, pack
 from twill.problem.lifetimes import Chain, Moment, chains, least_distances, memory_occupants
 from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
-
-SWIZZLE = 1024
-"""Bytes: the pattern of the 128-byte swizzle of TMA and MMA operands repeats after so many (CUDA
-C++ Programming Guide, asynchronous data copies using TMA, swizzle modes)."""
-BULK = 128
-"""Bytes: alignment of the SMEM side of a tensor copy by TMA (PTX ISA, cp.async.bulk.tensor)."""
-COLUMN = 1
 
 Seen = tuple[int, int, int]
 """(occupant, starting, count): at the start of `starting` at least `count` instances of `occupant`
@@ -243,9 +237,14 @@ class _Memory:
     @cached_property
     def buffers(self) -> list[Buffer]:
         """What invariants need, and then what chains do."""
+        machine = self.problem.machine
         tiles = {i.name: i.tile for i in self.problem.loop.invariants}
         found = [
-            self._buffer(tiles[name].footprint, tiles[name].lanes, 1, self._side(name), None)
+            self._buffer(
+                machine.footprint(tiles[name]),
+                halved=self._halved(tiles[name]),
+                side=self._side(name),
+            )
             for name in self.fixed
         ]
         for chain in self.chains:
@@ -255,16 +254,22 @@ class _Memory:
                 for i in self._values(chain)
             ]
             side = next((s for s in sides if s is not None), None)
-            lanes = self.problem.operations[first.start].lanes
-            found.append(self._buffer(first.weight, lanes, self._count(chain), side, first.start))
+            halved = self.problem.operations[first.start].halved
+            count = self._count(chain)
+            found.append(self._buffer(first.weight, count, first.start, halved=halved, side=side))
         return found
 
     def _buffer(
-        self, footprint: int, lanes: int, count: int, side: int | None, start: int | None
+        self,
+        footprint: int,
+        count: int = 1,
+        start: int | None = None,
+        *,
+        halved: bool,
+        side: int | None,
     ) -> Buffer:
-        halved = self.memory == "tmem" and lanes * HALVES == 128
         size = footprint if self.memory == "smem" or halved else footprint // HALVES
-        alignment = COLUMN if self.memory == "tmem" else SWIZZLE if size >= SWIZZLE else BULK
+        alignment = self.problem.machine.memories.by_name[self.memory].step(size)
         time = 0 if start is None else self.start[start]
         return Buffer(size, count, alignment, halved, side if halved else None, start is None, time)
 
@@ -294,16 +299,19 @@ class _Memory:
             for read in i.reads
             if read.operand == 0 and read.operation in products
         ]
-        halved = {o.name for o in loop.operations if o.result and o.result.memory == "tmem"
-                  and o.result.lanes * HALVES == 128}  # fmt: skip
-        halved |= {i.name for i in loop.invariants
-                   if i.tile.memory == "tmem" and i.tile.lanes * HALVES == 128}  # fmt: skip
+        halved = {o.name for o in self.problem.operations if o.halved}
+        halved |= {i.name for i in loop.invariants if self._halved(i.tile)}
         pairs = [pair for pair in pairs if halved.issuperset(pair)]
         if not pairs:
             return {}
         chained = [[names[v] for v, _ in chain.members] for chain in chains(self.problem, "tmem")]
         pairs += [(members[0], other) for members in chained for other in members[1:]]
         return _joined(pairs)
+
+    def _halved(self, tile: Tile) -> bool:
+        """Whether an invariant takes half of the lanes of its columns of TMEM."""
+        tmem = self.problem.machine.memories.tmem
+        return tile.memory == "tmem" and tmem is not None and tmem.halved(tile)
 
     def apart(self, *, sharing: bool) -> Apart:
         """Return the pairs of buffers that must not share an address."""

@@ -209,8 +209,8 @@ def chains(problem: Problem, memory: str) -> list[Chain]:
     before: dict[int, Edge] = {}
     for edge, dependence in zip(problem.edges, problem.loop.dependences, strict=True):
         u, v = problem.operations[edge.producer], problem.operations[edge.consumer]
-        alike = (u.memory, u.footprint, u.lanes) == (memory, v.footprint, v.lanes) == (
-            v.memory, v.footprint, v.lanes
+        alike = (u.memory, u.footprint, u.halved) == (memory, v.footprint, v.halved) == (
+            v.memory, v.footprint, v.halved
         )  # fmt: skip
         new = u.index not in after and v.index not in before
         if dependence.in_place and edge.carries and alike and new and _is_last(problem, edge):

@@ -25,9 +25,9 @@ class ProblemOperation:
     working_set : int
         Registers per thread needed while it runs, beside operands and result.
     memory, footprint : str or None, int
-        ``smem`` or ``tmem`` and what its result takes there: bytes, or columns of 64 lanes.
-    lanes : int
-        Lanes of a TMEM column that its result takes, 64 or 128; 0 if it is not there.
+        ``smem`` or ``tmem`` and what its result takes there: bytes, or half columns.
+    halved : bool
+        Whether its result takes half of the lanes of its columns of TMEM.
     transfer : int
         Further time before a consumer on another group may issue.
     streaming : bool
@@ -47,7 +47,7 @@ class ProblemOperation:
     working_set: int
     memory: str | None
     footprint: int
-    lanes: int
+    halved: bool
     transfer: int
     transfer_bytes: int
     asynchronous: bool

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from twill.artifacts.loop import HALVES, Dependence, Loop, Operation
-from twill.artifacts.machine import Machine
+from twill.artifacts.loop import Dependence, Loop, Operation
+from twill.artifacts.machine import HALVES, Machine
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.errors import InputError, short
 from twill.problem import rules as model
@@ -27,7 +27,7 @@ class Problem:
     ----------
     memories, fixed : dict
         Capacity of each addressed memory, and what invariants take of it: bytes of SMEM, columns
-        of 64 lanes of TMEM.
+        of half of the lanes of TMEM.
     """
 
     loop: Loop
@@ -113,7 +113,7 @@ class Problem:
     def amount(self, memory: str, taken: int) -> str:
         """Say an amount of memory in the unit of the machine file.
 
-        `taken`: bytes, or columns of 64 lanes.
+        `taken`: bytes, or half columns.
         """
         return f"{taken / HALVES:g} columns" if memory == "tmem" else f"{taken} bytes"
 
@@ -163,11 +163,8 @@ def build_problem(
         operations=operations,
         edges=edges,
         capacities={name: unit.capacity for name, unit in machine.units.items()},
-        memories={
-            name: memory.capacity * (HALVES if name == "tmem" else 1)
-            for name, memory in machine.memories.items()
-        },
-        fixed=_fixed(loop),
+        memories={name: memory.room for name, memory in machine.memories.by_name.items()},
+        fixed=_fixed(loop, machine),
         pinned=_pinned(loop, machine),
         registers=_register_file(machine),
         hop=hop,
@@ -239,7 +236,7 @@ def _operation(
     if cost.latency >= cost.occupancy:
         latency = max(latency, cycles)
     in_registers = result is not None and result.memory == "registers"
-    threads = machine.threads(operation.warps)
+    threads, tmem = machine.threads(operation.warps), machine.memories.tmem
     return ProblemOperation(
         name=operation.name,
         index=index,
@@ -252,8 +249,8 @@ def _operation(
         registers=result.registers_each(threads) if result and in_registers else 0,
         working_set=cost.working_set,
         memory=memory,
-        footprint=result.footprint if result else 0,
-        lanes=result.lanes if result and memory == "tmem" else 0,
+        footprint=machine.footprint(result) if result else 0,
+        halved=bool(result and tmem and memory == "tmem" and tmem.halved(result)),
         transfer=convert(cost.transfer),
         transfer_bytes=result.bytes if result else 0,
         asynchronous=cost.asynchronous,
@@ -311,11 +308,11 @@ def _edge(
     )
 
 
-def _fixed(loop: Loop) -> dict[str, int]:
+def _fixed(loop: Loop, machine: Machine) -> dict[str, int]:
     totals = {"smem": 0, "tmem": 0}
     for invariant in loop.invariants:
         if invariant.tile.memory in totals:
-            totals[invariant.tile.memory] += invariant.tile.footprint
+            totals[invariant.tile.memory] += machine.footprint(invariant.tile)
     return totals
 
 

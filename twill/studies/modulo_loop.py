@@ -97,7 +97,7 @@ def excess(schedule: Schedule) -> str:
     """
     updated = {d.producer for d in schedule.loop.dependences if d.in_place}
     found = []
-    for name, memory in schedule.machine.memories.items():
+    for name, memory in schedule.machine.memories.by_name.items():
         needed = sum(
             s.slots * s.size
             for s in schedule.storage

@@ -6,11 +6,12 @@ operations cost is common to both (`twill.problem.costs`): it comes from the mac
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from twill.artifacts.loop import HALVES, Dependence, Loop, Operation
-from twill.artifacts.machine import Machine
+from twill.artifacts.loop import Dependence, Loop, Operation, Tile
+from twill.artifacts.machine import CELL_BITS, Machine, TensorMemory
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.errors import InputError, short
 from twill.problem.costs import Reservation, StaticCost, static_costs
@@ -33,7 +34,7 @@ class Work:
     working_set: int
     memory: str | None
     footprint: int
-    lanes: int
+    halved: bool
     transfer: int
     transfer_bytes: int
     asynchronous: bool
@@ -158,11 +159,13 @@ def read_model(
         ),
         capacities={name: unit.capacity for name, unit in machine.units.items()},
         memories={
-            name: memory.capacity * (HALVES if name == "tmem" else 1)
-            for name, memory in machine.memories.items()
+            name: memory.capacity * (2 if isinstance(memory, TensorMemory) else 1)
+            for name, memory in machine.memories.by_name.items()
         },
         fixed={
-            memory: sum(i.tile.footprint for i in loop.invariants if i.tile.memory == memory)
+            memory: sum(
+                footprint(i.tile, machine) for i in loop.invariants if i.tile.memory == memory
+            )
             for memory in ("smem", "tmem")
         },
         pinned=tuple(_pinned(loop, machine, works)),
@@ -221,8 +224,8 @@ def _work(
         registers=result.registers_each(threads) if result and where == "registers" else 0,
         working_set=cost.working_set,
         memory=where if addressed else None,
-        footprint=result.footprint if result else 0,
-        lanes=result.lanes if result and where == "tmem" else 0,
+        footprint=footprint(result, machine) if result else 0,
+        halved=result is not None and halved(result, machine.memories.tmem),
         transfer=units(cost.transfer),
         transfer_bytes=result.bytes if result else 0,
         asynchronous=cost.asynchronous,
@@ -230,6 +233,31 @@ def _work(
         streaming=streaming,
         in_order_unit=cost.in_order_unit,
     )
+
+
+def halved(tile: Tile, memory: TensorMemory | None) -> bool:
+    """Return whether a tile takes half the lanes of its columns of TMEM (Addresses)."""
+    few = len(tile.shape) > 1 and memory is not None and _rows(tile) <= memory.half.value
+    return few and tile.memory == "tmem"
+
+
+def columns(tile: Tile, memory: TensorMemory) -> int:
+    """Return the columns of TMEM that a tile takes (Addresses)."""
+    width = tile.shape[-1] if tile.shape else 1
+    each = -(-width * tile.bits // CELL_BITS)
+    return each * -(-_rows(tile) // memory.lanes.value)
+
+
+def footprint(tile: Tile, machine: Machine) -> int:
+    """Return the bytes that a tile takes of SMEM, or its halves of columns of TMEM (Memory)."""
+    tmem = machine.memories.tmem
+    if tile.memory == "tmem" and tmem is not None:
+        return columns(tile, tmem) * (1 if halved(tile, tmem) else 2)
+    return tile.bytes if tile.memory == "smem" else 0
+
+
+def _rows(tile: Tile) -> int:
+    return math.prod(tile.shape[:-1])
 
 
 def _check(index: int, work: Work, loop: Loop, machine: Machine) -> None:
@@ -242,7 +270,7 @@ def _check(index: int, work: Work, loop: Loop, machine: Machine) -> None:
             path=f"operations[{index}].warps",
             file=file,
         )
-    if work.memory is not None and work.memory not in machine.memories:
+    if work.memory is not None and work.memory not in machine.memories.by_name:
         raise InputError(
             f"{machine.name} has no {work.memory} for the result of {short(work.name)}",
             path=f"operations[{index}].result.memory",

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twill.artifacts.loop import Tile
+from twill.artifacts.machine import SharedMemory, TensorMemory
 from twill.artifacts.schedule import (
     Arrive,
     Fixed,
@@ -31,7 +32,15 @@ from twill.artifacts.schedule import (
 )
 from twill.verification.fences import check_fences
 from twill.verification.proof import ProofJudge, Trusted, conditions
-from twill.verification.reading import Edge, Model, RegisterFile, Work, read_model
+from twill.verification.reading import (
+    Edge,
+    Model,
+    RegisterFile,
+    Work,
+    columns,
+    halved,
+    read_model,
+)
 from twill.verification.registers import registers_along_programs
 
 MOST_REPORTED = 20
@@ -109,6 +118,7 @@ class _Case:
         self.problem, self.schedule = problem, schedule
         self.groups = {group.name: group for group in schedule.groups}
         self.place = {p.operation: p.group for p in schedule.placements}
+        self.memories = schedule.machine.memories.by_name
         self.rules: dict[str, Callable[[], Iterator[str]]] = {
             "groups": self.group_widths,
             "variable latency": self.variable_latency,
@@ -621,6 +631,11 @@ class _Case:
                 if first.memory == second.memory:
                     yield from self._shared(first, second)
 
+    def _slot_size(self, tile: Tile) -> int:
+        """Bytes, or columns of TMEM, that a tile takes."""
+        tmem = self.schedule.machine.memories.tmem
+        return columns(tile, tmem) if tile.memory == "tmem" and tmem else tile.bytes
+
     def _inside(self, storage: Storage) -> Iterator[str]:
         """Every slot is aligned and inside its memory."""
         name, memory = storage.value, storage.memory
@@ -628,10 +643,10 @@ class _Case:
             yield f"{name} in {memory} has no address"
             return
         end = max(storage.addresses) + storage.size
-        capacity = self.schedule.machine.memories[memory].capacity  # type: ignore[index]
+        capacity = self.memories[memory].capacity
         if end > capacity:
             yield f"{name} ends at {end} of {memory}, capacity {capacity}"
-        step = _step(memory, storage.size)
+        step = _step(self.memories[memory], storage.size)
         for address in storage.addresses:
             if address % step:
                 yield f"{name} at {memory} address {address} is not aligned to {step}"
@@ -660,11 +675,12 @@ class _Case:
     def _halves(self, placed: list[Storage]) -> Iterator[str]:
         """Only tiles of at most 64 rows take half the lanes; a product's two share one half."""
         tiles = {o.name: o.result for o in self.schedule.loop.operations}
+        tmem = self.schedule.machine.memories.tmem
         halves: dict[str, set[int]] = {s.value: set(s.halves) for s in placed if not s.transfer}
         halves |= {f.name: {f.half} for f in self.schedule.fixed if f.half is not None}
         for storage in placed:
             tile = tiles[storage.value]
-            if storage.halves and (tile is None or _rows(tile.shape) > 64):
+            if storage.halves and (tile is None or not halved(tile, tmem)):
                 yield f"{storage.value} takes more than half the lanes of tmem"
         for factor, product in self._first_factors():
             both = (halves.get(factor), halves.get(product))
@@ -684,7 +700,7 @@ class _Case:
             tiles = [
                 self.problem.operations[self.problem.index[n]] for n in (d.producer, d.consumer)
             ]
-            alike = tiles[0].footprint == tiles[1].footprint and tiles[0].lanes == tiles[1].lanes
+            alike = tiles[0].footprint == tiles[1].footprint and tiles[0].halved == tiles[1].halved
             if not (d.in_place and alone and alike and old and new and old[0] == new[0]):
                 continue
             for i in range(len(old[1]) * len(new[1])):
@@ -733,17 +749,17 @@ class _Case:
     def _fixed(self, fixed: Fixed, tile: Tile) -> Iterator[str]:
         """An invariant's place has its size, is aligned and inside its memory."""
         name, memory = fixed.name, fixed.memory
-        size = tile.bytes if memory == "smem" else tile.columns
+        size = self._slot_size(tile)
         if fixed.size != size:
             yield f"{name} needs {size} of {memory} for the whole loop and has {fixed.size}"
-        if fixed.half is not None and (memory != "tmem" or _rows(tile.shape) > 64):
+        if fixed.half is not None and not halved(tile, self.schedule.machine.memories.tmem):
             yield f"{name} takes more than half the lanes of {memory}"
         if fixed.address is None:
             yield f"{name} in {memory} has no address"
             return
-        if fixed.address % _step(memory, size):
+        end, room = fixed.address + fixed.size, self.memories.get(memory)
+        if room is not None and fixed.address % _step(room, size):
             yield f"{name} at {memory} address {fixed.address} is not aligned"
-        end, room = fixed.address + fixed.size, self.schedule.machine.memories.get(memory)
         if room is None or end > room.capacity:
             yield f"{name} ends at {end} of {memory}, beyond its capacity"
 
@@ -799,8 +815,8 @@ class _Case:
             if operation.registers:
                 yield (name, "registers", False, home, None, 0), operation.registers
             elif operation.memory and result:
-                size = result.columns if operation.memory == "tmem" else result.bytes
-                yield (name, operation.memory, False, None, None, 0), size
+                kept = (name, operation.memory, False, None, None, 0)
+                yield kept, self._slot_size(result)
             if self._staged_until(operation) is not None:
                 yield (name, "smem", True, None, None, 0), operation.transfer_bytes
         for e in self.problem.edges:
@@ -916,9 +932,11 @@ def _what(kept: _Kept) -> str:
     return f"{value}{for_whom} in {where}"
 
 
-def _step(memory: str, size: int) -> int:
+def _step(memory: SharedMemory | TensorMemory, size: int) -> int:
     """What addresses of a slot are multiples of."""
-    return 1 if memory == "tmem" else 1024 if size >= 1024 else 128
+    if isinstance(memory, TensorMemory):
+        return 1
+    return (memory.alignment if size < memory.swizzle.value else memory.swizzle).value
 
 
 def _places(storage: Storage) -> list[tuple[int, int | None]]:
@@ -930,11 +948,6 @@ def _places(storage: Storage) -> list[tuple[int, int | None]]:
 def _meet(half: int | None, other: int | None) -> bool:
     """Whether two ranges of the same columns have lanes in common."""
     return half is None or other is None or half == other
-
-
-def _rows(shape: tuple[int, ...]) -> int:
-    """Rows of a tile in TMEM; a vector counts as more than half the lanes."""
-    return math.prod(shape[:-1]) if len(shape) > 1 else 128
 
 
 def _overlap(a: int, size_a: int, b: int, size_b: int) -> bool:

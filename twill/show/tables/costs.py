@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from twill.artifacts.loop import HALVES, Operation
+from twill.artifacts.loop import Operation
 from twill.bounds.analysis import Analysis, Recurrence, product_flops
 from twill.console import say
 from twill.problem.costs import StaticCost
@@ -297,11 +297,9 @@ def _print_invariants(analysis: Analysis) -> None:
 def occupied(analysis: Analysis) -> dict[str, dict[str, Any]]:
     """Return what invariants occupy of each addressed memory that holds some."""
     found: dict[str, dict[str, Any]] = {}
-    for name, memory in analysis.machine.memories.items():
+    for name, memory in analysis.machine.memories.by_name.items():
         tiles = [i.tile for i in analysis.loop.invariants if i.tile.memory == name]
-        used = sum(tile.footprint for tile in tiles)
-        if name == "tmem":
-            used = -(-used // HALVES)
+        used = -(-sum(map(memory.footprint, tiles)) * memory.capacity // memory.room)
         if tiles:
             found[name] = {"used": used, "capacity": memory.capacity, "unit": memory.unit}
     return found

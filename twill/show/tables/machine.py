@@ -26,7 +26,7 @@ def print_machine(machine: Machine) -> None:
     """Print the picture and the numbers of a machine."""
     draw(machine)
     _print_units(machine)
-    for name, memory in machine.memories.items():
+    for name, memory in machine.memories.by_name.items():
         say(f"{name}: {memory.capacity} {memory.unit}")
     _print_warps(machine)
     sync = machine.synchronisation

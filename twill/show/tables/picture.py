@@ -60,7 +60,7 @@ def _shared(machine: Machine) -> list[Panel]:
 
 def _memories(machine: Machine) -> list[Panel]:
     panels = []
-    for name, memory in machine.memories.items():
+    for name, memory in machine.memories.by_name.items():
         ports = [
             f"{unit}: {_facts(machine, unit)}"
             for unit in machine.units
@@ -73,7 +73,9 @@ def _memories(machine: Machine) -> list[Panel]:
 
 def _memory_of(machine: Machine, unit: str) -> str | None:
     """Return the memory whose port a unit is, by its name: ``smem``, ``tmem_read``."""
-    return next((m for m in machine.memories if unit == m or unit.startswith(f"{m}_")), None)
+    return next(
+        (m for m in machine.memories.by_name if unit == m or unit.startswith(f"{m}_")), None
+    )
 
 
 def _unit(machine: Machine, name: str) -> str:

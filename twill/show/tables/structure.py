@@ -81,8 +81,8 @@ def result_registers(operation: Operation, machine: Machine | None) -> int | Non
 def occupied_text(loop: Loop, invariant: Invariant, machine: Machine | None) -> str:
     """Return what an invariant occupies, with its unit."""
     tile = invariant.tile
-    if tile.memory == "tmem":
-        return f"{tile.columns} columns"
+    if tile.memory == "tmem" and machine is not None and machine.memories.tmem is not None:
+        return f"{machine.memories.tmem.slot_size(tile)} columns"
     if tile.memory == "registers" and machine is not None and invariant.used_by:
         widest = max(loop.operation(name).warps for name in invariant.used_by)
         return f"{tile.registers_each(machine.threads(widest))} registers per thread"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twill.artifacts.loop import HALVES
 from twill.studies.audit.subject import Finding, Subject
 
 MEMORY_UNITS = {"smem": "bytes", "tmem": "columns"}
@@ -61,17 +60,6 @@ def in_order_units(subject: Subject) -> Iterator[Finding]:
                 f"only one unit of the SM can execute in issue order (got capacity "
                 f"{unit.capacity}, scope {unit.scope!r})",
                 "set capacity = 1 and scope = 'sm', or in_order = false",
-            )
-
-
-def memory_units(subject: Subject) -> Iterator[Finding]:
-    """SMEM is counted in bytes, TMEM in columns."""
-    for name, memory in subject.machine.memories.items():
-        if memory.unit != MEMORY_UNITS[name]:
-            yield Finding(
-                f"memories.{name}.unit",
-                f"{name} is counted in {MEMORY_UNITS[name]} (got {memory.unit!r})",
-                f"give its capacity in {MEMORY_UNITS[name]}",
             )
 
 
@@ -218,17 +206,21 @@ def memories_hold_their_loops(subject: Subject) -> Iterator[Finding]:
         for name, unit in MEMORY_UNITS.items():
             fixed = [i.tile for i in loop.invariants if i.tile.memory == name]
             made = [o.result for o in loop.operations if o.result and o.result.memory == name]
-            sizes = [[tile.footprint for tile in tiles] for tiles in (fixed, made)]
-            needed = sum(sizes[0]) + max(sizes[1], default=0)
-            if name == "tmem":
-                needed = -(-needed // HALVES)
-            memory = next((m for key, m in subject.machine.memories.items() if key == name), None)
-            if needed and (memory is None or needed > memory.capacity):
-                there = "there is none" if memory is None else f"there are {memory.capacity}"
+            memory = subject.machine.memories.by_name.get(name)
+            if memory is None:
+                if fixed or made:
+                    yield Finding(
+                        f"memories.{name}",
+                        f"the packaged loop {loop.name} has values there, and there is none",
+                        f"add the memory with its capacity in {unit}",
+                    )
+                continue
+            needed = sum(map(memory.footprint, fixed)) + max(map(memory.footprint, made), default=0)
+            needed = -(-needed * memory.capacity // memory.room)
+            if needed > memory.capacity:
                 yield Finding(
                     f"memories.{name}",
-                    f"the packaged loop {loop.name} needs at least {needed} {unit}, {there}",
-                    f"add the memory with its capacity in {unit}"
-                    if memory is None
-                    else "correct its capacity",
+                    f"the packaged loop {loop.name} needs at least {needed} {unit}, there are "
+                    f"{memory.capacity}",
+                    "correct its capacity",
                 )

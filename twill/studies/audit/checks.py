@@ -25,7 +25,6 @@ CHECKS: tuple[Check, ...] = (
     capacities.context_units,
     capacities.issue_unit,
     capacities.in_order_units,
-    capacities.memory_units,
     capacities.memories_hold_their_loops,
     capacities.register_order,
     capacities.register_steps,
