@@ -17,8 +17,7 @@ from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import Rules
 from twill.bounds.least import bounds
-from twill.engines.cpsat.engine import CpSatEngine, CpSatProver
-from twill.engines.cpsat.run import Run
+from twill.engines.cpsat.engine import CpSatEngine, CpSatProver, Run
 from twill.engines.cpsat.system import CpSatSystem
 from twill.engines.protocol import (
     FAMILIES,

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 SOLVERS = {
     "yices": {"twill/solvers/yices.py"},
     "yices_api": set(),
-    "ortools": {"twill/engines/cpsat/time.py"},
+    "ortools": {"twill/engines/cpsat/times.py"},
     "pulp": {"twill/engines/cbc.py"},
     "pyscipopt": {"twill/solvers/scip.py"},
     "simpy": {"sim/engine/clock.py", "twill/studies/bench/simulator.py"},

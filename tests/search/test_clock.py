@@ -212,7 +212,7 @@ import twill
 from twill.artifacts.machine import Machine
 from twill.console import interruptible
 from twill.frontends.loops import load_loop, packaged_loops
-from twill.engines.cpsat import run as cpsat_run
+from twill.engines.cpsat import engine
 from twill.memory import packing
 from twill.solvers import yices
 from twill.solvers import scip
@@ -223,7 +223,7 @@ def late(work, cancel):
         return work()
     return interruptible(later, cancel)
 
-delayed = {"cpsat": cpsat_run, "yices": yices, "addresses": packing, "scip": scip}.get(way)
+delayed = {"cpsat": engine, "yices": yices, "addresses": packing, "scip": scip}.get(way)
 if delayed is not None:
     delayed.interruptible = late
 for name in loops:

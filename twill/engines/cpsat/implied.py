@@ -11,10 +11,10 @@ from typing import Any
 from twill.bounds.configurations import ConfigurationBound, configuration_bound
 from twill.bounds.least import bounds
 from twill.engines.cpsat.cliques import Clique, cliques
-from twill.engines.cpsat.lazy_sums import Sums
 from twill.engines.cpsat.rows import Rows, Weighing
+from twill.engines.cpsat.sums import Sums
 from twill.engines.cpsat.symmetry import Exchange, symmetry
-from twill.engines.cpsat.time import Times
+from twill.engines.cpsat.times import Times
 from twill.problem.lifetimes import Moment, Occupant
 from twill.problem.operations import ProblemOperation
 from twill.problem.problem import Problem

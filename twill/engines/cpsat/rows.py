@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from twill.engines.cpsat.time import Literal, Times
+from twill.engines.cpsat.times import Times
+from twill.engines.places import Literal
 from twill.engines.protocol import FEW_ROWS
 from twill.problem.lifetimes import Occupant, unit_occupants
 from twill.problem.problem import Problem
@@ -47,7 +48,7 @@ class Rows:
         model, work = self._times.model, sum(o.weight * _length(o) for o in mine)
         left = most * self._interval - work
         if left < 0:
-            self._times.refuted = True
+            self._times.clauses.refuted = True
             return
         idle = [model.new_int_var(0, min(most, left), "") for _ in self._rows]
         for running, more in zip(self._running(mine), idle, strict=True):

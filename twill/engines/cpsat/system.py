@@ -9,10 +9,10 @@ from typing import Any
 from twill.bounds.least import bounds
 from twill.engines.cpsat.cliques import exclusions
 from twill.engines.cpsat.implied import Implied
-from twill.engines.cpsat.lazy_sums import Sums
-from twill.engines.cpsat.places import Places
+from twill.engines.cpsat.sums import Sums
 from twill.engines.cpsat.symmetry import Exchange
-from twill.engines.cpsat.time import Arc, Literal, Times, negated
+from twill.engines.cpsat.times import Arc, Times
+from twill.engines.places import Literal, Places
 from twill.engines.protocol import NO_LIMITS, Hint, Limits, Question, Range
 from twill.problem.groups import groups_within
 from twill.problem.lifetimes import register_ends, unit_occupants
@@ -52,7 +52,7 @@ class CpSatSystem:
         if "capacity" in families:
             self._exclusion(implied)
         within = groups_within(groups, problem, limits.groups if helped else None)
-        self.places = Places(self.times, problem, groups, within)
+        self.places = Places(self.times.clauses, problem, groups, within)
         for u, v, amount, iterations in [*self._dependences, *window]:
             self.times.require(v, u, amount, iterations)
         self.sums = sums = Sums(problem, self.times, self.places)
@@ -111,7 +111,7 @@ class CpSatSystem:
         times = self.times
         most = (max(abs(after_u), abs(after_v)) // times.low) + 2
         for m in range(-most, most + 1):
-            times.clause(
+            times.clauses.clause(
                 *unless, times.later_row(v, u, after_u, -m), times.later_row(u, v, after_v, m)
             )
 
@@ -137,7 +137,10 @@ class CpSatSystem:
             for other in self.problem.operations:
                 if other.index != v and other.blocked_span:
                     together = self.places.same(v, other.index)
-                    unless = [negated(wait), negated(together)]
+                    unless = [
+                        self.times.clauses.negated(wait),
+                        self.times.clauses.negated(together),
+                    ]
                     self._clear(other.index, v, other.blocked_span, 1, unless)
 
     def _waits(self) -> list[Literal]:
@@ -145,9 +148,10 @@ class CpSatSystem:
         found: list[list[Literal]] = [[] for _ in self.problem.operations]
         for position, edge in enumerate(self.problem.edges):
             always = edge.blocking or self.problem.forced_cross[position]
-            together = True if always else self.places.same(edge.producer, edge.consumer)
-            found[edge.consumer].append(True if always else negated(together))
-        return [self.times.either(reasons) for reasons in found]
+            found[edge.consumer].append(
+                True if always else self.places.apart(edge.producer, edge.consumer)
+            )
+        return [self.times.clauses.either(reasons) for reasons in found]
 
     def _big_registers(self) -> None:
         """A value lives no longer than its group can hold further instances of it (redundant)."""
@@ -160,7 +164,7 @@ class CpSatSystem:
             copies = limit // operation.registers
             for end in register_ends(self.problem, operation.index):
                 if end.operation != operation.index:
-                    unless = [negated(x) for x in self.places.conditions(end)]
+                    unless = self.places.unless(end)
                     self.times.require(
                         operation.index, end.operation, end.offset, copies - end.iterations, unless
                     )
@@ -170,7 +174,9 @@ class CpSatSystem:
         wishes = self.problem.wishes
         for (u, here), (v, there) in itertools.combinations(wishes.pins, 2):
             together = self.places.same(u, v)
-            self.times.clause(together if here == there else negated(together))
+            self.times.clauses.clause(
+                together if here == there else self.times.clauses.negated(together)
+            )
         for first, second in wishes.orders:
             self.times.require(second, first, 0, 0)
 
@@ -217,7 +223,7 @@ class CpSatSystem:
             stages = 0 if u == v else times.stages[v] - times.stages[u]
             rows = 0 if u == v else times.rows[v] - times.rows[u]
             apart = (stages + edge.distance) * interval + rows
-            cases = [(negated(together), edge.cross_delay)]
+            cases = [(self.times.clauses.negated(together), edge.cross_delay)]
             if edge.blocking:
                 cases.append((together, edge.delay))
             for literal, delay in () if edge.streaming else cases:
@@ -266,7 +272,7 @@ class CpSatSystem:
             u, v = edge.producer, edge.consumer
             together = self.places.same(u, v)
             if edge.blocking:
-                unless = [negated(together)]
+                unless = [self.times.clauses.negated(together)]
                 self.times.require(v, u, edge.delay + least, edge.distance, unless)
             self.times.require(v, u, edge.cross_delay + least, edge.distance, [together])
 

@@ -13,13 +13,83 @@ from typing import Any
 import numpy as np
 
 from twill.bounds.least import NO_PATH, closure
+from twill.engines.places import Literal
 from twill.errors import MissingLibraryError
-
-Literal = Any
-"""`True`, `False`, or a Boolean variable of CP-SAT or its complement."""
 
 Arc = tuple[int, int, int, int]
 """(u, v, amount, iterations): M(v) + iterations * I >= M(u) + amount."""
+
+
+class Clauses:
+    """A CP-SAT model and what is stated of its literals (see `twill.engines.places.Logic`)."""
+
+    def __init__(self) -> None:
+        self.model: Any = import_ortools().CpModel()
+        self.refuted = False
+
+    def fresh(self, name: str = "") -> Literal:
+        """Return a new Boolean variable."""
+        return self.model.new_bool_var(name)
+
+    def negated(self, literal: Literal) -> Literal:
+        """Return the complement of a literal."""
+        return (not literal) if isinstance(literal, bool) else ~literal
+
+    def clause(self, *literals: Literal) -> None:
+        """State that one of the literals is true."""
+        if any(x is True for x in literals):
+            return
+        kept = [x for x in literals if x is not False]
+        if not kept:
+            self.refuted = True
+        self.model.add_bool_or(kept)
+
+    define = clause
+
+    def either(self, literals: Iterable[Literal]) -> Literal:
+        """Return a literal that is true if one of `literals` is."""
+        some = list(literals)
+        if any(x is True for x in some):
+            return True
+        some = [x for x in some if x is not False]
+        if len(some) < 2:
+            return some[0] if some else False
+        result = self.fresh()
+        for x in some:
+            self.model.add_implication(x, result)
+        return result
+
+    def exactly_one(self, literals: Sequence[Literal]) -> None:
+        """State that one of the literals is true, and no other."""
+        self.refuted |= not literals
+        self.model.add_exactly_one(literals)
+
+    def at_most(
+        self, items: Sequence[tuple[int, Literal]], most: int, *, unless: Literal = False
+    ) -> None:
+        """State that the weights of the true literals sum to at most `most`."""
+        self.add(sum(weight * x for weight, x in items) <= most, self.conditions([unless]))
+
+    def conditions(self, unless: Iterable[Literal]) -> list[Literal] | None:
+        """Return the literals under which none of some others excuses; None if one always does."""
+        excuses = [x for x in unless if x is not False]
+        return None if any(x is True for x in excuses) else [self.negated(x) for x in excuses]
+
+    def add(self, constraint: Any, conditions: Sequence[Literal] | None) -> None:
+        """State a linear constraint under conditions; None are never met."""
+        if conditions is None or constraint is True:
+            return
+        if constraint is False:
+            self.clause(*(self.negated(x) for x in conditions))
+        else:
+            self.model.add(constraint).only_enforce_if(conditions)
+
+    def reified(self, expression: Any, amount: int) -> Literal:
+        """Return a new literal that is true if, and only if, an expression is at least `amount`."""
+        literal = self.fresh()
+        self.model.add(expression >= amount).only_enforce_if(literal)
+        self.model.add(expression <= amount - 1).only_enforce_if(~literal)
+        return literal
 
 
 class Times:
@@ -34,10 +104,10 @@ class Times:
     def __init__(
         self, names: Sequence[str], low: int, high: int, arcs: Sequence[Arc], anchor: int
     ) -> None:
-        self.model: Any = import_ortools().CpModel()
+        self.clauses = Clauses()
+        self.model = self.clauses.model
         self.low, self.high, self.base, self.anchor = low, high, len(names), anchor
         self.interval = self.model.new_int_var(low, high, "I")
-        self.refuted = False
         self._differences = self._bound(len(names) + 1, arcs)
         self.rows, self.stages = [], []
         for v, name in enumerate([*names, "base"]):
@@ -64,35 +134,11 @@ class Times:
                 paths[u, v] = max(paths[u, v], amount - iterations * self.high)
         closed = closure(paths)
         if closed is None:
-            self.refuted = True
+            self.clauses.refuted = True
             return [[0] * size for _ in range(size)]
         stages = -((self.high - 1 - closed) // self.high)
         np.fill_diagonal(stages, 0)
         return [[int(x) for x in row] for row in stages]
-
-    # -- literals -------------------------------------------------------------------------------
-
-    def clause(self, *literals: Literal) -> None:
-        """State that one of the literals is true."""
-        if any(x is True for x in literals):
-            return
-        kept = [x for x in literals if x is not False]
-        if not kept:
-            self.refuted = True
-        self.model.add_bool_or(kept)
-
-    def either(self, literals: Iterable[Literal]) -> Literal:
-        """Return a literal that is true if one of `literals` is."""
-        some = list(literals)
-        if any(x is True for x in some):
-            return True
-        some = [x for x in some if x is not False]
-        if len(some) < 2:
-            return some[0] if some else False
-        result = self.model.new_bool_var("")
-        for x in some:
-            self.model.add_implication(x, result)
-        return result
 
     def later_stage(self, v: int, u: int, amount: int) -> Literal:
         """Return the literal k(v) - k(u) >= amount."""
@@ -103,10 +149,10 @@ class Times:
         if -self._differences[v][u] < amount:
             return False
         if v < u:
-            return negated(self.later_stage(u, v, 1 - amount))
+            return self.clauses.negated(self.later_stage(u, v, 1 - amount))
         key = ("stage", v, u, amount, 0)
         if key not in self._literals:
-            self._literals[key] = self._reified(self.stages[v] - self.stages[u], amount)
+            self._literals[key] = self.clauses.reified(self.stages[v] - self.stages[u], amount)
         return self._literals[key]
 
     def apart(self, u: int, v: int, after_u: int, after_v: int) -> None:
@@ -130,7 +176,7 @@ class Times:
             return self.rows[v]
         row = self.model.new_int_var(0, self.high - 1, "")
         follows, apart = self.later_row(v, u, 0), self.rows[v] - self.rows[u]
-        for literal, wrapped in ((follows, 0), (negated(follows), self.interval)):
+        for literal, wrapped in ((follows, 0), (self.clauses.negated(follows), self.interval)):
             if literal is not False:
                 condition = [] if literal is True else [literal]
                 self.model.add(row == apart + wrapped).only_enforce_if(condition)
@@ -148,11 +194,11 @@ class Times:
         if known is not None:
             return known
         if v < u:
-            return negated(self.later_row(u, v, 1 - amount, -intervals))
+            return self.clauses.negated(self.later_row(u, v, 1 - amount, -intervals))
         key = ("row", v, u, amount, intervals)
         if key not in self._literals:
             rows = 0 if u == v else self.rows[v] - self.rows[u]
-            self._literals[key] = self._reified(rows - intervals * self.interval, amount)
+            self._literals[key] = self.clauses.reified(rows - intervals * self.interval, amount)
         return self._literals[key]
 
     def _known(self, v: int, u: int, amount: int, intervals: int) -> Literal | None:
@@ -174,24 +220,18 @@ class Times:
             return self._literals["gap", v, u, 0, 0]
         return None
 
-    def _reified(self, expression: Any, amount: int) -> Literal:
-        literal = self.model.new_bool_var("")
-        self.model.add(expression >= amount).only_enforce_if(literal)
-        self.model.add(expression <= amount - 1).only_enforce_if(~literal)
-        return literal
-
     # -- constraints ------------------------------------------------------------------------------
 
     def require(
         self, v: int, u: int, amount: int, iterations: int, unless: Sequence[Literal] = ()
     ) -> None:
         """State M(v) + iterations * I >= M(u) + amount unless one of the literals is true."""
-        if any(x is True for x in unless):
+        conditions = self.clauses.conditions(unless)
+        if conditions is None:
             return
         least = self._least_whole(amount)
-        condition = [negated(x) for x in unless if x is not False]
         apart = self.stages[v] - self.stages[u] if u != v else 0
-        self._add(apart + iterations >= least, condition)
+        self.clauses.add(apart + iterations >= least, conditions)
         whole = least
         while not self._always(whole, amount):
             enough = self.later_stage(v, u, whole + 1 - iterations)
@@ -214,24 +254,10 @@ class Times:
     ) -> None:
         known = self._known(v, u, amount, intervals)
         if known is not None or u == v:
-            self.clause(*unless, self.later_row(v, u, amount, intervals))
+            self.clauses.clause(*unless, self.later_row(v, u, amount, intervals))
             return
-        if any(x is True for x in unless):
-            return
-        condition = [negated(x) for x in unless if x is not False]
         shifted = self.rows[v] - self.rows[u] - intervals * self.interval
-        self._add(shifted >= amount, condition)
-
-    def _add(self, constraint: Any, condition: Sequence[Literal]) -> None:
-        if constraint is False:
-            self.clause(*(negated(x) for x in condition))
-        elif constraint is not True:
-            self.model.add(constraint).only_enforce_if(condition)
-
-
-def negated(literal: Literal) -> Literal:
-    """Return the complement of a literal."""
-    return (not literal) if isinstance(literal, bool) else ~literal
+        self.clauses.add(shifted >= amount, self.clauses.conditions(unless))
 
 
 def import_ortools() -> Any:
