@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 
-from twill.artifacts.schedule import MOST_BYTES, Barrier
+from twill.artifacts.schedule import Barrier
 from twill.sim.engine.clock import Clock
 from twill.sim.engine.errors import SimulationError
 
@@ -13,11 +13,19 @@ from twill.sim.engine.errors import SimulationError
 class Barriers:
     """All barriers of a program.
 
+    `transactions`: bytes that a phase can count, if that is limited.
     `checks`: whether an arrival at another phase than it means is refused; if not, it counts.
     """
 
-    def __init__(self, clock: Clock, declared: tuple[Barrier, ...], *, checks: bool = True) -> None:
-        self._clock, self._checks = clock, checks
+    def __init__(
+        self,
+        clock: Clock,
+        declared: tuple[Barrier, ...],
+        transactions: int | None,
+        *,
+        checks: bool = True,
+    ) -> None:
+        self._clock, self._checks, self._transactions = clock, checks, transactions
         self._declared = {barrier.name: barrier for barrier in declared}
         self._completed: dict[tuple[str, int], int] = defaultdict(int)
         self._arrived: dict[tuple[str, int], list[str]] = defaultdict(list)
@@ -132,11 +140,12 @@ class Barriers:
             )
         (self._arrived if arrives else self._delivered)[name, slot].append(who)
         self._expected[name, slot] += size
-        if self._checks and abs(self._expected[name, slot]) > MOST_BYTES:
+        most = self._transactions
+        if self._checks and most is not None and abs(self._expected[name, slot]) > most:
             raise SimulationError(
                 "barrier",
                 f"{name} slot {slot} counts {self._expected[name, slot]} bytes in phase {phase}; "
-                f"an mbarrier counts from {-MOST_BYTES} to {MOST_BYTES}",
+                f"an mbarrier counts from {-most} to {most}",
             )
         if len(self._arrived[name, slot]) == barrier.arrivals and not self._expected[name, slot]:
             self._arrived[name, slot].clear()

@@ -58,7 +58,9 @@ class StreamingMultiprocessor:
             schedule.loop, schedule.machine, bundle=conditions.bundle, without=without
         )
         _check_signals(schedule, self.works)
-        self.barriers = Barriers(self.clock, schedule.barriers, checks=checks)
+        self.barriers = Barriers(
+            self.clock, schedule.barriers, schedule.machine.transactions, checks=checks
+        )
         self.memory = Memory(schedule, self.works, iterations, self.clock, checks=checks)
         self.issue = IssueStage(self.clock, conditions.warp_scheduler)
         self.operations = Operations(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import twill
 from twill.artifacts.loop import Operation, Tile
-from twill.artifacts.machine import packaged_machines
+from twill.artifacts.machine import FACTS, packaged_machines
 from twill.frontends.loops import packaged_loops
 from twill.problem.costs import StaticCost, static_cost, static_costs
 
@@ -46,6 +48,30 @@ def test_every_packaged_machine_loads_and_is_listed() -> None:
     ]  # fmt: skip
     for name in packaged_machines():
         assert twill.Machine.named(name).name == name
+
+
+@pytest.mark.parametrize(("key", "said"), FACTS.items())
+def test_a_file_without_a_fact_is_told_what_known_machines_have(key: str, said: str) -> None:
+    data = json.loads(twill.Machine.named("blackwell_b200").to_json())
+    part: dict[str, Any] = data
+    *path, last = key.split(".")
+    for step in path:
+        part = part[step]
+    del part[last]
+    message = f"m.json: {key}: this key is required; Hopper and Blackwell have {said}"
+    with pytest.raises(twill.InputError) as caught:
+        twill.Machine.from_json(json.dumps(data), file="m.json")
+    assert str(caught.value) == message
+
+
+def test_a_schedule_with_an_older_machine_is_told_too(paper_schedule: twill.Schedule) -> None:
+    data = json.loads(paper_schedule.to_json())
+    del data["machine"]["threads_per_warp"]
+    with pytest.raises(
+        twill.InputError,
+        match=r"machine\.threads_per_warp: this key is required; Hopper and Blackwell have 32",
+    ):
+        twill.Schedule.from_json(json.dumps(data))
 
 
 # Issue intervals of m64nNk16 bf16 with both factors in SMEM, measured on an H100 SXM5

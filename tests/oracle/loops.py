@@ -189,6 +189,7 @@ class _Draw:
                 "wait": {"value": 0, "source": SOURCE},
                 "arrive": {"value": 0, "source": SOURCE},
                 "hop": {"value": draw.choice([0, 0, 1, 2, 3]), "source": SOURCE},
+                "transactions": quantity((1 << 20) - 1, "bytes"),
             },
             "transfer": {"cycles": "0", "source": SOURCE},
             "sources": {SOURCE: "made up for a test"},

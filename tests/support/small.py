@@ -79,6 +79,7 @@ def small_machine(
             "wait": {"value": 0, "source": "TEST"},
             "arrive": {"value": 0, "source": "TEST"},
             "hop": {"value": hop, "source": "TEST"},
+            "transactions": number((1 << 20) - 1, "bytes"),
         },
         "transfer": {"cycles": "0", "source": "TEST"},
         "sources": {"TEST": "made up for a test"},

@@ -23,6 +23,7 @@ STRING_OR_COMMENT = re.compile(
 )
 DEEP_KEY = re.compile(rb"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){64}")
 """A key of more than 64 parts, for which the library takes quadratic time."""
+MISSING = "this key is required"
 MOST_NAMES = 8
 """Of what is packaged, in an error."""
 MOST_KEY = 60
@@ -245,14 +246,14 @@ def first_problem(
     elif first["type"] == "json_invalid":
         message = f"not JSON: {context['error']}"
     elif first["type"] == "missing":
-        message = "this key is required"
-        for end, said in (said_of_missing or {}).items():
-            if path.endswith(end):
-                message += f"; Hopper and Blackwell have {said}"
+        message = MISSING
     elif first["type"] == "extra_forbidden":
         message = f"unknown key (value {short(first['input'])})"
     else:
         message = f"{message[0].lower()}{message[1:]} (got {short(first['input'])})"
+    if message == MISSING:
+        for end, said in (said_of_missing or {}).items():
+            message += f"; Hopper and Blackwell have {said}" if path.endswith(end) else ""
     if len(problems) > 1 and path != "schema":
         message += f" (and {len(problems) - 1} more)"
     return InputError(message, path=path, file=file)

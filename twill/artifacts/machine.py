@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
-from twill.artifacts.base import Artifact, Part, parse_toml, refuse
+from twill.artifacts.base import MISSING, Artifact, Part, parse_toml, refuse
 from twill.artifacts.expressions import MOST_CHARACTERS, check_expression, evaluate, to_cycles
 from twill.artifacts.loop import Cost, Name, Operation, Step, Tile
 from twill.errors import InputError, short
@@ -36,6 +36,7 @@ FACTS = {
     "memories.smem.swizzle": "1024 bytes",
     "memories.tmem.lanes": "128 lanes",
     "memories.tmem.half": "64 rows",
+    "synchronisation.transactions": "1048575 bytes",
 }
 """What files of Hopper and Blackwell say of facts that older files of machines do not have."""
 
@@ -332,6 +333,9 @@ class Synchronisation(Part):
         From one test of a polling wait to the next.
     named : Synchronisation, optional
         The same for named barriers; as above without it.
+    transactions : Count, optional
+        Bytes that a phase can still expect, or have been given too early, at most; required where
+        there is SMEM, in which barriers count them.
     """
 
     wait: Cycles
@@ -339,6 +343,7 @@ class Synchronisation(Part):
     hop: Cycles
     poll: Cycles | None = None
     named: Synchronisation | None = None
+    transactions: Count | None = None
 
 
 class Interference(Part):
@@ -420,6 +425,9 @@ class Products(Part):
         Columns of the result are a multiple of the one and no more than the other.
     depth_bytes : int, optional
         Bytes along the depth of either factor; a tile's depth is a multiple. Absent: any.
+    warps : int, optional
+        Warps that execute one together, where its result is in their registers: so many have the
+        result's rows, others further ones. Absent: all warps of an operation.
     source : str
         Where the numbers come from.
     """
@@ -428,6 +436,7 @@ class Products(Part):
     column_step: PositiveInt
     most_columns: PositiveInt
     depth_bytes: PositiveInt | None = None
+    warps: PositiveInt | None = None
     source: Text
 
 
@@ -523,6 +532,8 @@ class Machine(Artifact):
                     raise refuse(f"interference[{index}].{key}", f"no unit named {short(name)}")
             self._check_interference(f"interference[{index}]", pair)
         check_expression(self.transfer.cycles, "transfer.cycles")
+        if self.memories.smem is not None and self.synchronisation.transactions is None:
+            raise refuse("synchronisation.transactions", MISSING)
         self._check_sources()
         return self
 
@@ -555,6 +566,12 @@ class Machine(Artifact):
             key = source.split(":", 1)[0].split(" ", 1)[0]
             if key not in self.sources:
                 raise refuse(path, f"must begin with a key of [sources] (got {short(source)})")
+
+    @property
+    def transactions(self) -> int | None:
+        """Bytes that a phase of a barrier can be told to expect, None if any number."""
+        count = self.synchronisation.transactions
+        return None if count is None else count.value
 
     @functools.cached_property
     def digest(self) -> str:

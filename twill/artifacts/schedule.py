@@ -34,8 +34,6 @@ Distance = Annotated[int, Field(ge=-MOST_DISTANCE, le=MOST_DISTANCE)]
 Time = Annotated[int, Field(ge=0, le=1 << 40)]
 Half = Annotated[int, Field(ge=0, le=1)]
 Interval = Annotated[int, Field(ge=1, le=1 << 24)]
-MOST_BYTES = (1 << 20) - 1
-"""That an mbarrier's phase can wait for (PTX ISA, mbarrier, range of the tx-count)."""
 
 
 class TimeScale(Part):
@@ -291,14 +289,14 @@ class Arrive(Part):
     ----------
     expect : int, optional
         Bytes that the phase has to wait for beside the arrivals (``arrive.expect_tx``), at most
-        what an mbarrier counts.
+        the machine's `Synchronisation.transactions`.
     """
 
     do: Literal["arrive"] = "arrive"
     barrier: Label
     stage: Few = 0
     distance: Few = 0
-    expect: Annotated[int, Field(ge=1, le=MOST_BYTES)] | None = None
+    expect: PositiveInt | None = None
 
 
 class Put(Part):
@@ -600,6 +598,7 @@ class Schedule(Artifact):
             match instruction:
                 case Wait() | Arrive():
                     _known(f"{where}.barrier", instruction.barrier, barriers, "barrier")
+                    self._check_bytes(where, instruction)
                 case Await():
                     _known(f"{where}.operation", instruction.operation, operations, "operation")
                 case Put():
@@ -616,6 +615,15 @@ class Schedule(Artifact):
                         _known(f"{where}.operation", part.operation, operations, "operation")
                         for signal in part.signals:
                             _known(f"{where}.signals", signal, barriers, "barrier")
+
+    def _check_bytes(self, path: str, instruction: Wait | Arrive) -> None:
+        """Refuse to announce more bytes than a barrier counts."""
+        most = self.machine.transactions
+        expected = instruction.expect if isinstance(instruction, Arrive) else None
+        if expected is not None and most is not None and expected > most:
+            raise refuse(
+                f"{path}.expect", f"a barrier counts at most {most} bytes (got {expected})"
+            )
 
     def _check_read(self, path: str, value: str, reader: str, distance: int) -> None:
         """Refuse a copy for an operation that does not read the value, or not at that distance."""

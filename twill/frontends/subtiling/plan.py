@@ -271,9 +271,6 @@ def _listed(reasons: list[str]) -> str:
     return f": {shown}" + (f"; and {more} more" if more > 0 else "")
 
 
-WARPS_OF_A_GROUP = 4
-
-
 def check_divisible(plan: Plan) -> None:
     """Check that the factor divides what is split.
 
@@ -320,7 +317,8 @@ def _problem(operation: Operation, products: Products) -> str | None:
     # Block scaling is for the largest instruction only (PTX ISA 9.0, tcgen05.mma, mxf8f6f4).
     allowed = (max(products.rows),) if operation.kind == "mma_scaled" else products.rows
     in_registers = operation.result is not None and operation.result.memory == "registers"
-    groups = max(1, operation.warps // WARPS_OF_A_GROUP) if in_registers else 1
+    together = products.warps or operation.warps
+    groups = max(1, operation.warps // together) if in_registers else 1
     if all(rows % (height * groups) for height in allowed):
         of = f" for {operation.warps} warps" if groups > 1 else ""
         multiples = " or ".join(str(height * groups) for height in allowed)
