@@ -20,7 +20,7 @@ from tests.support.small import op, small_loop
 from twill.artifacts.loop import Dependence, DependenceKind, Invariant, Loop, Operation, Read, Tile
 from twill.frontends.builder import Value
 from twill.frontends.subtiling import Plan, Rewriter, Role, plan_subtiles
-from twill.frontends.subtiling.dimensions import RESULT, is_product
+from twill.frontends.subtiling.dimensions import RESULT, is_product, with_tiles
 from twill.frontends.ttgir import load_ttgir
 
 DUMPS = Path(__file__).parents[2] / "traces" / "ttgir"
@@ -138,28 +138,15 @@ def splits(loop: Loop) -> tuple[list[str], int]:
 def eighth(loop: Loop) -> Loop:
     """The loop on tiles of an eighth of every extent, which NumPy evaluates at once."""
 
-    def shrunk(tile: Tile | None) -> Tile | None:
-        if tile is None:
-            return None
+    def shrunk(_place: int, tile: Tile) -> Tile:
         return tile.model_copy(update={"shape": tuple(extent // 8 for extent in tile.shape)})
 
-    return loop.model_copy(
-        update={
-            "operations": tuple(
-                operation.model_copy(
-                    update={
-                        "operands": tuple(shrunk(tile) for tile in operation.operands),
-                        "result": shrunk(operation.result),
-                    }
-                )
-                for operation in loop.operations
-            ),
-            "invariants": tuple(
-                invariant.model_copy(update={"tile": shrunk(invariant.tile)})
-                for invariant in loop.invariants
-            ),
-        }
+    invariants = tuple(
+        invariant.model_copy(update={"tile": shrunk(0, invariant.tile)})
+        for invariant in loop.invariants
     )
+    operations = tuple(with_tiles(operation, shrunk) for operation in loop.operations)
+    return loop.model_copy(update={"operations": operations, "invariants": invariants})
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from twill.artifacts.loop import MOST_EXTENT, Loop, Tile
 from twill.artifacts.machine import Machine
 from twill.errors import InputError, RefusedError, short
 from twill.frontends.loops import machine_of, threads_per_warp
-from twill.frontends.subtiling.dimensions import RESULT, dimension_classes, extent
+from twill.frontends.subtiling.dimensions import dimension_classes, extent, with_tiles
 from twill.frontends.subtiling.plan import (
     Plan,
     Role,
@@ -114,7 +116,7 @@ def resize(loop: Loop, along: str, size: int) -> Loop:
         raise InputError(f"from 1 to {MOST_EXTENT} elements (got {short(size)})", path="tile")
     wanted = dimension(loop, along)
     classes = dimension_classes(loop)
-    (members,) = (members for members in classes.members() if wanted in members)
+    members = classes.members_with(wanted)
     for coupling in classes.couplings(members):
         operation = loop.operations[coupling.operation]
         if operation.kind != "reduce" or operation.cost is not None:
@@ -128,18 +130,10 @@ def resize(loop: Loop, along: str, size: int) -> Loop:
             axes.setdefault((member.owner, member.place), set()).add(member.axis)
 
     def changed(owner: int, place: int, tile: Tile) -> Tile:
-        found = axes.get((owner, place), set())
-        return tile if not found else _resized(loop, tile, found, before, size)
+        found = axes.get((owner, place))
+        return tile if found is None else _resized(loop, tile, found, before, size)
 
-    operations = tuple(
-        o.model_copy(
-            update={
-                "operands": tuple(changed(i, place, t) for place, t in enumerate(o.operands)),
-                "result": None if o.result is None else changed(i, RESULT, o.result),
-            }
-        )
-        for i, o in enumerate(loop.operations)
-    )
+    operations = tuple(with_tiles(o, partial(changed, i)) for i, o in enumerate(loop.operations))
     invariants = tuple(
         v.model_copy(update={"tile": changed(-1 - i, 0, v.tile)})
         for i, v in enumerate(loop.invariants)

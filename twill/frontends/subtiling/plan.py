@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -22,6 +23,7 @@ from twill.frontends.subtiling.dimensions import (
 )
 
 MOST_REASONS = 3
+WARPS_OF_A_GROUP = 4
 
 
 class Role(Enum):
@@ -100,25 +102,21 @@ class Plan:
         for sub-tiles only: handing its result from one warp group to another would cost more.
         """
         position = {operation.name: i for i, operation in enumerate(self.loop.operations)}
-        reads: dict[int, list[int]] = {}
-        readers: dict[int, list[int]] = {}
+        reads, readers = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
         for dependence in self.loop.dependences:
-            ends = position[dependence.producer], position[dependence.consumer]
-            reads.setdefault(ends[1], []).append(ends[0])
-            readers.setdefault(ends[0], []).append(ends[1])
+            producer, consumer = position[dependence.producer], position[dependence.consumer]
+            reads[consumer].add(producer)
+            readers[producer].add(consumer)
         from_counter: set[int] = set()
         for index, operation in enumerate(self.loop.operations):
-            alone = operation.elementwise and operation.cost is None
-            if alone and all(source in from_counter for source in reads.get(index, [])):
+            if operation.elementwise and operation.cost is None and reads[index] <= from_counter:
                 from_counter.add(index)
+        of_sub_tiles = {index for index, role in enumerate(roles) if role is Role.COPIED}
         found: set[int] = set()
         for index in sorted(from_counter, reverse=True):
-            users = readers.get(index, [])
-            if roles[index] is Role.SHARED and all(
-                user in found or roles[user] is Role.COPIED for user in users
-            ):
+            if roles[index] is Role.SHARED and readers[index] <= found | of_sub_tiles:
                 found.add(index)
-        return {index for index in found if readers.get(index)}
+        return {index for index in found if readers[index]}
 
     def with_role(self, role: Role) -> list[Operation]:
         """Return the operations of one role in program order."""
@@ -136,12 +134,6 @@ class Plan:
         for owner, place, axis in sorted(self.members):
             found.setdefault((owner, place), []).append(axis)
         return found
-
-    @property
-    def twice(self) -> Dimension | None:
-        """A second dimension of one tile that would be split, None if there is none."""
-        found = (Dimension(*key, axes[1]) for key, axes in self._axes.items() if len(axes) > 1)
-        return min(found, key=in_program_order, default=None)
 
     @property
     def preference(self) -> tuple[bool, int, int]:
@@ -169,6 +161,13 @@ class Plan:
 def multiplications(product: Operation) -> int:
     """Return how many multiplications a product takes."""
     return (product.result.elements if product.result else 0) * product.operands[0].shape[-1]
+
+
+def product_shape(product: Operation) -> tuple[int, int, int]:
+    """Return the rows and columns of a product's result, and the depth of its factors."""
+    assert product.result is not None
+    rows, columns = product.result.shape[-2:]
+    return rows, columns, product.operands[0].shape[-1]
 
 
 def choices(loop: Loop, factor: int) -> list[Plan]:
@@ -207,10 +206,8 @@ def along_dimension(loop: Loop, factor: int, where: str) -> Plan:
     RefusedError
         If the elements along it depend on each other.
     """
-    wanted = dimension(loop, where)
     classes = dimension_classes(loop)
-    (members,) = (members for members in classes.members() if wanted in members)
-    plan = Plan(loop, factor, members)
+    plan = Plan(loop, factor, classes.members_with(dimension(loop, where)))
     reason = _obstacle(classes, plan)
     if reason is not None:
         raise RefusedError(f"{loop.name}: cannot split {where}: {reason}")
@@ -248,11 +245,14 @@ def dimension(loop: Loop, where: str) -> Dimension:
 def _obstacle(classes: Classes, plan: Plan) -> str | None:
     """Return why a class cannot be split, whatever the factor; None if it can."""
     loop = plan.loop
-    coupling = classes.coupling(plan.members)
-    if coupling is not None:
-        return f"{loop.operations[coupling.operation].name} {coupling.reason}"
-    if plan.twice is not None:
-        return f"{label(loop, plan.twice).rpartition(':')[0]} has them along two dimensions"
+    couplings = classes.couplings(plan.members)
+    if couplings:
+        first = min(couplings, key=lambda coupling: coupling.operation)
+        return f"{loop.operations[first.operation].name} {first.reason}"
+    tiles = Counter((member.owner, member.place) for member in plan.members)
+    twice = [member for member in plan.members if tiles[member.owner, member.place] > 1]
+    if twice:
+        return f"{label(loop, first_of(twice)).rpartition(':')[0]} has them along two dimensions"
     return None
 
 
@@ -298,22 +298,21 @@ def check_products(plan: Plan, operations: list[Operation], machine: Machine) ->
     RefusedError
         If one has not; names it, its shape and what is possible.
     """
-    if machine.products is None:
-        return
     for role, operation in zip(plan.roles, operations, strict=True):
-        if role is not Role.SHARED and is_product(operation) and operation.kind != "mma_sync":
-            problem = _problem(operation, machine.products)
-            if problem is not None:
-                raise RefusedError(
-                    f"{plan.loop.name}: {plan.factor} sub-tiles along {plan.along} make the "
-                    f"product {operation.name} {_shape_text(operation)}, and {problem} on "
-                    f"{machine.name}"
-                )
+        if role is Role.SHARED or not is_product(operation) or operation.kind == "mma_sync":
+            continue
+        problem = None if machine.products is None else _problem(operation, machine.products)
+        if problem is not None:
+            shape = " x ".join(map(str, product_shape(operation)))
+            raise RefusedError(
+                f"{plan.loop.name}: {plan.factor} sub-tiles along {plan.along} make the product "
+                f"{operation.name} {shape}, and {problem} on {machine.name}"
+            )
 
 
 def _problem(operation: Operation, products: Products) -> str | None:
     """Return why a product's shape is none that instructions have, None if it is one."""
-    rows, columns, depth = _shape(operation)
+    rows, columns, depth = product_shape(operation)
     # Block scaling is for the largest instruction only (PTX ISA 9.0, tcgen05.mma, mxf8f6f4).
     allowed = (max(products.rows),) if operation.kind == "mma_scaled" else products.rows
     in_registers = operation.result is not None and operation.result.memory == "registers"
@@ -332,14 +331,3 @@ def _problem(operation: Operation, products: Products) -> str | None:
     if products.depth_bytes is not None and depth * bits % (8 * products.depth_bytes):
         return f"the depth must be a multiple of {8 * products.depth_bytes // bits}"
     return None
-
-
-def _shape(operation: Operation) -> tuple[int, int, int]:
-    assert operation.result is not None
-    rows, columns = operation.result.shape[-2:]
-    return rows, columns, operation.operands[0].shape[-1]
-
-
-def _shape_text(operation: Operation) -> str:
-    rows, columns, depth = _shape(operation)
-    return f"{rows} x {columns} x {depth}"

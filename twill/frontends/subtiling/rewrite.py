@@ -14,13 +14,24 @@ from twill.artifacts.loop import (
     Tile,
 )
 from twill.errors import InputError, short
-from twill.frontends.subtiling.dimensions import ACCUMULATOR, RESULT
+from twill.frontends.subtiling.dimensions import ACCUMULATOR, with_tiles
 from twill.frontends.subtiling.plan import Plan, Role
 from twill.names import MOST_NAME
 
+Named = Mapping[tuple[int, int], str]
+Attributes = Mapping[str, str | bool | int | float]
+
 
 class Rewriter:
-    """Makes the sub-tiled loop."""
+    """Makes the sub-tiled loop.
+
+    Attributes
+    ----------
+    names : dict
+        For the position of an operation and a sub-tile's number, the name of the copy.
+    parts : list of Operation
+        For each operation what one sub-tile has of it, or reads of a shared one.
+    """
 
     def __init__(self, plan: Plan, threads_per_warp: int) -> None:
         loop = plan.loop
@@ -41,13 +52,10 @@ class Rewriter:
             name=f"{loop.name[: MOST_NAME - len(end)]}{end}",
             description=f"{loop.description}; {said}" if loop.description else said,
             operations=tuple(self._operations()),
-            dependences=tuple(
-                dict.fromkeys([d for old in loop.dependences for d in self._dependences(old)])
-            )
-            + tuple(self._links()),
+            dependences=(*self._dependences(loop.dependences), *self._links()),
             invariants=tuple(i for n in range(len(loop.invariants)) for i in self._invariants(n)),
             folded=tuple(self._folded(folded) for folded in loop.folded),
-            renamed=tuple(dict.fromkeys(d for old in loop.renamed for d in self._dependences(old))),
+            renamed=self._dependences(loop.renamed),
             origin=loop.origin,
         )
 
@@ -57,18 +65,20 @@ class Rewriter:
     def _touched(self, index: int) -> bool:
         return self.plan.roles[index] is not Role.SHARED
 
+    def _of(self, name: str, copies: range) -> list[str]:
+        """Return the names of an operation's copies, of a shared one its own."""
+        index = self.position[name]
+        return [self.names[index, copy] for copy in copies] if self._touched(index) else [name]
+
     def _part(self, index: int) -> Operation:
-        """Return what one sub-tile has of an operation, or reads of a shared one."""
         operation = self.plan.loop.operations[index]
-        operands = list(operation.operands)
-        for place, tile in enumerate(operands):
+
+        def part_at(place: int, tile: Tile) -> Tile:
             for axis in self.plan.split_axes(index, place):
-                operands[place] = part_of(tile, axis, self.plan.factor)
-        result = operation.result
-        for axis in self.plan.split_axes(index, RESULT):
-            assert result is not None
-            result = part_of(result, axis, self.plan.factor)
-        part = operation.model_copy(update={"operands": tuple(operands), "result": result})
+                tile = part_of(tile, axis, self.plan.factor)
+            return tile
+
+        part = with_tiles(operation, part_at)
         if operation.kind == "reduce" and self._touched(index):
             attributes = dict(reduction_attributes(operation, part, self.threads_per_warp))
             return part.model_copy(update={"attributes": attributes})
@@ -101,15 +111,12 @@ class Rewriter:
     def _copied(self, run: list[int]) -> Iterator[Operation]:
         for copy in self.copies:
             for index in run:
-                yield self._copy(index, copy)
-
-    def _copy(self, index: int, copy: int) -> Operation:
-        part = self.parts[index]
-        operands = part.operands
-        chained = self.plan.roles[index] is Role.CHAINED
-        if chained and copy and len(operands) == ACCUMULATOR and part.result is not None:
-            operands = (*operands, part.result)
-        return part.model_copy(update={"name": self.names[index, copy], "operands": operands})
+                part, chained = self.parts[index], self.plan.roles[index] is Role.CHAINED
+                operands = part.operands
+                if chained and copy and len(operands) == ACCUMULATOR and part.result is not None:
+                    operands = (*operands, part.result)
+                changes = {"name": self.names[index, copy], "operands": operands}
+                yield part.model_copy(update=changes)
 
     def _shared(self, index: int) -> Operation:
         """Return a shared operation; a change of layout makes the one that sub-tiles read."""
@@ -128,32 +135,31 @@ class Rewriter:
             held.append(shared_vector(operation.result, whole, part, self.plan.factor))
         return operation.model_copy(update={"result": held[-1]})
 
-    def _named(self, name: str, copy: int) -> str:
-        return self.names[self.position[name], copy]
-
-    def _last(self, name: str) -> str:
-        """Return the operation whose result is the whole of what a shared or chained one makes."""
-        shared = self._role(name) is Role.SHARED
-        return name if shared else self._named(name, self.plan.factor - 1)
-
-    def _dependences(self, old: Dependence) -> Iterator[Dependence]:
-        for producer, consumer in dict.fromkeys(self._ends(old)):
-            yield old.model_copy(update={"producer": producer, "consumer": consumer})
+    def _dependences(self, before: Iterable[Dependence]) -> tuple[Dependence, ...]:
+        made = (
+            old.model_copy(update={"producer": producer, "consumer": consumer})
+            for old in before
+            for producer, consumer in self._ends(old)
+        )
+        return tuple(dict.fromkeys(made))
 
     def _ends(self, old: Dependence) -> Iterator[tuple[str, str]]:
-        """Yield producer and consumer of what becomes of a dependence."""
-        before, after = self._role(old.producer), self._role(old.consumer)
-        parts = self._same_part(old)
-        firsts = self.copies[:1] if self._meets_the_first(old) else self.copies
-        for copy in firsts if after is not Role.SHARED else self.copies[:1]:
-            consumer = old.consumer if after is Role.SHARED else self._named(old.consumer, copy)
-            if parts:
-                yield self._named(old.producer, copy), consumer
-            elif before is Role.COPIED:
-                for other in self.copies:
-                    yield self._named(old.producer, other), consumer
+        """Yield producer and consumer of what becomes of a dependence.
+
+        The value of a chain is what its last product leaves. Of a chain, only the first product
+        reads the accumulator that there was, and only it is ordered; the others follow it.
+        """
+        producers, consumers = (self._of(n, self.copies) for n in (old.producer, old.consumer))
+        chained = self._role(old.consumer) is Role.CHAINED
+        if chained and (old.kind != "data" or old.operand == ACCUMULATOR):
+            consumers = consumers[:1]
+        for copy, consumer in enumerate(consumers):
+            if self._same_part(old):
+                yield producers[copy], consumer
+            elif self._role(old.producer) is Role.COPIED:
+                yield from ((producer, consumer) for producer in producers)
             else:
-                yield self._last(old.producer), consumer
+                yield producers[-1], consumer
 
     def _same_part(self, old: Dependence) -> bool:
         """Whether a dependence ties each sub-tile's copy to the same sub-tile's copy only."""
@@ -162,12 +168,6 @@ class Rewriter:
             return before is Role.COPIED and after is not Role.SHARED
         touched = before is not Role.SHARED and after is Role.COPIED
         return old.kind == "anti" and touched
-
-    def _meets_the_first(self, old: Dependence) -> bool:
-        """Whether only the first product of a chain has this dependence; the others follow it."""
-        if self._role(old.consumer) is not Role.CHAINED:
-            return False
-        return old.kind != "data" or old.operand == ACCUMULATOR
 
     def _links(self) -> Iterator[Dependence]:
         """Yield the dependences along the chains."""
@@ -196,36 +196,24 @@ class Rewriter:
 
     def _read_by(self, invariant: Invariant, copies: range) -> Invariant:
         """Return an invariant as these copies of its users read it."""
-        reads = [
-            read.model_copy(update={"operation": user})
-            for read in invariant.reads
-            for user in self._users(read.operation, copies)[: self._readers(read)]
-        ]
+        reads: list[Read] = []
+        for read in invariant.reads:
+            chained = self._role(read.operation) is Role.CHAINED and read.operand == ACCUMULATOR
+            users = self._of(read.operation, copies)
+            users = users[:1] if chained else users
+            reads += [read.model_copy(update={"operation": user}) for user in users]
         unsaid = set(invariant.used_by) - {read.operation for read in invariant.reads}
-        users = [user for name in sorted(unsaid) for user in self._users(name, copies)]
+        users = [user for name in sorted(unsaid) for user in self._of(name, copies)]
         used_by = sorted({*users, *(read.operation for read in reads)})
         return invariant.model_copy(update={"used_by": tuple(used_by), "reads": tuple(reads)})
-
-    def _readers(self, read: Read) -> int:
-        """Return how many copies read something: of a chain's accumulator only the first."""
-        chained = self._role(read.operation) is Role.CHAINED and read.operand == ACCUMULATOR
-        return 1 if chained else self.plan.factor
-
-    def _users(self, name: str, copies: range) -> list[str]:
-        if self._role(name) is Role.SHARED:
-            return [name]
-        return [self._named(name, copy) for copy in copies]
 
     def _folded(self, folded: Folded) -> Folded:
         users = [
             user
             for name in folded.into
-            for user in (self._users(name, self.copies) if name in self.position else [name])
+            for user in (self._of(name, self.copies) if name in self.position else [name])
         ]
         return folded.model_copy(update={"into": tuple(dict.fromkeys(users))})
-
-
-Named = Mapping[tuple[int, int], str]
 
 
 def numbered(names: Mapping[int, str], factor: int, taken: Iterable[str]) -> Named:
@@ -262,9 +250,6 @@ def numbered(names: Mapping[int, str], factor: int, taken: Iterable[str]) -> Nam
                 path="name",
             )
     return found
-
-
-Attributes = Mapping[str, str | bool | int | float]
 
 
 def part_of(tile: Tile, axis: int, factor: int) -> Tile:

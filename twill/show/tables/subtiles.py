@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from twill.artifacts.loop import Loop, Operation
+from twill.artifacts.loop import Loop
 from twill.console import say, table
 from twill.frontends.subtiling import Plan, Role
 from twill.frontends.subtiling.dimensions import is_product
+from twill.frontends.subtiling.plan import product_shape
 from twill.show.tables.words import plural
 
 
@@ -25,7 +26,7 @@ def subtiles_data(plan: Plan, made: Loop) -> dict[str, Any]:
         "copied": [operation.name for operation in plan.with_role(Role.COPIED)],
         "chained": [operation.name for operation in plan.with_role(Role.CHAINED)],
         "products": [
-            {"name": operation.name, "shape": _shape(operation)}
+            {"name": operation.name, "shape": list(product_shape(operation))}
             for operation in made.operations
             if is_product(operation)
         ],
@@ -61,9 +62,3 @@ def print_subtiles(plan: Plan, made: Loop) -> None:
             [[p["name"], *(str(extent) for extent in p["shape"])] for p in data["products"]],
             right={"rows", "columns", "depth"},
         )
-
-
-def _shape(product: Operation) -> list[int]:
-    """Rows, columns and depth of a product."""
-    assert product.result is not None
-    return [*product.result.shape[-2:], product.operands[0].shape[-1]]
