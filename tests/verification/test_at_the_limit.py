@@ -188,15 +188,18 @@ def test_a_value_that_crosses_takes_its_signal_and_its_transfer(early: int) -> N
 def test_a_unit_does_no_more_than_it_can_in_any_slot(
     starts: tuple[int, int], told: list[str]
 ) -> None:
-    operations = [op("a", "U", 2), op("b", "U", 2)]
-    schedule = on_one(operations, dict(zip("ab", starts, strict=True)), 4, units={"U": 1})
+    operations = [op("first", "V"), op("a", "U", 2), op("b", "U", 2)]
+    times = {"first": 0, **dict(zip("ab", starts, strict=True))}
+    schedule = on_one(operations, times, 4, units={"U": 1, "V": 1})
     assert [message for message in judged(schedule) if "capacity" in message] == told
 
 
 @pytest.mark.parametrize("capacity", [6, 5])
 def test_a_reservation_longer_than_the_interval_meets_itself(capacity: int) -> None:
     # 5 cycles of 2 at an interval of 2: twice all the time, and once more in slot 1.
-    schedule = on_one([op("a", "U", 5, count=2)], {"a": 3}, 2, units={"U": capacity})
+    operations = [op("first", "V"), op("a", "U", 5, count=2)]
+    units = {"U": capacity, "V": 1}
+    schedule = on_one(operations, {"first": 0, "a": 3}, 2, units=units)
     told = ["capacity: unit U in slot 1: 6 in use by a, capacity 5"]
     assert judged(schedule) == told * (capacity == 5)
 
