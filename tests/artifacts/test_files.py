@@ -119,7 +119,7 @@ def small_files() -> Iterator[None]:
 
 
 def drawn_graph(file: Path) -> None:
-    from twill.show.pictures.graph import draw_graph
+    from twill.show.graph import draw_graph
 
     draw_graph(Schedule.named("paper_example_by_hand"), str(file))
 

@@ -18,7 +18,7 @@ from twill.artifacts.machine import Machine
 from twill.errors import InputError
 from twill.frontends.builder import LoopBuilder
 from twill.names import MOST_NAME, cell, elided, one_line, visible, wrong
-from twill.show.pictures.short import with_short_names
+from twill.show.looks import with_short_names
 
 SIM = ("python", "-m", "twill.sim")
 PAPER = ("-m", "paper_example")

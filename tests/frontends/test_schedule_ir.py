@@ -20,7 +20,7 @@ from twill.frontends.schedules import load_schedule
 from twill.frontends.ttgir.reader import integer, name_of, string
 from twill.search.request import Request
 from twill.search.scheduler import solve
-from twill.show.programs.ir import ir
+from twill.show.ir import ir
 
 ROOT = Path(__file__).parents[2]
 READING = ("fa_fwd_hopper", "fa_fwd_blackwell")

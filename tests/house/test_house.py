@@ -29,8 +29,7 @@ SOLVERS = {
     }
     | {
         "twill/frontends/schedule_ir.py",
-        "twill/show/programs/ir.py",
-        "twill/show/programs/ir_parts.py",
+        "twill/show/ir.py",
     },
 }
 EVERYWHERE = {

@@ -29,8 +29,8 @@ from twill.frontends.loops import load_loop, packaged_loops
 from twill.frontends.schedule_ir import parse_schedule_ir
 from twill.lower.baselines import multi_warp, sequential
 from twill.problem.groups import WarpGroup
-from twill.show.programs.code import code
-from twill.show.programs.ir import ir
+from twill.show.code import code
+from twill.show.ir import ir
 from twill.sim.checks.every import check
 from twill.sim.engine.errors import SimulationError
 from twill.verification.fences import _meet, check_fences

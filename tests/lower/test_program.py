@@ -19,6 +19,7 @@ from tests.support.small import (
     small_machine,
     tight_loop,
 )
+from tests.support.unrolled import unrolled
 from twill.artifacts.schedule import (
     Arrive,
     Await,
@@ -32,7 +33,6 @@ from twill.artifacts.schedule import (
 )
 from twill.frontends.loops import load_loop
 from twill.problem.groups import WarpGroup
-from twill.show.programs.rounds import unrolled
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.every import check
 from twill.sim.checks.values import Values

@@ -496,7 +496,7 @@ def streaming(capacity: int) -> Callable[[], twill.Schedule]:
 def test_a_ring_is_as_deep_as_memory_allows_and_says_what_it_lacks(
     capacity: int, depth: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from twill.show.text import print_schedule
+    from twill.show.schedule import print_schedule
 
     schedule = streaming(capacity)()
     assert twill.verify(schedule).violations == ()

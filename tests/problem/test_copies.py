@@ -13,9 +13,9 @@ from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.order import Order
 from twill.artifacts.schedule import Get
 from twill.frontends.schedule_ir import parse_schedule_ir
-from twill.show.differences.compare import compare
-from twill.show.programs.code import code
-from twill.show.programs.ir import ir
+from twill.show.code import code
+from twill.show.differences import compare
+from twill.show.ir import ir
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.every import check
 from twill.sim.checks.values import Values

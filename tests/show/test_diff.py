@@ -17,9 +17,8 @@ import twill
 from twill.artifacts.schedule import Issue
 from twill.cli.main import app
 from twill.frontends.schedules import load_schedule
-from twill.show.differences.compare import Comparison, compare
-from twill.show.differences.match import matched_groups
-from twill.show.differences.picture import draw_differences, matched_looks
+from twill.show.differences import Comparison, compare, matched_groups
+from twill.show.gantt import draw_differences, matched_looks
 
 ROOT = Path(__file__).parents[2]
 FA4 = "fa4_forward"

@@ -23,14 +23,12 @@ from tests.support.svg import shapes
 from twill import figures as figures_module
 from twill.figures import COLOURS, HATCHES
 from twill.frontends.schedules import load_schedule
-from twill.show.pictures import graph, reservations, roles, timeline
-from twill.show.pictures.graph import HIGH, _bent, draw_graph, graph_layout
-from twill.show.pictures.layers import levels
-from twill.show.pictures.look import looks
-from twill.show.pictures.placed import Cell, lanes, placed, table
-from twill.show.pictures.reservations import draw_reservations
-from twill.show.pictures.roles import draw_roles, roles_text
-from twill.show.pictures.timeline import draw_timeline
+from twill.show import gantt, graph, roles
+from twill.show.gantt import draw_reservations, draw_timeline
+from twill.show.graph import HIGH, _bent, draw_graph, graph_layout, levels
+from twill.show.looks import looks
+from twill.show.placed import Cell, lanes, placed, reservation_table
+from twill.show.roles import draw_roles, roles_text
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "data" / "pictures"
@@ -40,7 +38,7 @@ DRAW: dict[str, Callable[[twill.Schedule, str], None]] = {
     "rrt": draw_reservations,
     "roles": draw_roles,
 }
-MODULES = {"graph": graph, "timeline": timeline, "rrt": reservations, "roles": roles}
+MODULES = (graph, gantt, roles)
 POINTS = 1.5
 """By how much text and shapes may move from one version of matplotlib to another."""
 
@@ -94,7 +92,7 @@ def test_bytes_do_not_depend_on_hashing(tmp_path: Path) -> None:
     source = str(ROOT / "docs" / "reading" / "fa_fwd_hopper.mlir")
     code = (
         "from twill.frontends.schedules import load_schedule as load\n"
-        "from twill.show.pictures.graph import draw_graph\n"
+        "from twill.show.graph import draw_graph\n"
         f"draw_graph(load({source!r}), 'one.svg')\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True,
@@ -168,14 +166,14 @@ def test_the_reservation_table_slot_by_slot(seed: int) -> None:
     interval = int(generator.integers(1, 6))
     start = {o.name: int(generator.integers(0, 9)) for o in loop.operations}
     schedule = hand_placed(loop, machine, interval, start)
-    for row in placed(schedule).units:
-        cells = table(row, interval)
+    for track in placed(schedule).units:
+        cells = reservation_table(track, interval)
         for slot in range(interval):
             taken: Counter[str] = Counter()
             for operation in loop.operations:
                 cost = machine.cost(operation)
                 for step in cost.steps:
-                    if step.unit == row.name:
+                    if step.unit == track.name:
                         reached = range(start[operation.name], start[operation.name] + step.cycles)
                         taken[operation.name] += step.count * sum(
                             time % interval == slot for time in reached
@@ -239,7 +237,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
         kept.append(figure)
         save(figure, file, title)
 
-    for module in MODULES.values():
+    for module in MODULES:
         monkeypatch.setattr(module, "save", keep)
     return kept
 

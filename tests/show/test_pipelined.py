@@ -11,11 +11,10 @@ import pytest
 
 import twill
 from tests.support.pseudocode import BrokenError, Interpreter, value_of
+from tests.support.unrolled import unrolled
 from twill.artifacts.schedule import Arrive
 from twill.frontends.schedules import load_schedule
-from twill.show.programs.code import code
-from twill.show.programs.data import program_data
-from twill.show.programs.rounds import unrolled
+from twill.show.code import code, program_data
 from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.observer import Observer

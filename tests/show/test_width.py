@@ -14,7 +14,7 @@ from twill.cli.simulation import app as simulator
 from twill.console import paragraph, table
 from twill.explain.levers import Lever
 from twill.frontends.loops import packaged_loops
-from twill.show.tables.explain import print_levers
+from twill.show.proof import print_levers
 from twill.studies.bench.simulator import crowd
 from twill.studies.published import Comparison, print_comparisons
 

@@ -43,7 +43,7 @@ from twill.search import scheduler
 from twill.search.cache import Cache, _head
 from twill.search.request import Request
 from twill.search.scheduler import Solved, solve
-from twill.show.programs.ir import ir
+from twill.show.ir import ir
 from twill.sim.engine.conditions import Conditions, latency_texts
 from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.latency_file import LatencyFile

@@ -29,14 +29,13 @@ def diff(
 ) -> None:
     """Say what differs between two schedules; exit status 1 if anything does."""
     from twill.frontends.schedules import load_schedule
-    from twill.show.differences.compare import compare
-    from twill.show.tables.differences import differences_data, print_differences
+    from twill.show.differences import compare, differences_data, print_differences
 
     schedules = load_schedule(first), load_schedule(second)
     found = compare(*schedules)
     if output is not None:
-        from twill.show.differences.picture import draw_differences
-        from twill.show.pictures.short import with_short_names
+        from twill.show.gantt import draw_differences
+        from twill.show.looks import with_short_names
 
         draw_differences(compare(*map(with_short_names, schedules)), output)
     if output == STANDARD_OUTPUT:

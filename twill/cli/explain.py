@@ -28,7 +28,7 @@ def explain(
     from twill.explain.levers import levers as pulled
     from twill.frontends.schedules import load_schedule
     from twill.search.scheduler import engine_factory
-    from twill.show.tables.explain import explanation_data, print_explanation, print_levers
+    from twill.show.proof import explanation_data, print_explanation, print_levers
 
     schedule, engine = load_schedule(schedule_file), engine_factory("difference")
     with progress(f"explaining {schedule_file}") as report:

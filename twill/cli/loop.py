@@ -69,7 +69,7 @@ def show(
 
 
 def _show_structure(loop: Loop, as_json: bool) -> None:
-    from twill.show.tables.structure import print_structure, structure_data
+    from twill.show.loop import print_structure, structure_data
 
     if as_json:
         print_json(structure_data(loop))
@@ -79,7 +79,7 @@ def _show_structure(loop: Loop, as_json: bool) -> None:
 
 def _show_costs(loop: Loop, machine: Machine, as_json: bool) -> None:
     from twill.bounds.analysis import analyse
-    from twill.show.tables.costs import costs_data, print_costs
+    from twill.show.costs import costs_data, print_costs
 
     analysis = analyse(loop, machine)
     if as_json:
@@ -111,7 +111,7 @@ def extract(
 ) -> None:
     """Extract a loop from a TTGIR dump and say what was taken and what was folded away."""
     from twill.frontends.ttgir import load_ttgir
-    from twill.show.tables.extraction import extraction_data, print_extraction
+    from twill.show.loop import extraction_data, print_extraction
 
     found = load_ttgir(file, loop=loop, whole_tiles=whole_tiles)
     if output is not None:

@@ -49,7 +49,7 @@ def show(
 ) -> None:
     """Draw a machine's SM and list its units, memories, warps and costs of signals."""
     from twill.artifacts.machine import Machine
-    from twill.show.tables.machine import machine_data, print_machine
+    from twill.show.machine import machine_data, print_machine
 
     found = Machine.named(machine)
     if as_json:

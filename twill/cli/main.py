@@ -215,12 +215,14 @@ def _print_solved(
     solved: Solved, choice: Choice | None, output: str | None, *, as_json: bool
 ) -> None:
     """Print a schedule, or the one that was chosen among several."""
-    from twill.show.text import print_schedule, summary
+    from twill.show.schedule import print_schedule, schedule_data
 
     found = solved.schedule if choice is None else choice.schedule
     if as_json:
         chosen = {} if choice is None else {"robust": choice.to_dict()}
-        print_json({**summary(found), "cached": solved.cached, "seconds": solved.seconds, **chosen})
+        print_json(
+            {**schedule_data(found), "cached": solved.cached, "seconds": solved.seconds, **chosen}
+        )
         return
     print_schedule(found)
     if choice is not None:
@@ -264,7 +266,7 @@ def verify(
     """
     from twill.explain.reprove import reprove as again
     from twill.frontends.schedules import load_schedule
-    from twill.show.tables.violations import print_reproof, print_verdict
+    from twill.show.proof import print_reproof, print_verdict
     from twill.verification.verifier import verify as check
 
     schedule = load_schedule(schedule_file)

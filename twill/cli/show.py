@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from twill.cli.options import Json, print_json
-from twill.console import command, say, say_written
+from twill.console import WIDTH, command, say, say_written
 from twill.errors import InputError
 from twill.files import STANDARD_OUTPUT, write_whole
 
@@ -84,7 +84,7 @@ def show(
     elif output is None:
         raise InputError(f"--as {form.value} makes a file; name it with -o", path="--output")
     else:
-        from twill.show.pictures.short import with_short_names
+        from twill.show.looks import with_short_names
 
         _drawer(form)(with_short_names(schedule), output)
         say_written(output)
@@ -92,16 +92,16 @@ def show(
 
 def _text(schedule: Schedule, form: Form, iterations: int | None) -> str:
     if form is Form.IR:
-        from twill.show.programs.ir import ir
+        from twill.show.ir import ir
 
         return ir(schedule)
     if form is Form.CODE:
-        from twill.show.programs.code import code
+        from twill.show.code import code
 
         return code(schedule, iterations)
     import json
 
-    from twill.show.programs.data import program_data
+    from twill.show.code import program_data
 
     return json.dumps(program_data(schedule, iterations), indent=1, ensure_ascii=False) + "\n"
 
@@ -115,67 +115,38 @@ def _write(text: str, output: str | None) -> None:
 
 
 def _print(schedule: Schedule, form: Form, output: str | None, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from twill import tables
+    from twill.show import placed, roles
+    from twill.show import schedule as views
+
     if output is not None:
         raise InputError("a table goes to the terminal; choose another --as", path="--output")
-    if form is Form.ROLES:
-        _print_roles(schedule, as_json)
-        return
-    if form is Form.WHY:
-        _print_positions(schedule, as_json)
-        return
-    from twill.show.tables.show import show as show_table
-    from twill.show.tables.show import show_data
-
-    if as_json:
-        print_json(show_data(schedule))
+    if form is Form.ROLES and as_json:
+        print_json(roles.roles_data(schedule))
+    elif form is Form.ROLES:
+        width = min(WIDTH, tables.output().width)
+        say(roles.roles_text(schedule, width).removesuffix("\n"))
+    elif form is Form.WHY and as_json:
+        print_json([asdict(position) for position in placed.positions(schedule)])
+    elif form is Form.WHY:
+        views.print_positions(schedule)
+    elif as_json:
+        print_json(views.interval_data(schedule))
     else:
-        show_table(schedule)
-
-
-def _print_roles(schedule: Schedule, as_json: bool) -> None:
-    from dataclasses import asdict
-
-    from twill.show.pictures.roles import roles_text
-    from twill.show.roles import roles
-
-    if as_json:
-        print_json(
-            [{**asdict(r), "group": r.group.model_dump(mode="json")} for r in roles(schedule)]
-        )
-    else:
-        from twill.show.tables.grid import output
-
-        say(roles_text(schedule, min(80, output().width)).removesuffix("\n"))
-
-
-def _print_positions(schedule: Schedule, as_json: bool) -> None:
-    from dataclasses import asdict
-
-    from twill.show.positions import positions
-    from twill.show.tables.show import show_positions
-
-    if as_json:
-        print_json([asdict(position) for position in positions(schedule)])
-    else:
-        show_positions(schedule)
+        views.print_interval(schedule)
 
 
 def _drawer(form: Form) -> Callable[[Schedule, str], None]:
-    if form is Form.GRAPH:
-        from twill.show.pictures.graph import draw_graph
+    from twill.show import gantt, graph, roles
 
-        return draw_graph
-    if form is Form.TIMELINE:
-        from twill.show.pictures.timeline import draw_timeline
-
-        return draw_timeline
-    if form is Form.RRT:
-        from twill.show.pictures.reservations import draw_reservations
-
-        return draw_reservations
-    from twill.show.pictures.roles import draw_roles
-
-    return draw_roles
+    return {
+        Form.GRAPH: graph.draw_graph,
+        Form.TIMELINE: gantt.draw_timeline,
+        Form.RRT: gantt.draw_reservations,
+        Form.ROLES: roles.draw_roles,
+    }[form]
 
 
 @command
@@ -188,7 +159,7 @@ def extract(
 ) -> None:
     """Read a schedule back from its IR."""
     from twill.frontends.schedule_ir import load_schedule_ir
-    from twill.show.text import print_schedule, summary
+    from twill.show.schedule import print_schedule, schedule_data
 
     schedule = load_schedule_ir(file)
     if output is not None:
@@ -196,7 +167,7 @@ def extract(
     if output == STANDARD_OUTPUT:
         return
     if as_json:
-        print_json(summary(schedule))
+        print_json(schedule_data(schedule))
         return
     if schedule.initiation_interval is None:
         say(

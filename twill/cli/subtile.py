@@ -47,7 +47,7 @@ def subtile(
     from twill.artifacts.machine import Machine
     from twill.frontends.loops import load_loop, threads_per_warp
     from twill.frontends.subtiling import Rewriter, plan_subtiles
-    from twill.show.tables.subtiles import print_subtiles, subtiles_data
+    from twill.show.loop import print_subtiles, subtiles_data
 
     on = None if machine is None else Machine.named(machine)
     plan = plan_subtiles(load_loop(loop), factor, along=along, machine=on)

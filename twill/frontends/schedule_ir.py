@@ -1,4 +1,4 @@
-"""Read a schedule back from the IR that `twill.show.programs.ir` writes.
+"""Read a schedule back from the IR that `twill.show.ir` writes.
 
 Groups, programs, stages, starts, signals, barriers and storage are read from operations and their
 annotations; the loop, the machine and what was proved are attributes of the module. An operation

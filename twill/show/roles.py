@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import textwrap
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
 
 from twill.artifacts.schedule import (
     Arrive,
@@ -19,6 +22,11 @@ from twill.artifacts.schedule import (
     Schedule,
     Wait,
 )
+from twill.console import WIDTH
+from twill.figures import EDGE, PICTURES, check_ending, new_figure, page, save
+from twill.files import write_whole
+from twill.formats import plural
+from twill.show.looks import looks
 
 MEANINGS = {
     "full": "{0} is there",
@@ -31,19 +39,17 @@ MEANINGS = {
     "taken": "{0} has been read from its staging",
 }
 """What a barrier says, by the end of its name (`twill.lower.signals`, `twill.artifacts.derive`)."""
+MOST_KINDS = 4
+"""Kinds of operations that a title names."""
+NARROWEST = 24
+INDENT = "   "
+PICTURE_WIDTH, LINE, CHARACTERS = 11.0, 0.2, 122
+"""Inches of the picture and of a line in it, and characters that fit into a line."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """An operation that a group executes.
-
-    Attributes
-    ----------
-    operation, kind : str
-        Name and kind.
-    stage : int
-        In which it begins: of the schedule, or of the group's program where nobody solved it.
-    """
+    """An operation that a group executes, and the stage in which it begins."""
 
     operation: str
     kind: str
@@ -54,16 +60,8 @@ class Task:
 class Signal:
     """A barrier at which a group waits or arrives.
 
-    Attributes
-    ----------
-    barrier : str
-        Its name.
-    meaning : str
-        What it says, in words; empty where its name does not tell.
-    groups : tuple of str
-        Who arrives, for a wait; who waits, for an arrive.
-    slots, arrivals : int
-        Of the barrier.
+    `groups` arrive, for a wait, or wait, for an arrive; `meaning` is empty where the name does not
+    tell.
     """
 
     barrier: str
@@ -75,22 +73,10 @@ class Signal:
 
 @dataclass(frozen=True)
 class Role:
-    """What a warp group does.
+    """What a warp group does, in the order of its program.
 
-    Attributes
-    ----------
-    group : Group
-        Its name, warps and registers.
-    title : str
-        In a few words.
-    tasks : tuple of Task
-        In the order of its program.
-    waits, tells : tuple of Signal
-        Barriers, in the order of its program.
-    awaits : tuple of str
-        Asynchronous operations of its own that it blocks for.
-    puts, gets : tuple of str
-        Register values that it stages for others, and takes from them.
+    It `awaits` asynchronous operations of its own, `puts` register values into staging for others,
+    and `gets` theirs.
     """
 
     group: Group
@@ -104,99 +90,207 @@ class Role:
 
 
 def roles(schedule: Schedule) -> list[Role]:
-    """Return every group's role.
+    """Return every group's role; without programs nothing is known about signals and order."""
+    waiting: dict[str, dict[str, None]] = defaultdict(dict)
+    arriving: dict[str, dict[str, None]] = defaultdict(dict)
+    for program in schedule.programs:
+        for instruction in program.body:
+            if isinstance(instruction, Wait):
+                waiting[instruction.barrier][program.group] = None
+            for name in _told(instruction):
+                arriving[name][program.group] = None
+    barriers = {barrier.name: barrier for barrier in schedule.barriers}
+    values = {operation.name for operation in schedule.loop.operations}
 
-    `schedule`: the schedule; without programs nothing is known about signals and order.
-    """
-    return [_Roles(schedule).role(group) for group in schedule.groups]
-
-
-class _Roles:
-    def __init__(self, schedule: Schedule) -> None:
-        self.schedule = schedule
-        self.barriers = {barrier.name: barrier for barrier in schedule.barriers}
-        self.kinds = {o.name: o.kind for o in schedule.loop.operations}
-        self.waiting: dict[str, dict[str, None]] = defaultdict(dict)
-        self.arriving: dict[str, dict[str, None]] = defaultdict(dict)
-        for program in schedule.programs:
-            for instruction in program.body:
-                if isinstance(instruction, Wait):
-                    self.waiting[instruction.barrier][program.group] = None
-                elif isinstance(instruction, Arrive):
-                    self.arriving[instruction.barrier][program.group] = None
-            for part in program.issues:
-                for name in part.signals:
-                    self.arriving[name][program.group] = None
-
-    def role(self, group: Group) -> Role:
-        programs = [p for p in self.schedule.programs if p.group == group.name]
-        body = [i for program in programs for i in program.body]
-        tasks = tuple(self._tasks(group, programs))
-        told = dict.fromkeys(name for i in body for name in _told(i))
-        waited = dict.fromkeys(i.barrier for i in body if isinstance(i, Wait))
-        return Role(
-            group,
-            _title(group, tasks),
-            tasks,
-            tuple(self._signal(name, self.arriving) for name in waited),
-            tuple(self._signal(name, self.waiting) for name in told),
-            tuple(dict.fromkeys(i.operation for i in body if isinstance(i, Await))),
-            tuple(dict.fromkeys(i.value for i in body if isinstance(i, Put))),
-            tuple(dict.fromkeys(i.value for i in body if isinstance(i, Get))),
-        )
-
-    def _tasks(self, group: Group, programs: list[Program]) -> Iterator[Task]:
-        first = {
-            part.operation: part.stage
-            for program in programs
-            for part in reversed(list(program.issues))
-            if part.first
-        }
-        begin, interval = self.schedule.start, self.schedule.initiation_interval
-        listed = [p.operation for p in self.schedule.placements if p.group == group.name]
-        order = list(dict.fromkeys(reversed(first)))
-        for name in [*order, *(n for n in listed if n not in first)]:
-            stage = first.get(name, 0)
-            if interval is not None and name in begin:
-                stage = begin[name] // interval
-            yield Task(name, self.kinds[name], stage)
-
-    def _signal(self, name: str, others: dict[str, dict[str, None]]) -> Signal:
-        barrier = self.barriers[name]
+    def signal(name: str, others: dict[str, dict[str, None]]) -> Signal:
         value, _, end = name.rpartition(".")
-        meaning = MEANINGS[end].format(value) if value in self.kinds and end in MEANINGS else ""
+        meaning = MEANINGS[end].format(value) if value in values and end in MEANINGS else ""
+        barrier = barriers[name]
         return Signal(name, meaning, tuple(others[name]), barrier.slots, barrier.arrivals)
+
+    found = []
+    for group in schedule.groups:
+        programs = [program for program in schedule.programs if program.group == group.name]
+        body = [instruction for program in programs for instruction in program.body]
+        tasks = tuple(_tasks(schedule, group, programs))
+        waited = dict.fromkeys(i.barrier for i in body if isinstance(i, Wait))
+        told = dict.fromkeys(name for i in body for name in _told(i))
+        found.append(
+            Role(
+                group,
+                _title(group, tasks),
+                tasks,
+                tuple(signal(name, arriving) for name in waited),
+                tuple(signal(name, waiting) for name in told),
+                tuple(dict.fromkeys(i.operation for i in body if isinstance(i, Await))),
+                tuple(dict.fromkeys(i.value for i in body if isinstance(i, Put))),
+                tuple(dict.fromkeys(i.value for i in body if isinstance(i, Get))),
+            )
+        )
+    return found
+
+
+def roles_data(schedule: Schedule) -> list[dict[str, Any]]:
+    """Return the roles as plain data."""
+    return [{**asdict(r), "group": r.group.model_dump(mode="json")} for r in roles(schedule)]
 
 
 def _told(instruction: Instruction) -> tuple[str, ...]:
-    if isinstance(instruction, Arrive):
-        return (instruction.barrier,)
-    if isinstance(instruction, Issue):
-        return instruction.signals
-    if isinstance(instruction, Interleave):
-        return tuple(name for part in instruction.parts for name in part.signals)
+    """Return the barriers at which an instruction, or its completion, arrives."""
+    match instruction:
+        case Arrive():
+            return (instruction.barrier,)
+        case Issue():
+            return instruction.signals
+        case Interleave():
+            return tuple(name for part in instruction.parts for name in part.signals)
     return ()
+
+
+def _tasks(schedule: Schedule, group: Group, programs: list[Program]) -> Iterator[Task]:
+    """Yield what a group executes, with stages of the schedule, or else of its program."""
+    first: dict[str, int] = {}
+    for part in (part for program in programs for part in program.issues if part.first):
+        first.setdefault(part.operation, part.stage)
+    begin, interval = schedule.start, schedule.initiation_interval
+    listed = (p.operation for p in schedule.placements if p.group == group.name)
+    for name in dict.fromkeys([*first, *listed]):
+        stage = first.get(name, 0)
+        if interval is not None and name in begin:
+            stage = begin[name] // interval
+        yield Task(name, schedule.loop.operation(name).kind, stage)
 
 
 def _title(group: Group, tasks: tuple[Task, ...]) -> str:
     """Name a group by the kinds that it executes most of."""
     if group.variable_latency:
         return "loads"
-    counts: dict[str, int] = defaultdict(int)
-    for task in tasks:
-        counts[task.kind] += 1
-    if not counts:
-        return "nothing"
+    counts = Counter(task.kind for task in tasks)
     ordered = sorted(counts, key=lambda kind: (kind != "mma", kind != "exp2", -counts[kind]))
     named = [f"{counts[kind]} {kind}" for kind in ordered]
-    return ", ".join(named[:4]) + (", ..." if len(named) > 4 else "")
+    more = ["..."] if len(named) > MOST_KINDS else []
+    return ", ".join([*named[:MOST_KINDS], *more]) or "nothing"
 
 
 def registers_text(group: Group) -> str:
     """Return what a group has in registers, in words."""
-    if group.registers is None and group.registers_live is None:
-        return "registers as the kernel has them"
     live = "" if group.registers_live is None else f"{group.registers_live} live at most"
-    if group.registers is None:
+    if group.registers is not None:
+        return ", ".join(filter(None, (f"{group.registers} registers per thread", live)))
+    if group.registers_live is not None:
         return f"{group.registers_live} registers per thread live at most"
-    return f"{group.registers} registers per thread" + (f", {live}" if live else "")
+    return "registers as the kernel has them"
+
+
+# -- text, page and picture -------------------------------------------------------------------
+
+
+def roles_text(schedule: Schedule, width: int = WIDTH) -> str:
+    """Return the roles as text."""
+    styles = looks(schedule)
+    found: list[str] = []
+    for role in roles(schedule):
+        found.append(f"{styles[role.group.name].letter}  {role.group.name}: {role.title}")
+        found += [*_lines(role, width), ""]
+    return "\n".join(found)
+
+
+def _entries(role: Role) -> Iterator[tuple[str, str]]:
+    """Yield what is said about a role: a heading and a text."""
+    yield "has", f"{plural(role.group.warps, 'warp')}; {registers_text(role.group)}"
+    for stage in sorted({task.stage for task in role.tasks}):
+        done = [f"{t.operation} ({t.kind})" for t in role.tasks if t.stage == stage]
+        yield f"stage {stage}", ", ".join(done)
+    for heading, names in (
+        ("awaits its own", role.awaits),
+        ("stages for others", role.puts),
+        ("takes from others", role.gets),
+    ):
+        if names:
+            yield heading, ", ".join(names)
+    for heading, word, signals in (("waits", "from", role.waits), ("tells", "to", role.tells)):
+        for signal in signals:
+            meaning = f"{signal.meaning}; " if signal.meaning else ""
+            counts = f"{plural(signal.slots, 'slot')}, {plural(signal.arrivals, 'arrival')}"
+            others = ", ".join(signal.groups) or "nobody"
+            yield f"{heading}: {signal.barrier}", f"{meaning}{word} {others} ({counts})"
+
+
+def _lines(role: Role, width: int) -> list[str]:
+    entries = list(_entries(role))
+    column = max(len(heading) for heading, _ in entries) + 2
+    room = max(NARROWEST, width - column - len(INDENT))
+    found: list[str] = []
+    for heading, text in entries:
+        for n, line in enumerate(textwrap.wrap(text, room, break_on_hyphens=False) or [""]):
+            found.append(f"{INDENT}{heading if n == 0 else '':{column}}{line}".rstrip())
+    return found
+
+
+def draw_roles(schedule: Schedule, file: str) -> None:
+    """Write a schedule's roles: a page, a picture or text.
+
+    Raises
+    ------
+    InputError
+        If the ending is another one, or the file cannot be written.
+    """
+    ending = check_ending(file, (*PICTURES, ".txt"))
+    title = f"{schedule.name} on {schedule.machine.name}: roles of the warp groups"
+    if ending == ".txt":
+        write_whole(file, f"{title}\n\n{roles_text(schedule)}")
+    elif ending == ".html":
+        write_whole(file, page(title, "\n".join(_sections(schedule))))
+    else:
+        _draw(schedule, file, title)
+
+
+def _sections(schedule: Schedule) -> Iterator[str]:
+    styles = looks(schedule)
+    for role in roles(schedule):
+        style = styles[role.group.name]
+        rows = "\n".join(
+            f'<tr><th scope="row">{escape(heading)}</th><td>{escape(text)}</td></tr>'
+            for heading, text in _entries(role)
+        )
+        yield (
+            f'<section style="border-color: {style.colour}">\n'
+            f"<h2>{style.letter}: {escape(role.group.name)}</h2>\n<p>{escape(role.title)}</p>\n"
+            f"<table>\n{rows}\n</table>\n</section>"
+        )
+
+
+def _draw(schedule: Schedule, file: str, title: str) -> None:
+    from matplotlib.patches import Rectangle
+
+    styles = looks(schedule)
+    blocks = [(role, _lines(role, CHARACTERS)) for role in roles(schedule)]
+    total = sum(len(lines) + 2.2 for _, lines in blocks)
+    with new_figure(PICTURE_WIDTH, LINE * total + 0.5) as figure:
+        axes = figure.subplots()
+        top = 0.0
+        for role, lines in blocks:
+            style, height = styles[role.group.name], len(lines) + 1.6
+            axes.add_patch(
+                Rectangle(
+                    (0, top),
+                    0.035,
+                    height,
+                    facecolor=style.colour,
+                    edgecolor=EDGE,
+                    hatch=style.hatch,
+                    linewidth=0.6,
+                )
+            )
+            heading = f"{style.letter}: {role.group.name}, {role.title}"
+            axes.text(0.045, top + 0.6, heading, fontsize=10, va="center", weight="bold")
+            for n, line in enumerate(lines):
+                text = line.removeprefix(INDENT).replace(" ", "\u00a0")
+                place = 0.045, top + 1.7 + n
+                axes.text(*place, text, fontsize=9, va="center", family="DejaVu Sans Mono")
+            top += height + 0.6
+        axes.set_xlim(0, 1)
+        axes.set_ylim(total, -0.2)
+        axes.axis("off")
+        axes.set_title(title, fontsize=11, loc="left")
+        save(figure, file, title)

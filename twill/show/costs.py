@@ -1,0 +1,325 @@
+"""A loop on a machine as one table: operations down, units across, limits below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from twill.artifacts.loop import Operation
+from twill.bounds.analysis import Analysis, Recurrence, product_flops
+from twill.console import say
+from twill.formats import count, megahertz, plural, teraflops
+from twill.problem.costs import StaticCost
+from twill.show.loop import (
+    folded_kinds,
+    invariant_text,
+    invariants_data,
+    kinds_line,
+    operation_data,
+    result_registers,
+)
+from twill.tables import Column, Table
+
+MARKS = {
+    "a": "asynchronous",
+    "s": "streaming: variable latency that nothing waits for, shown is the nominal one",
+    "*": "on the recurrence that sets RecMII",
+    "o": "on another recurrence",
+    "?": "no cost",
+}
+
+
+def print_costs(analysis: Analysis) -> None:
+    """Print the table of costs, the limits and what occupies memory throughout."""
+    say(f"{analysis.loop.name} on {analysis.machine.name}, cycles of one iteration")
+    _print_operations(analysis)
+    if analysis.bounds is None:
+        say()
+        because = f": no cost for {', '.join(analysis.unknown)}" if analysis.unknown else ""
+        say(f"totals, ResMII, RecMII and throughput unknown{because}")
+    else:
+        say()
+        _print_limits(analysis)
+        _print_bounds(analysis)
+        _print_waits(analysis)
+    for invariant in analysis.loop.invariants:
+        users = f", read by {', '.join(invariant.used_by)}" if invariant.used_by else ""
+        say(f"{invariant_text(analysis.loop, invariant, analysis.machine)}{users}")
+    for name, entry in occupied(analysis).items():
+        say(f"invariants take {entry['used']} of {entry['capacity']} {entry['unit']} of {name}")
+    if analysis.loop.folded:
+        kinds = kinds_line(folded_kinds(analysis.loop))
+        say(f"folded away: {len(analysis.loop.folded)} free operations ({kinds})")
+
+
+def _print_operations(analysis: Analysis) -> None:
+    units = list(analysis.machine.units)
+    rows = [_row(analysis, operation, units) for operation in analysis.loop.operations]
+    totals = (
+        sum(_load(analysis, cost, unit) for cost in analysis.costs.values()) for unit in units
+    )
+    Table(
+        [
+            Column("operation"),
+            Column("kind"),
+            *(Column(unit.replace("_", "_\n"), form=_busy) for unit in units),
+            *(Column(heading, form=count) for heading in ("occupancy", "issue cost", "latency")),
+            Column("registers", form=count),
+            Column("bytes", form=count),
+            Column("memory"),
+            Column("marks"),
+        ],
+        rows,
+        [] if analysis.refusal else [["total", "", *totals, *[""] * 7]],
+    ).print()
+    say("under a unit: cycles of the whole unit; registers: per thread of the result")
+    shown = {mark for *_, marks in rows for mark in str(marks).split()}
+    for mark, meaning in MARKS.items():
+        if mark in shown:
+            say(f"{mark}  {meaning}")
+
+
+def _row(analysis: Analysis, operation: Operation, units: list[str]) -> list[object]:
+    cost = analysis.costs.get(operation.name)
+    result = operation.result
+    stored = result.memory if result and result.memory in ("smem", "tmem") else ""
+    return [
+        operation.name,
+        operation.kind,
+        *(_load(analysis, cost, unit) for unit in units),
+        *(["?"] * 3 if cost is None else [cost.occupancy, cost.issue, cost.latency]),
+        result_registers(operation, analysis.machine) or "",
+        result.bytes if result else "",
+        stored,
+        _marks(analysis, operation),
+    ]
+
+
+def _load(analysis: Analysis, cost: StaticCost | None, unit: str) -> float:
+    """Cycles for which the whole unit is busy: shares of it count as shares."""
+    if cost is None:
+        return 0
+    capacity = analysis.machine.units[unit].capacity
+    return sum(r.length * r.count / capacity for r in cost.reservations if r.unit == unit)
+
+
+def _busy(cycles: float) -> str:
+    """Return cycles in tenths where they are not whole, and nothing for none."""
+    return f"{cycles:.{0 if cycles == round(cycles) else 1}f}" if cycles else ""
+
+
+def _marks(analysis: Analysis, operation: Operation) -> str:
+    cost = analysis.costs.get(operation.name)
+    if cost is None:
+        return "?"
+    kept = "s" if _streams(analysis, operation, cost) else "a" if cost.asynchronous else ""
+    member = {"critical": "*", "member": "o"}.get(_recurs(analysis, operation.name) or "", "")
+    return " ".join(filter(None, (kept, member)))
+
+
+def _streams(analysis: Analysis, operation: Operation, cost: StaticCost) -> bool:
+    memory = operation.result.memory if operation.result is not None else "none"
+    waits = any(d.consumer == operation.name for d in analysis.loop.dependences)
+    return cost.variable_latency and memory in ("smem", "tmem") and not waits
+
+
+def _recurs(analysis: Analysis, name: str) -> str | None:
+    """Whether an operation is on the critical recurrence, on another one, or on none."""
+    if any(name in {step.consumer for step in r.steps} for r in _critical(analysis)):
+        return "critical"
+    return "member" if any(name in r.operations for r in analysis.recurrences) else None
+
+
+def _critical(analysis: Analysis) -> list[Recurrence]:
+    return [r for r in analysis.recurrences if r.bound == analysis.recurrences[0].bound]
+
+
+def _print_limits(analysis: Analysis) -> None:
+    flops = product_flops(analysis.loop)
+    columns = [
+        Column("limit"),
+        Column("unit-cycles", form=count),
+        Column("capacity", form=count),
+        Column("bound", "cycles", count),
+        *([Column("TFLOP/s\nif alone", form=teraflops)] if flops else []),
+        Column(""),
+    ]
+    rows = []
+    for limit in limits(analysis):
+        alone = ["" if limit["teraflops"] is None else limit["teraflops"]] if flops else []
+        counts = ["" if limit[key] is None else limit[key] for key in ("unit_cycles", "capacity")]
+        mark = "<- largest" if limit["largest"] else ""
+        rows.append([limit["limit"], *counts, limit["cycles"], *alone, mark])
+    Table(columns, rows).print()
+
+
+def _print_bounds(analysis: Analysis) -> None:
+    found = analysis.bounds
+    assert found is not None
+    longest = max(found.resource, found.recurrence)
+    issue = f", issue of {found.issue_operation} {found.issue}" if found.issue > longest else ""
+    together = found.configurations
+    units = f", all units together {together.value}" if together else ""
+    say(
+        f"ResMII {found.resource} ({found.resource_unit}){units}, "
+        f"RecMII {found.recurrence}{issue}: at least {plural(found.interval, 'cycle')} an iteration"
+    )
+    if not analysis.recurrences:
+        say("no recurrence")
+    for recurrence in analysis.recurrences:
+        name = "RecMII" if recurrence in _critical(analysis) else "recurrence"
+        say(f"{name}, {plural(recurrence.bound, 'cycle')}: {cycle_text(recurrence)}")
+    flops, machine = product_flops(analysis.loop), analysis.machine
+    if flops:
+        say(
+            f"TFLOP/s: {flops} FLOP an iteration (2 m n k of every product) on "
+            f"{plural(machine.multiprocessors.value, 'SM')} at "
+            f"{megahertz(machine.clock.value)} MHz"
+        )
+
+
+def cycle_text(recurrence: Recurrence) -> str:
+    """Return the cycle of a recurrence with its delays and distances."""
+    if not recurrence.steps:
+        return f"{', '.join(recurrence.operations)} (without delay)"
+    return recurrence.start + "".join(
+        f" -> {step.consumer} ({plural(step.delay, 'cycle')}, distance {step.distance})"
+        for step in recurrence.steps
+    )
+
+
+def _print_waits(analysis: Analysis) -> None:
+    waits: dict[str, list[str]] = {}
+    for entry in dependences(analysis):
+        if entry["blocking"]:
+            later = f" @{entry['distance']}" if entry["distance"] else ""
+            waits.setdefault(entry["consumer"], []).append(f"{entry['producer']}{later}")
+    for consumer, producers in waits.items():
+        say(f"blocking wait: {consumer} for {', '.join(producers)}")
+
+
+# -- data -------------------------------------------------------------------------------------
+
+
+def costs_data(analysis: Analysis) -> dict[str, Any]:
+    """Return everything that `print_costs` shows as plain data, with source locations."""
+    found = analysis.bounds
+    configurations = None if found is None else found.configurations
+    return {
+        "loop": analysis.loop.name,
+        "machine": analysis.machine.name,
+        "machine_hash": analysis.machine.digest,
+        "operations": [_operation_data(analysis, o) for o in analysis.loop.operations],
+        "unknown": list(analysis.unknown),
+        "dependences": dependences(analysis),
+        "limits": None if found is None else limits(analysis),
+        "resource_bound": None if found is None else found.resource,
+        "resource_unit": None if found is None else found.resource_unit,
+        "configuration_bound": configurations.value if configurations else None,
+        "recurrence_bound": None if found is None else found.recurrence,
+        "lower_bound": None if found is None else found.interval,
+        "recurrences": [_recurrence_data(r) for r in analysis.recurrences],
+        "flops": product_flops(analysis.loop),
+        "invariants": invariants_data(analysis.loop, analysis.machine),
+        "occupied": occupied(analysis),
+        "folded": folded_kinds(analysis.loop),
+    }
+
+
+def limits(analysis: Analysis) -> list[dict[str, Any]]:
+    """Return each bound with the throughput that it alone would allow.
+
+    ResMII of every unit, what all units need together if that is more, and RecMII.
+    """
+    found = list(_limits(analysis))
+    largest = max(cycles for *_, cycles in found)
+    return [
+        {
+            "limit": limit,
+            "unit_cycles": work,
+            "capacity": capacity,
+            "cycles": cycles,
+            "teraflops": analysis.throughput(cycles),
+            "largest": cycles == largest,
+        }
+        for limit, work, capacity, cycles in found
+    ]
+
+
+def _limits(analysis: Analysis) -> Iterator[tuple[str, int | None, int | None, int]]:
+    """Yield each bound: its name, unit-cycles of work, capacity, cycles."""
+    bounds, units = analysis.bounds, analysis.machine.units
+    assert bounds is not None
+    every = [r for cost in analysis.costs.values() for r in cost.reservations]
+    for unit, bound in bounds.by_unit.items():
+        work = sum(r.length * r.count for r in every if r.unit == unit)
+        yield unit, work, units[unit].capacity, bound
+    together = bounds.configurations
+    if together is not None:
+        yield "all units together", together.work, together.most, together.value
+    yield "RecMII", None, None, bounds.recurrence
+
+
+def dependences(analysis: Analysis) -> list[dict[str, Any]]:
+    """Return every dependence with its delay and whether its consumer executes a blocking wait.
+
+    Both are what holds if the two operations are on one warp group, or, where one of them is a load
+    of variable latency, on two.
+    """
+    problem = analysis.problem
+    if problem is None:
+        return []
+    names = [operation.name for operation in problem.operations]
+    return [
+        {
+            "producer": names[edge.producer],
+            "consumer": names[edge.consumer],
+            "distance": edge.distance,
+            "delay": problem.least_delay(position),
+            "blocking": edge.blocking or problem.forced_cross[position],
+        }
+        for position, edge in enumerate(problem.edges)
+    ]
+
+
+def occupied(analysis: Analysis) -> dict[str, dict[str, Any]]:
+    """Return what invariants occupy of each addressed memory that holds some."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, memory in analysis.machine.memories.by_name.items():
+        tiles = [i.tile for i in analysis.loop.invariants if i.tile.memory == name]
+        used = -(-sum(map(memory.footprint, tiles)) * memory.capacity // memory.room)
+        if tiles:
+            found[name] = {"used": used, "capacity": memory.capacity, "unit": memory.unit}
+    return found
+
+
+def _operation_data(analysis: Analysis, operation: Operation) -> dict[str, Any]:
+    cost = analysis.costs.get(operation.name)
+    data = operation_data(operation, analysis.machine)
+    if cost is None:
+        return data | {"cost": None, "recurrence": None}
+    return data | {
+        "cost": {
+            "units": {r.unit: {"cycles": r.length, "count": r.count} for r in cost.reservations},
+            "occupancy": cost.occupancy,
+            "issue": cost.issue,
+            "latency": cost.latency,
+            "transfer": cost.transfer,
+            "working_set": cost.working_set,
+            "asynchronous": cost.asynchronous,
+            "streaming": _streams(analysis, operation, cost),
+        },
+        "recurrence": _recurs(analysis, operation.name),
+    }
+
+
+def _recurrence_data(recurrence: Recurrence) -> dict[str, Any]:
+    return {
+        "cycles": recurrence.bound,
+        "operations": list(recurrence.operations),
+        "start": recurrence.start,
+        "steps": [
+            {"to": step.consumer, "delay": step.delay, "distance": step.distance}
+            for step in recurrence.steps
+        ],
+    }

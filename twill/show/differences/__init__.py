@@ -1,1 +1,0 @@
-"""What differs between two schedules, up to the names of their warp groups."""

@@ -1,0 +1,112 @@
+"""What all views of a schedule share: letters, colours and short names, and its unit of time."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from twill.artifacts.schedule import Schedule
+from twill.figures import EDGE, Look, look
+from twill.names import MOST_SHOWN, elided
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+
+def looks(schedule: Schedule) -> dict[str, Look]:
+    """Return how each warp group looks: A, B, ... in the order of the schedule's groups."""
+    return {group.name: look(number) for number, group in enumerate(schedule.groups)}
+
+
+def unit_of_time(schedule: Schedule) -> str:
+    """Return the unit of a schedule's times: cycles, or several of them."""
+    if schedule.time.mode != "normalized":
+        return "cycles"
+    return f"units of {schedule.time.cycles_per_unit:.3g} cycles"
+
+
+def codes(schedule: Schedule, styles: dict[str, Look]) -> dict[str, str]:
+    """Return a short name for each operation, its group's letter and a number, for narrow bars."""
+    counts: dict[str, int] = {}
+    found = {}
+    for operation in schedule.loop.operations:
+        letter = styles[schedule.assignment[operation.name]].letter
+        counts[letter] = counts.get(letter, 0) + 1
+        found[operation.name] = f"{letter}{counts[letter]}"
+    return found
+
+
+def key(short: dict[str, str], used: set[str], characters: int) -> str:
+    """Return lines that say which operations short names stand for, an empty one before them."""
+    entries = sorted((text[0], int(text[1:]), name) for name, text in short.items() if name in used)
+    words = [f"{letter}{number}\u00a0{name}" for letter, number, name in entries]
+    return "\n".join(["", *textwrap.wrap(",  ".join(words), characters)]) if words else ""
+
+
+def legend(figure: Figure, schedule: Schedule, *more: Patch) -> None:
+    """Put a legend of the warp groups below a figure."""
+    from matplotlib.patches import Patch
+
+    patches = [
+        Patch(
+            facecolor=look.colour,
+            hatch=look.hatch,
+            edgecolor=EDGE,
+            linewidth=0.5,
+            label=f"{look.letter}: {name}",
+        )
+        for name, look in looks(schedule).items()
+    ]
+    figure.legend(
+        handles=[*patches, *more],
+        loc="outside lower center",
+        ncols=min(6, len(patches) + len(more)),
+        fontsize=9,
+        frameon=False,
+        handlelength=3,
+        handleheight=1.4,
+    )
+
+
+def label(
+    axes: Axes, place: tuple[float, float], text: str, size: float, box: str = "", **settings: Any
+) -> None:
+    """Write a text around a place, on a box of that colour so that a pattern does not cross it.
+
+    `settings`: of Matplotlib's text; `pad` is that of the box, in points.
+    """
+    pad = settings.pop("pad", 0.4)
+    behind = {"facecolor": box, "edgecolor": "none", "pad": pad} if box else None
+    axes.text(*place, text, ha="center", va="center", fontsize=size, bbox=behind, **settings)
+
+
+def with_short_names(schedule: Schedule) -> Schedule:
+    """Return a schedule in which long names lack their middle; itself if there are none."""
+    names = [schedule.name, schedule.loop.name, *(group.name for group in schedule.groups)]
+    names += [operation.name for operation in schedule.loop.operations]
+    long = sorted({name for name in names if len(name) > MOST_SHOWN}, key=len, reverse=True)
+    if not long:
+        return schedule
+    text = schedule.model_copy(update={"machine_hash": None}).to_json()
+    taken = set(names)
+    for name in long:
+        short = _free(elided(name.replace(" ", "_")), taken)
+        text = text.replace(_quoted(name), _quoted(short))
+    return Schedule.from_json(text)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken yet, and take it."""
+    found, count = name, 1
+    while found in taken:
+        count += 1
+        found = f"{name}#{count}"
+    taken.add(found)
+    return found
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)[1:-1]

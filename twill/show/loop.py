@@ -1,0 +1,246 @@
+"""A loop without a machine: its operations, what an extraction took, what sub-tiling made of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from twill.artifacts.loop import Invariant, Loop, Operation, Tile
+from twill.artifacts.machine import Machine
+from twill.bounds.analysis import components
+from twill.console import say
+from twill.formats import count, plural
+from twill.frontends.loops import machine_of
+from twill.frontends.subtiling import Plan
+from twill.frontends.subtiling import Role as Part
+from twill.frontends.subtiling.dimensions import is_product
+from twill.frontends.subtiling.plan import product_shape
+from twill.tables import Column, Table
+
+
+def structure_data(loop: Loop) -> dict[str, Any]:
+    """Return what `print_structure` shows as plain data."""
+    machine = machine_of(loop)
+    return {
+        "loop": loop.name,
+        "machine": None,
+        "operations": [operation_data(operation, machine) for operation in loop.operations],
+        "dependences": [d.model_dump(mode="json", exclude_none=True) for d in loop.dependences],
+        "recurrences": recurrent(loop),
+        "invariants": invariants_data(loop, machine),
+        "folded": folded_kinds(loop),
+    }
+
+
+def print_structure(loop: Loop) -> None:
+    """Print operations, shapes and dependences, and that a machine would add costs."""
+    say(f"{loop.name}: {len(loop.operations)} operations, {len(loop.dependences)} dependences")
+    columns = [Column("operation"), Column("kind"), Column("warps", form=count)]
+    rows = [
+        [
+            operation.name,
+            operation.kind,
+            operation.warps,
+            ", ".join(_producers(loop, operation.name)),
+            _short_tile(operation.result) if operation.result else "",
+            ", ".join(_short_tile(tile) for tile in operation.operands),
+        ]
+        for operation in loop.operations
+    ]
+    Table([*columns, Column("after"), Column("result"), Column("operands")], rows).print()
+    for names in recurrent(loop):
+        say(f"recurrence through {', '.join(names)}")
+    for invariant in loop.invariants:
+        say(invariant_text(loop, invariant, machine_of(loop)))
+    say("no costs without a machine: --machine NAME adds them (twill machine list)")
+
+
+def _producers(loop: Loop, name: str) -> list[str]:
+    """Producers that an operation depends on; [-1] is the one of the iteration before."""
+    found = [
+        f"{d.producer}[-{d.distance}]" if d.distance else d.producer
+        for d in loop.dependences
+        if d.consumer == name
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _short_tile(tile: Tile) -> str:
+    return f"{'x'.join(str(size) for size in tile.shape) or 'scalar'} {tile.dtype}"
+
+
+def invariant_text(loop: Loop, invariant: Invariant, machine: Machine | None) -> str:
+    """Return an invariant's shape, element type and memory, and what it occupies, in words."""
+    tile = invariant.tile
+    where = "" if tile.memory == "none" else f" in {tile.memory}"
+    occupied = _occupied(loop, invariant, machine)
+    return f"invariant {invariant.name}: {_short_tile(tile)}{where}, {occupied}"
+
+
+def _occupied(loop: Loop, invariant: Invariant, machine: Machine | None) -> str:
+    """Return what an invariant occupies, with its unit."""
+    tile = invariant.tile
+    if tile.memory == "tmem" and machine is not None and machine.memories.tmem is not None:
+        return f"{machine.memories.tmem.slot_size(tile)} columns"
+    if tile.memory == "registers" and machine is not None and invariant.used_by:
+        widest = max(loop.operation(name).warps for name in invariant.used_by)
+        return f"{tile.registers_each(machine.threads(widest))} registers per thread"
+    return f"{tile.bytes} bytes"
+
+
+def result_registers(operation: Operation, machine: Machine | None) -> int | None:
+    """Return the registers per thread of an operation's result, 0 if it is elsewhere.
+
+    None without a machine: how many threads a warp has is not known.
+    """
+    result = operation.result
+    if result is None or result.memory != "registers":
+        return 0
+    return None if machine is None else result.registers_each(machine.threads(operation.warps))
+
+
+def recurrent(loop: Loop) -> list[list[str]]:
+    """Return the operations of every recurrence, in program order."""
+    names = [operation.name for operation in loop.operations]
+    position = {name: index for index, name in enumerate(names)}
+    arcs = ((position[d.producer], position[d.consumer]) for d in loop.dependences)
+    return [[names[v] for v in part] for part in components(len(names), arcs)]
+
+
+def folded_kinds(loop: Loop) -> dict[str, int]:
+    """Return how many free operations of each kind were folded away, most first."""
+    return dict(Counter(folded.kind for folded in loop.folded).most_common())
+
+
+def kinds_line(kinds: dict[str, int]) -> str:
+    """Return counts by kind in one line."""
+    return ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+
+
+def operation_data(operation: Operation, machine: Machine | None) -> dict[str, Any]:
+    """Return an operation as plain data, what it stores included."""
+    result = operation.result
+    return {
+        "name": operation.name,
+        "kind": operation.kind,
+        "warps": operation.warps,
+        "location": operation.location,
+        "operands": [_tile_data(tile) for tile in operation.operands],
+        "result": None if result is None else _tile_data(result),
+        "registers_per_thread": result_registers(operation, machine),
+        "bytes": 0 if result is None else result.bytes,
+    }
+
+
+def _tile_data(tile: Tile) -> dict[str, Any]:
+    return tile.model_dump(mode="json", exclude_none=True)
+
+
+def invariants_data(loop: Loop, machine: Machine | None) -> list[dict[str, Any]]:
+    """Return the invariants as plain data."""
+    return [
+        invariant.model_dump(mode="json", exclude_none=True)
+        | {"occupies": _occupied(loop, invariant, machine)}
+        for invariant in loop.invariants
+    ]
+
+
+# -- extraction -------------------------------------------------------------------------------
+
+
+def extraction_data(loop: Loop) -> dict[str, Any]:
+    """Return what an extraction took from a dump and what it left out, as plain data."""
+    origin = loop.origin
+    return {
+        "loop": loop.name,
+        "origin": None if origin is None else origin.model_dump(mode="json", exclude_none=True),
+        "operations": len(loop.operations),
+        "kinds": dict(Counter(operation.kind for operation in loop.operations)),
+        "dependences": len(loop.dependences),
+        "renamed": [f"{d.producer} -> {d.consumer}" for d in loop.renamed],
+        "folded": folded_kinds(loop),
+        "recurrences": recurrent(loop),
+        "invariants": [invariant.name for invariant in loop.invariants],
+    }
+
+
+def print_extraction(loop: Loop) -> None:
+    """Print what an extraction took from a dump and what it left out."""
+    data = extraction_data(loop)
+    say(f"loop {loop.name}")
+    _print_origin(data["origin"] or {})
+    say(f"{data['operations']} operations: {kinds_line(data['kinds'])}")
+    folded = sum(data["folded"].values())
+    free = f"{folded} folded away as free: {kinds_line(data['folded'])}"
+    say(free if folded else "nothing folded away")
+    if data["renamed"]:
+        say(f"orders only for a reused buffer, dropped: {', '.join(data['renamed'])}")
+    for names in data["recurrences"]:
+        say(f"recurrence through {', '.join(names)}")
+    if data["invariants"]:
+        say(f"invariant: {', '.join(data['invariants'])}")
+
+
+def _print_origin(origin: dict[str, Any]) -> None:
+    if origin:
+        said = [origin.get(key) for key in ("kernel", "architecture", "compiler")]
+        say(f"kernel {', '.join(word for word in said if word)}")
+    if "loop" in origin:
+        place = f" at {origin['location']}" if "location" in origin else ""
+        say(f"loop over {origin['loop']}{place}")
+    if "nodes_as_written" in origin:
+        say(
+            f"nodes/edges {origin['nodes_as_written']}/{origin['edges_as_written']} as written, "
+            f"{origin['nodes_after_folding']}/{origin['edges_after_folding']} after folding"
+        )
+
+
+# -- sub-tiles --------------------------------------------------------------------------------
+
+
+def subtiles_data(plan: Plan, made: Loop) -> dict[str, Any]:
+    """Return what is shared, what every sub-tile has of its own, and the products, as data."""
+    return {
+        "loop": made.name,
+        "factor": plan.factor,
+        "along": plan.along,
+        "extent": plan.extent,
+        "sub_tile": plan.extent // plan.factor,
+        "operations": {"before": len(plan.loop.operations), "after": len(made.operations)},
+        "dependences": {"before": len(plan.loop.dependences), "after": len(made.dependences)},
+        "shared": [operation.name for operation in plan.with_role(Part.SHARED)],
+        "copied": [operation.name for operation in plan.with_role(Part.COPIED)],
+        "chained": [operation.name for operation in plan.with_role(Part.CHAINED)],
+        "products": [
+            {"name": operation.name, "shape": list(product_shape(operation))}
+            for operation in made.operations
+            if is_product(operation)
+        ],
+        "invariants": [invariant.name for invariant in made.invariants],
+    }
+
+
+def print_subtiles(plan: Plan, made: Loop) -> None:
+    """Print what is shared, what every sub-tile has of its own, and the products."""
+    data = subtiles_data(plan, made)
+    tiles = f"{plural(plan.factor, 'sub-tile')} of {data['sub_tile']}"
+    say(f"{data['loop']}: {tiles} along {plan.along} ({plan.extent})")
+    operations, dependences = data["operations"], data["dependences"]
+    say(
+        f"{operations['before']} operations become {operations['after']}, "
+        f"{dependences['before']} dependences {dependences['after']}"
+    )
+    for key, said in (
+        ("shared", "shared"),
+        ("copied", "one for each sub-tile"),
+        ("chained", "summed over the sub-tiles"),
+        ("invariants", "invariant"),
+    ):
+        if data[key]:
+            say(f"{said}: {', '.join(data[key])}")
+    if data["products"]:
+        columns = [
+            Column("product"),
+            *(Column(h, form=count) for h in ("rows", "columns", "depth")),
+        ]
+        Table(columns, [[p["name"], *p["shape"]] for p in data["products"]]).print()

@@ -1,1 +1,0 @@
-"""Pictures of schedules: graph, timeline, reservation table, roles, differences."""

@@ -1,0 +1,219 @@
+"""A schedule on a terminal: its table, one interval as lines of letters, and what holds it."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from twill.artifacts.schedule import Schedule
+from twill.console import WIDTH, say
+from twill.errors import InputError
+from twill.figures import Look
+from twill.formats import count, plural
+from twill.show.looks import looks, unit_of_time
+from twill.show.placed import Placed, Position, Track, placed, positions, reservation_table
+from twill.show.proof import print_proof
+from twill.show.roles import registers_text, roles
+from twill.tables import Column, Table, output
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+NARROWEST = 24
+ROUNDING = 1e-6
+NAMED_CELL = 6
+"""Characters of a row from which operations are named in it."""
+
+
+def schedule_data(schedule: Schedule) -> dict[str, Any]:
+    """Return the main figures of a schedule as plain data."""
+    proof, interval = schedule.proof, schedule.initiation_interval
+    shown = {"name", "warps", "registers", "registers_live"}
+    return {
+        "name": schedule.name,
+        "machine": schedule.machine.name,
+        "rules": schedule.rules,
+        "time": schedule.time.mode,
+        "interval_units": interval,
+        "interval_bounds": None if proof is None else [proof.bound.value, interval],
+        "interval_cycles": None if interval is None else interval * schedule.time.cycles_per_unit,
+        "length": schedule.length,
+        "stages": schedule.stages,
+        "groups": [group.model_dump(include=shown) for group in schedule.groups],
+        "pipeline_depths": schedule.pipeline_depths,
+        "hiding_depths": schedule.hiding_depths,
+        "start": schedule.start,
+        "assignment": schedule.assignment,
+        "proved": {} if proof is None else {entry.level: entry.proved for entry in proof.levels},
+        "levels": {} if proof is None else {entry.level: entry.value for entry in proof.levels},
+        "bound": None if proof is None else proof.bound.model_dump(exclude_none=True),
+    }
+
+
+def interval_data(schedule: Schedule) -> dict[str, Any]:
+    """Return what `print_interval` shows as plain data."""
+    data = schedule_data(schedule)
+    data["letters"] = {name: style.letter for name, style in looks(schedule).items()}
+    data["roles"] = {role.group.name: role.title for role in roles(schedule)}
+    try:
+        found = placed(schedule)
+    except InputError:
+        return data
+    data["units"] = {
+        track.name: {
+            "capacity": track.capacity,
+            "slots": [
+                {"operation": c.operation, "begin": c.begin, "end": c.end, "count": c.count}
+                for c in reservation_table(track, found.interval)
+            ],
+        }
+        for track in found.units
+    }
+    return data
+
+
+def print_schedule(schedule: Schedule) -> None:
+    """Print where every operation is, and what was proved."""
+    _print_placements(schedule)
+    for load, depth in schedule.pipeline_depths.items():
+        wanted = schedule.hiding_depths.get(load, depth)
+        shallow = f" (warning: hiding its latency takes {wanted})" if wanted > depth else ""
+        say(f"{load}: ring of {plural(depth, 'slot')}{shallow}")
+    say()
+    say(
+        f"initiation interval {schedule.initiation_interval} {unit_of_time(schedule)}, length "
+        f"{schedule.length}, {plural(schedule.stages or 0, 'stage')} ({schedule.rules} rules)"
+    )
+    if schedule.time.mode != "exact":
+        distortion = f"a factor of up to {schedule.time.distortion:.3g}"
+        say(f"normalization changed ratios of costs by {distortion}")
+    if schedule.proof is not None:
+        print_proof(schedule.proof, schedule.initiation_interval or 1)
+
+
+def print_interval(schedule: Schedule) -> None:
+    """Print where every operation is, and an interval as letters of the groups."""
+    _print_placements(schedule)
+    say()
+    try:
+        found = placed(schedule)
+    except InputError:
+        say("nobody solved it, so that there are no times; to see some, run")
+        say("python -m twill.sim run SCHEDULE --timeline FILE.svg")
+        return
+    _print_letters(found, output())
+
+
+def _print_placements(schedule: Schedule) -> None:
+    styles, start, interval = looks(schedule), schedule.start, schedule.initiation_interval
+    rows: list[list[object]] = []
+    for role in roles(schedule):
+        own: list[tuple[int, list[object]]] = []
+        for task in role.tasks:
+            steps = schedule.machine.cost(schedule.loop.operation(task.operation)).steps
+            unit = next((step.unit for step in steps if step.unit != "issue"), steps[0].unit)
+            begin = start.get(task.operation)
+            row = None if begin is None or interval is None else begin % interval
+            shown = ["" if time is None else time for time in (begin, row)]
+            letter = styles[role.group.name].letter
+            own.append((row or 0, [letter, task.operation, task.kind, unit, *shown, task.stage]))
+        rows += [row for _, row in sorted(own, key=lambda entry: entry[0])]
+    unit = "cycles" if schedule.time.mode != "normalized" else "units"
+    columns = [Column(""), Column("operation"), Column("kind"), Column("unit")]
+    columns += [Column("start", unit, count), Column("slot", unit, count)]
+    Table([*columns, Column("stage", form=count)], rows).print()
+    for group in schedule.groups:
+        letter, warps = styles[group.name].letter, plural(group.warps, "warp")
+        say(f"{letter}: {group.name}, {warps}, {registers_text(group)}")
+
+
+def _print_letters(found: Placed, console: Console) -> None:
+    """Draw the interval: a line for each group and each unit in use, a letter for who is on it."""
+    from rich.text import Text
+
+    styles, unit = looks(found.schedule), unit_of_time(found.schedule)
+    tracks = [*found.groups, *(track for track in found.units if track.bars)]
+    name = max(len(track.name) for track in tracks) + 2
+    room = max(NARROWEST, min(console.width, WIDTH) - name - 1)
+    cell = room // found.interval
+    scale = f"{found.interval / room:.3g} {unit} a character"
+    if cell:
+        scale = f"{plural(cell, 'character')} a slot"
+    say(f"steady state, slots 0 to {found.interval - 1} ({scale})")
+    for track in tracks:
+        line = Text(f"{track.name:{name}}")
+        if cell >= NAMED_CELL:
+            line.append_text(_named_cells(track, found.interval, styles, cell))
+        else:
+            width = found.interval * cell if cell else room
+            line.append_text(_letters(track, found.interval, styles, width))
+        console.print(line.append("|"), no_wrap=True, crop=True)
+    if not cell:
+        say("capital: busy for half of a character's time and capacity or more; small: less")
+    pace = f"one iteration every {found.interval} {unit}"
+    say(f"{pace}, {plural(found.stages, 'stage')}, length {found.length}")
+
+
+def _named_cells(track: Track, interval: int, styles: dict[str, Look], cell: int) -> Text:
+    from rich.text import Text
+
+    text, pieces = Text(), reservation_table(track, interval)
+    for row in range(interval):
+        here = [p for p in pieces if p.begin <= row < p.end]
+        name = "+".join(f"{styles[p.group].letter}:{p.operation}" for p in here)
+        style = f"black on {styles[here[0].group].terminal}" if here else ""
+        text.append(f"|{name[: cell - 1]:{cell - 1}}", style=style)
+    return text
+
+
+def _letters(track: Track, interval: int, styles: dict[str, Look], width: int) -> Text:
+    from rich.text import Text
+
+    text, pieces = Text(), reservation_table(track, interval)
+    share = interval / width
+    for column in range(width):
+        begin, end = column * share, (column + 1) * share
+        taken: dict[str, float] = {}
+        for piece in pieces:
+            overlap = min(end, piece.end) - max(begin, piece.begin)
+            if overlap > 0:
+                taken[piece.group] = taken.get(piece.group, 0) + overlap * piece.count
+        if not taken:
+            text.append(".")
+            continue
+        style = styles[max(taken, key=lambda name: (taken[name], name))]
+        half = sum(taken.values()) >= share * track.capacity / 2 - ROUNDING
+        letter = style.letter[0] if half else style.letter[0].lower()
+        text.append(letter, style=f"black on {style.terminal}")
+    return text
+
+
+def print_positions(schedule: Schedule) -> None:
+    """Print what holds each operation where it is."""
+    styles, width = looks(schedule), min(WIDTH, output().width)
+    group = ""
+    for position in positions(schedule):
+        if position.group != group:
+            group = position.group
+            say(f"{styles[group].letter}: {group}")
+        stage, row = divmod(position.start, schedule.initiation_interval or 1)
+        say(f"  {position.operation}: slot {row}, stage {stage}")
+        for text in _held(position):
+            lines = textwrap.fill(text, width, initial_indent=" " * 4, subsequent_indent=" " * 6)
+            say(lines)
+    say(f"times in {unit_of_time(schedule)}")
+
+
+def _held(position: Position) -> tuple[str, str]:
+    """Return what keeps an operation from being earlier, and what from being later."""
+    before, after = "needs nothing of this loop", "nothing of this loop needs it"
+    if position.behind:
+        before = f"not earlier: {'; '.join(position.behind)}"
+    elif position.earlier is not None:
+        before = f"could be {position.earlier} earlier, as far as what it needs goes"
+    if position.before:
+        after = f"not later: {'; '.join(position.before)}"
+    elif position.later is not None:
+        after = f"could be {position.later} later, as far as what needs it goes"
+    return before, after
