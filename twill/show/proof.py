@@ -27,17 +27,17 @@ def print_proof(proof: Proof, interval: int) -> None:
     """Print what is proved of an interval and of each level."""
     low = proof.bound.value
     if proof.bound.reason != "not proved":
-        say(f"optimal: {why(proof.bound)}")
+        paragraph(f"optimal: {why(proof.bound)}")
     else:
-        say(f"not proved optimal: the least interval is between {low} and {interval}")
+        paragraph(f"not proved optimal: the least interval is between {low} and {interval}")
     decided = conditions(proof)
     if decided:
-        say(f"within what was asked for: {', '.join(decided)}")
+        paragraph(f"within what was asked for: {', '.join(decided)}")
     levels = (
         f"{entry.level} {entry.value}{'' if entry.proved else ' (not proved)'}"
         for entry in proof.levels
     )
-    say(f"levels: {', '.join(levels)}")
+    paragraph(f"levels: {', '.join(levels)}")
 
 
 def why(bound: LowerBound) -> str:
