@@ -327,7 +327,7 @@ def test_the_picture_is_a_box_of_at_most_100_columns(
     text = "\n".join(lines)
     assert [f"context {i}" in text for i in range(5)] == [True] * 4 + [False]
     drawn = set(re.findall(r"\w+", text))
-    assert {*machine.units, *machine.memories} <= drawn
+    assert {*machine.units, *machine.memories.by_name} <= drawn
 
 
 def test_machine_show() -> None:
