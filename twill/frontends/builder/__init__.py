@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Self, Unpack
 
-from twill.artifacts.loop import Cost, ElementType, Loop, MemoryName, Step
+from twill.artifacts.loop import Cost, DependenceKind, ElementType, Loop, MemoryName, Step
 from twill.frontends.builder.finish import finish
 from twill.frontends.builder.recorder import Recorder, here
 from twill.frontends.builder.values import (
     Carried,
+    Node,
+    Order,
     Outside,
+    Said,
     Value,
     Variable,
     describe,
 )
 
 __all__ = ["Carried", "LoopBuilder", "Value"]
-
-
-OWN_MODULES = "twill.frontends.builder"
 
 
 class LoopBuilder(Recorder):
@@ -100,7 +100,10 @@ class LoopBuilder(Recorder):
             Its type, see `twill.artifacts.loop.Tile`; by default in shared memory, a scalar in
             registers.
         """
-        return self._from_outside(name, shape, dtype, memory, elements_per_thread, invariant=False)
+        self.check_open()
+        where: MemoryName = memory or ("smem" if shape else "registers")
+        tile = self.tile(shape, dtype, where, elements_per_thread)
+        return Value(self, tile, Outside(self.check_name(name), tile))
 
     def invariant(
         self,
@@ -113,15 +116,14 @@ class LoopBuilder(Recorder):
     ) -> Value:
         """Return a tile that occupies its memory throughout the loop, for example Q in attention.
 
-        Parameters
-        ----------
-        name : str
-            For people.
-        shape, dtype, memory, elements_per_thread
-            Its type, see `twill.artifacts.loop.Tile`; by default in shared memory, a scalar in
-            registers.
+        Parameters are those of `given`.
         """
-        return self._from_outside(name, shape, dtype, memory, elements_per_thread, invariant=True)
+        value = self.given(
+            name, shape, dtype, memory=memory, elements_per_thread=elements_per_thread
+        )
+        if isinstance(value.source, Outside):
+            self.invariants.append(value.source)
+        return value
 
     def carried(
         self,
@@ -184,42 +186,28 @@ class LoopBuilder(Recorder):
             cost=cost,
         )
 
-    def exp2(self, x: Value, *, name: str | None = None, cost: Cost | None = None) -> Value:
+    def exp2(self, x: Value, **said: Unpack[Said]) -> Value:
         """Add 2 to the power of `x` (see `elementwise`)."""
-        return self.elementwise("exp2", x, name=name, cost=cost)
+        return self.elementwise("exp2", x, **said)
 
-    def maximum(
-        self,
-        x: Value | float,
-        y: Value | float,
-        *,
-        name: str | None = None,
-        cost: Cost | None = None,
-    ) -> Value:
+    def maximum(self, x: Value | float, y: Value | float, **said: Unpack[Said]) -> Value:
         """Add the larger of two tiles, element by element (see `elementwise`)."""
-        return self.elementwise("max", x, y, name=name, cost=cost)
+        return self.elementwise("max", x, y, **said)
 
-    def local_store(self, x: Value, *, name: str | None = None, cost: Cost | None = None) -> Value:
+    def local_store(self, x: Value, **said: Unpack[Said]) -> Value:
         """Add a copy of a tile in registers to shared memory (see `operation`)."""
         result = self.tile(x.shape, x.dtype, "smem")
-        return self.operation("local_store", self._held(x), result=result, name=name, cost=cost)
+        return self.operation("local_store", self._held(x), result=result, **said)
 
-    def tmem_load(self, x: Value, *, name: str | None = None, cost: Cost | None = None) -> Value:
+    def tmem_load(self, x: Value, **said: Unpack[Said]) -> Value:
         """Add a read of a tile in tensor memory into registers (see `operation`)."""
         x = self.reading(x)
         if x.memory != "tmem":
             raise self.error(f"tmem_load: the tile is not in tensor memory (got {describe(x)})")
         result = self.tile(x.shape, x.dtype, "registers")
-        return self.operation("tmem_load", x, result=result, name=name, cost=cost)
+        return self.operation("tmem_load", x, result=result, **said)
 
-    def tmem_store(
-        self,
-        x: Value,
-        *,
-        into: Value | None = None,
-        name: str | None = None,
-        cost: Cost | None = None,
-    ) -> Value:
+    def tmem_store(self, x: Value, *, into: Value | None = None, **said: Unpack[Said]) -> Value:
         """Add a copy of a tile in registers to tensor memory.
 
         Parameters
@@ -240,18 +228,10 @@ class LoopBuilder(Recorder):
             *operands,
             result=result,
             in_place=1 if into is not None else None,
-            name=name,
-            cost=cost,
+            **said,
         )
 
-    def store(
-        self,
-        x: Value,
-        *,
-        engine: str = "tma",
-        name: str | None = None,
-        cost: Cost | None = None,
-    ) -> Value:
+    def store(self, x: Value, *, engine: str = "tma", **said: Unpack[Said]) -> Value:
         """Add a store of a tile to global memory; from shared memory one warp issues it.
 
         Parameters
@@ -267,11 +247,37 @@ class LoopBuilder(Recorder):
             "store",
             x,
             result=None,
-            name=name,
             warps=1 if x.memory == "smem" else None,
             attributes={"engine": engine},
-            cost=cost,
+            **said,
         )
+
+    def order(
+        self,
+        first: Value,
+        then: Value,
+        *,
+        distance: int = 0,
+        kind: DependenceKind = "order",
+        delay: int | None = None,
+        blocking: bool | None = None,
+    ) -> None:
+        """Add a dependence between two operations beside those that reading implies.
+
+        Parameters
+        ----------
+        first, then : Value
+            Results of the two operations.
+        distance, kind, delay, blocking
+            As in `twill.artifacts.loop.Dependence`.
+        """
+        self.check_open()
+        ends = [self.reading(value).source for value in (first, then)]
+        if not (isinstance(ends[0], Node) and isinstance(ends[1], Node)):
+            raise self.error("order: both ends must be operations of this iteration")
+        if distance < 0 or (delay or 0) < 0:
+            raise self.error(f"order: negative distance or delay (got {distance}, {delay})")
+        self.orders.append(Order(ends[0], ends[1], distance, kind, delay, blocking, here()))
 
     @staticmethod
     def cost(
@@ -301,23 +307,6 @@ class LoopBuilder(Recorder):
             asynchronous=asynchronous,
             issue=issue,
         )
-
-    def _from_outside(
-        self,
-        name: str,
-        shape: tuple[int, ...],
-        dtype: ElementType,
-        memory: MemoryName | None,
-        elements_per_thread: int | None,
-        *,
-        invariant: bool,
-    ) -> Value:
-        self.check_open()
-        where: MemoryName = memory or ("smem" if shape else "registers")
-        tile = self.tile(shape, dtype, where, elements_per_thread)
-        source = Outside(self.check_name(name), tile, invariant)
-        self.outside.append(source)
-        return Value(self, tile, source)
 
     def _held(self, value: Value) -> Value:
         seen = self.reading(value)

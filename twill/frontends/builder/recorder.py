@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import itertools
 import sys
-from typing import Literal
+from typing import Literal, Unpack
 
 from pydantic import ValidationError
 
-from twill.artifacts.loop import Cost, DependenceKind, ElementType, Loop, MemoryName, Tile
+from twill.artifacts.loop import Cost, ElementType, Loop, MemoryName, Tile
 from twill.errors import InputError, short
+from twill.frontends import complaint
 from twill.frontends.builder.values import (
     Carried,
     Node,
     Order,
     Outside,
+    Said,
     Value,
     Variable,
     describe,
@@ -42,7 +44,7 @@ class Recorder:
         self.warps = warps
         self.products = products
         self.nodes: list[Node] = []
-        self.outside: list[Outside] = []
+        self.invariants: list[Outside] = []
         self.variables: list[Variable] = []
         self.orders: list[Order] = []
         self.finished: Loop | None = None
@@ -113,10 +115,9 @@ class Recorder:
         b: Value,
         accumulator: Value | None = None,
         *,
-        name: str | None = None,
         memory: MemoryName | None = None,
         warps: int | None = None,
-        cost: Cost | None = None,
+        **said: Unpack[Said],
     ) -> Value:
         """Add a matrix product, ``a @ b`` or ``accumulator + a @ b`` in place.
 
@@ -156,10 +157,9 @@ class Recorder:
             "mma",
             *operands,
             result=result,
-            name=name,
             warps=warps or (1 if where == "tmem" else None),
             in_place=2 if accumulator is not None else None,
-            cost=cost,
+            **said,
         )
 
     def elementwise(
@@ -167,8 +167,7 @@ class Recorder:
         kind: str,
         *operands: Value | float,
         dtype: ElementType | None = None,
-        name: str | None = None,
-        cost: Cost | None = None,
+        **said: Unpack[Said],
     ) -> Value:
         """Add an element-wise operation in registers.
 
@@ -200,20 +199,12 @@ class Recorder:
                     f"{kind}: the operands differ in type (got {tiles[0].dtype} and {tile.dtype})"
                 )
         shape = self._broadcast(kind, [tile.shape for tile in tiles])
-        return self.operation(
-            kind,
-            *tiles,
-            result=self.tile(shape, dtype or tiles[0].dtype, "registers"),
-            name=name,
-            elementwise=True,
-            cost=cost,
-        )
+        result = self.tile(shape, dtype or tiles[0].dtype, "registers")
+        return self.operation(kind, *tiles, result=result, elementwise=True, **said)
 
-    def cast(
-        self, x: Value, dtype: ElementType, *, name: str | None = None, cost: Cost | None = None
-    ) -> Value:
+    def cast(self, x: Value, dtype: ElementType, **said: Unpack[Said]) -> Value:
         """Add a conversion to another element type (see `elementwise`)."""
-        return self.elementwise("cast", x, dtype=dtype, name=name, cost=cost)
+        return self.elementwise("cast", x, dtype=dtype, **said)
 
     def reduce(
         self,
@@ -224,8 +215,7 @@ class Recorder:
         lanes: int | None = None,
         lane_warps: int | None = None,
         elements_per_thread: int | None = None,
-        name: str | None = None,
-        cost: Cost | None = None,
+        **said: Unpack[Said],
     ) -> Value:
         """Add a reduction along one dimension of a tile in registers.
 
@@ -256,43 +246,27 @@ class Recorder:
         if x.memory != "registers" or not -rank <= axis < rank:
             raise self.error(f"reduce: no dimension {axis} in registers (got {describe(x)})")
         axis %= rank
-        shared = {"lanes": lanes, "lane_warps": lane_warps}
-        result = self.tile(
-            x.shape[:axis] + x.shape[axis + 1 :], x.dtype, "registers", elements_per_thread
-        )
-        return self.operation(
-            "reduce",
-            x,
-            result=result,
-            name=name,
-            axis=axis,
-            attributes={
-                "combine": combine,
-                **{key: value for key, value in shared.items() if value is not None},
-            },
-            cost=cost,
-        )
+        shape = x.shape[:axis] + x.shape[axis + 1 :]
+        result = self.tile(shape, x.dtype, "registers", elements_per_thread)
+        attributes: dict[str, str | bool | int | float] = {"combine": combine}
+        if lanes is not None:
+            attributes["lanes"] = lanes
+        if lane_warps is not None:
+            attributes["lane_warps"] = lane_warps
+        return self.operation("reduce", x, result=result, axis=axis, attributes=attributes, **said)
 
     def accumulate(self, total: Value, term: Value | float) -> Value:
-        """Return ``total + term``, in place if the term is a product that nothing has read.
-
-        Parameters
-        ----------
-        total : Value
-            Where to add.
-        term : Value or number
-            What to add.
-        """
-        node = term.source if isinstance(term, Value) and not isinstance(term, Carried) else None
-        fusable = (
-            isinstance(term, Value)
-            and isinstance(node, Node)
-            and node.kind == "mma"
-            and node.in_place is None
-            and not node.read
-            and not term.views
-        )
-        if not (fusable and isinstance(term, Value) and isinstance(node, Node)):
+        """Return ``total + term``, in place if the term is a product that nothing has read."""
+        node = term.source if isinstance(term, Value) else None
+        if (
+            not isinstance(term, Value)
+            or isinstance(term, Carried)
+            or not isinstance(node, Node)
+            or node.kind != "mma"
+            or node.in_place is not None
+            or node.read
+            or term.views
+        ):
             return self.elementwise("add", total, term)
         self.reading(term)
         total = self.reading(total)
@@ -324,33 +298,6 @@ class Recorder:
             result = tuple(map(max, extents))
         return result
 
-    def order(
-        self,
-        first: Value,
-        then: Value,
-        *,
-        distance: int = 0,
-        kind: DependenceKind = "order",
-        delay: int | None = None,
-        blocking: bool | None = None,
-    ) -> None:
-        """Add a dependence between two operations beside those that reading implies.
-
-        Parameters
-        ----------
-        first, then : Value
-            Results of the two operations.
-        distance, kind, delay, blocking
-            As in `twill.artifacts.loop.Dependence`.
-        """
-        self.check_open()
-        ends = [self.reading(value).source for value in (first, then)]
-        if not (isinstance(ends[0], Node) and isinstance(ends[1], Node)):
-            raise self.error("order: both ends must be operations of this iteration")
-        if distance < 0 or (delay or 0) < 0:
-            raise self.error(f"order: negative distance or delay (got {distance}, {delay})")
-        self.orders.append(Order(ends[0], ends[1], distance, kind, delay, blocking, here()))
-
     def assign(self, carried: Carried, value: Value) -> None:
         """Give a carried variable a new value (see `Carried.assign`)."""
         self.check_open()
@@ -373,18 +320,7 @@ class Recorder:
         node.name = name
 
     def reading(self, value: Value) -> Value:
-        """Return what reading `value` here and now reads.
-
-        Parameters
-        ----------
-        value : Value
-            A value or variable of this loop.
-
-        Raises
-        ------
-        InputError
-            If the loop is closed, or the value belongs to another one or no longer exists.
-        """
+        """Return what reading `value` here and now reads; refuse what is no longer there."""
         self.check_open()
         if not isinstance(value, Value):
             raise self.error(f"not a value of this loop (got {short(value)})")
@@ -412,50 +348,20 @@ class Recorder:
         ----------
         shape, dtype, memory, elements_per_thread
             See `twill.artifacts.loop.Tile`.
-
-        Raises
-        ------
-        InputError
-            If one of them is not what a tile has.
         """
         try:
             return Tile(
                 shape=shape, dtype=dtype, memory=memory, elements_per_thread=elements_per_thread
             )
         except ValidationError as error:
-            first = error.errors()[0]
-            key = str(first["loc"][0])
-            raise self.error(f"{key}: {first['msg']} (got {short(first['input'])})") from None
+            raise self.error(complaint(error)) from None
 
     def error(self, message: str, location: str | None = None) -> InputError:
-        """Return an error that names the user's line and the loop.
-
-        Parameters
-        ----------
-        message : str
-            What is wrong, with the value.
-        location : str, optional
-            Where, if not at the line that is being executed.
-        """
+        """Return an error that names the loop and the user's line, if no other is given."""
         return InputError(message, path=self.name, file=location or here())
 
     def fitting(self, value: Value, tile: Tile, what: str) -> Value:
-        """Return what reading `value` reads, if it is a tile like `tile`.
-
-        Parameters
-        ----------
-        value : Value
-            A value or variable.
-        tile : Tile
-            The shape, element type and memory that it must have.
-        what : str
-            What it is, for the error.
-
-        Raises
-        ------
-        InputError
-            If it is another tile.
-        """
+        """Return what reading `value` reads; refuse it, called `what`, if its type is another."""
         seen = self.reading(value)
         wanted = Value(self, tile, seen.source)
         if (seen.shape, seen.dtype, seen.memory) != (tile.shape, tile.dtype, tile.memory):

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypedDict
 
 from twill.artifacts.loop import Cost, DependenceKind, ElementType, MemoryName, Tile
 
 if TYPE_CHECKING:
     from twill.frontends.builder.recorder import Recorder
+
+
+class Said(TypedDict, total=False):
+    """What may be said of any operation.
+
+    Attributes
+    ----------
+    name : str, optional
+        Unique in the loop; made from the kind without it.
+    cost : Cost, optional
+        In place of the machine's rule.
+    """
+
+    name: str | None
+    cost: Cost | None
 
 
 @dataclass(eq=False)
@@ -17,7 +32,6 @@ class Outside:
 
     name: str
     tile: Tile
-    invariant: bool
 
 
 @dataclass(eq=False)
