@@ -1,24 +1,23 @@
 """Make the loops and schedules of published kernels, written down by hand.
 
-``python -m twill.traces.make_orders`` writes them, ``--check`` only compares. Orders are those of
-github.com/Dao-AILab/flash-attention at 0251105: hopper/mainloop_fwd_sm90_tma_gmma_ws.hpp and
-flash_attn/cute/flash_fwd_sm100.py.
+A tool for who maintains them: ``python -m twill.traces.make_orders`` writes the packaged files,
+``--check`` only compares. Orders are those of github.com/Dao-AILab/flash-attention at 0251105:
+hopper/mainloop_fwd_sm90_tma_gmma_ws.hpp and flash_attn/cute/flash_fwd_sm100.py.
 """
 
 from __future__ import annotations
 
-import argparse
+import itertools
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from twill.artifacts.loop import Cost, Loop, Step
+from twill.artifacts.loop import Cost, ElementType, Loop, Step
 from twill.frontends.builder import LoopBuilder
 from twill.frontends.builder.values import Node, Value
+from twill.traces import write_or_check
 
-HERE = Path(__file__).resolve().parent
 HEAD = 128
 SCALE = 0.127
 KEYS = (176, 128)
@@ -26,6 +25,7 @@ PARTS = 4
 VOTE = Cost(steps=(Step(unit="alu", cycles=4, instructions=2),), latency=8)
 """A vote and a branch, at the rate and latency of the ALU in the machine file."""
 Document = dict[str, Any]
+HEADER: Document = {"schema": "twill.order", "schema_version": 1}
 
 
 def flash_attention_3(keys: int, fragments: int = 1) -> Loop:
@@ -43,17 +43,11 @@ def flash_attention_3(keys: int, fragments: int = 1) -> Loop:
             q = loop.invariant(f"Q{i}", (64, HEAD), "f16")
             scores = (q @ k.T).named(f"S{i}")
             a, n = _row_maxima(loop, scores, i)
-            parts = _exponentials(loop, scores, n, i, [keys // fragments] * fragments)
+            parts = _exponentials(loop, scores, n, i, fragments)
             _row_sums(loop, parts, a, i)
             output = loop.carried(f"O{i}", (64, HEAD))
             scaled = loop.elementwise("mul", output, a[:, None], name=f"X{i}")
-            c = loop.operation(
-                "cast",
-                *parts,
-                result=loop.tile((64, keys), "f16", "registers"),
-                elementwise=True,
-                name=f"C{i}",
-            )
+            c = _columns(loop, "cast", parts, keys, elementwise=True, name=f"C{i}")
             output.assign(loop.mma(c, v, scaled, name=f"O{i}"))
     return _without_places(loop.build())
 
@@ -84,17 +78,11 @@ def flash_attention_4(*, rescaling: bool = False) -> Loop:
             scores = loop.tmem_load(product, name=f"R{i}")
             a, n = _row_maxima(loop, scores, i)
             scaled = loop.elementwise("fma", scores, n[:, None], name=f"E{i}")
-            parts = [part for f in range(4) for part in _part_of_exponentials(loop, scaled, i, f)]
-            _row_sums(loop, parts, a, i)
+            parts = [_part_of_exponentials(loop, scaled, i, f) for f in range(4)]
+            _row_sums(loop, [*itertools.chain(*parts)], a, i)
             casts = [
-                loop.operation(
-                    "cast",
-                    *[p for p in parts if _name(p).endswith(f"_{f}")],
-                    result=loop.tile((HEAD, 32), "f16", "registers"),
-                    elementwise=True,
-                    name=f"C{i}_{f}",
-                )
-                for f in range(4)
+                _columns(loop, "cast", part, 32, elementwise=True, name=f"C{i}_{f}")
+                for f, part in enumerate(parts)
             ]
             stores = [
                 loop.operation(
@@ -105,32 +93,32 @@ def flash_attention_4(*, rescaling: bool = False) -> Loop:
                 )
                 for name, some in (("a", casts[:3]), ("b", casts[3:]))
             ]
-            output = loop.carried(f"O{i}", (HEAD, HEAD), memory="tmem")
-            released = loop.operation(
-                "tmem_update",
-                output,
-                a[:, None],
-                result=output.tile,
-                name=f"X{i}",
-                in_place=0,
-                attributes={"arithmetic": 1},
-                cost=None if rescaling else VOTE,
-            )
-            for name, store in zip((f"O{i}_a", f"O{i}"), stores, strict=True):
-                rows = loop.given(f"{name}_rows", (store.shape[1], HEAD), "f16")
-                released = loop.operation(
-                    "mma",
-                    store,
-                    rows,
-                    released,
-                    v,
-                    result=output.tile,
-                    warps=1,
-                    in_place=2,
-                    name=name,
-                )
-            output.assign(released)
+            _second_products(loop, i, v, a, stores, None if rescaling else VOTE)
     return _without_places(loop.build())
+
+
+def _second_products(
+    loop: LoopBuilder, i: int, v: Value, a: Value, stores: list[Value], vote: Cost | None
+) -> None:
+    """Add the update of an accumulator in tensor memory, and the two products that it is for."""
+    output = loop.carried(f"O{i}", (HEAD, HEAD), memory="tmem")
+    released = loop.operation(
+        "tmem_update",
+        output,
+        a[:, None],
+        result=output.tile,
+        name=f"X{i}",
+        in_place=0,
+        attributes={"arithmetic": 1},
+        cost=vote,
+    )
+    for name, store in zip((f"O{i}_a", f"O{i}"), stores, strict=True):
+        rows = loop.given(f"{name}_rows", (store.shape[1], HEAD), "f16")
+        operands = (store, rows, released, v)
+        released = loop.operation(
+            "mma", *operands, result=output.tile, warps=1, in_place=2, name=name
+        )
+    output.assign(released)
 
 
 def _row_maxima(loop: LoopBuilder, scores: Value, i: int) -> tuple[Value, Value]:
@@ -146,67 +134,52 @@ def _row_maxima(loop: LoopBuilder, scores: Value, i: int) -> tuple[Value, Value]
 
 
 def _exponentials(
-    loop: LoopBuilder, scores: Value, n: Value, i: int, widths: Sequence[int]
+    loop: LoopBuilder, scores: Value, n: Value, i: int, fragments: int
 ) -> list[Value]:
     """Add the scaled scores and their exponentials, in parts of some columns each."""
+    columns, whole = scores.shape[1] // fragments, fragments == 1
     found = []
-    for f, width in enumerate(widths):
-        tile = loop.tile((scores.shape[0], width), "f32", "registers")
-        suffix = f"_{f}" if len(widths) > 1 else ""
-        e = loop.operation(
-            "fma",
-            scores,
-            n[:, None],
-            result=tile,
-            elementwise=len(widths) == 1,
-            name=f"E{i}{suffix}",
-        )
-        found.append(loop.exp2(e, name=f"P{i}{suffix}"))
+    for name in [f"{i}"] if whole else [f"{i}_{f}" for f in range(fragments)]:
+        operands = [scores, n[:, None]]
+        e = _columns(loop, "fma", operands, columns, elementwise=whole, name=f"E{name}")
+        found.append(loop.exp2(e, name=f"P{name}"))
     return found
 
 
 def _part_of_exponentials(loop: LoopBuilder, scaled: Value, i: int, f: int) -> list[Value]:
+    """Add a quarter of the exponentials: on the MUFU, and as polynomials if it is in the middle."""
     polynomials = 12 if f in (1, 2) else 0
-    pairs = polynomials // 2
-    found = [
-        loop.operation(
-            "exp2",
-            scaled,
-            result=loop.tile((HEAD, 32 - polynomials), "f32", "registers"),
-            name=f"P{i}_{f}",
-        )
-    ]
+    found = [_columns(loop, "exp2", [scaled], 32 - polynomials, name=f"P{i}_{f}")]
     if polynomials:
-        work = (
-            Step(unit="fma", cycles=12 * pairs, instructions=6 * pairs),
-            Step(unit="alu", cycles=12 * pairs, instructions=6 * pairs),
-        )
-        found.append(
-            loop.operation(
-                "exp2",
-                scaled,
-                result=loop.tile((HEAD, polynomials), "f32", "registers"),
-                name=f"Y{i}_{f}",
-                cost=Cost(steps=work, latency=24 * pairs + 4),
-            )
-        )
+        pairs = polynomials // 2
+        work = [Step(unit=u, cycles=12 * pairs, instructions=6 * pairs) for u in ("fma", "alu")]
+        cost = Cost(steps=tuple(work), latency=24 * pairs + 4)
+        found.append(_columns(loop, "exp2", [scaled], polynomials, name=f"Y{i}_{f}", cost=cost))
     return found
+
+
+def _columns(
+    loop: LoopBuilder, kind: str, operands: Sequence[Value], columns: int, **more: Any
+) -> Value:
+    """Add an operation that makes some columns of each row, in registers."""
+    dtype: ElementType = "f16" if kind == "cast" else "f32"
+    result = loop.tile((operands[0].shape[0], columns), dtype, "registers")
+    return loop.operation(kind, *operands, result=result, **more)
 
 
 def _row_sums(loop: LoopBuilder, parts: Sequence[Value], a: Value, i: int) -> None:
     """Add the row sums; until the loop ends every thread sums what it holds."""
     rows = parts[0].shape[0]
-    per_thread = 2 if rows == 64 else 1
+    result = loop.tile((rows,), "f32", "registers", 2 if rows == 64 else 1)
     total = loop.carried(f"l{i}", (rows,))
     running = loop.elementwise("mul", total, a, name=f"l{i}.mul")
     for p in parts:
-        last = p is parts[-1]
         running = loop.operation(
             "reduce",
             p,
             running,
-            result=loop.tile((rows,), "f32", "registers", per_thread),
-            name=f"l{i}" if last else f"sum{_name(p)}",
+            result=result,
+            name=f"l{i}" if p is parts[-1] else f"sum{_name(p)}",
             axis=1,
             attributes={"combine": "add", "lanes": 1, "lane_warps": 1},
         )
@@ -221,11 +194,8 @@ def _name(value: Value) -> str:
 
 def _without_places(loop: Loop) -> Loop:
     """Return a loop that does not say where this file is."""
-    return loop.model_copy(
-        update={
-            "operations": tuple(o.model_copy(update={"location": None}) for o in loop.operations)
-        }
-    )
+    operations = tuple(o.model_copy(update={"location": None}) for o in loop.operations)
+    return loop.model_copy(update={"operations": operations})
 
 
 def flash_attention_3_order(
@@ -241,86 +211,58 @@ def flash_attention_3_order(
     `fragments`: parts of the exponentials; with more than one, instructions of different parts
     alternate, as ptxas interleaves them (nvcc 13.0: one FADD after each MUFU.EX2).
     `overlap`: whether the second product of an iteration runs beside the softmax of the next.
+    `ping_pong`: whether the two groups take turns on the tensor core.
     `hoisted`: whether the wait for the second product stands before the softmax, as ptxas was seen
     to hoist it in such loops.
     """
     loop = f"fa3_forward_128x{keys}" + ("_parts" if fragments > 1 else "")
-    parts = ["no overlap"] * (not overlap) + ["no ping-pong"] * (not ping_pong)
-    parts += ["wait hoisted"] * hoisted
-    suffix = "".join("_" + part.replace(" ", "_").replace("-", "_") for part in parts)
+    changes = ["no overlap"] * (not overlap) + ["no ping-pong"] * (not ping_pong)
+    changes += ["wait hoisted"] * hoisted
+    suffix = "".join("_" + change.replace(" ", "_").replace("-", "_") for change in changes)
+    parts = ["exponentials in parts"] * (fragments > 1)
     tile = _overlapping if overlap else _as_written
-    softmax = [_softmax(i, fragments) for i in range(2)]
-    return {
-        "schema": "twill.order",
-        "schema_version": 1,
+    tiles = [tile(i, _softmax(i, fragments), ping_pong=ping_pong) for i in range(2)]
+    if hoisted:
+        for i, body in enumerate(tiles):
+            passed = body.index(_passed(i))
+            body.insert(passed + 1, {"do": "await", "operation": f"O{i}", "stage": 1})
+    return HEADER | {
         "name": loop + suffix,
-        "description": "FlashAttention-3 forward"
-        + (", exponentials in parts" if fragments > 1 else "")
-        + "".join(f", {part}" for part in parts),
+        "description": ", ".join(["FlashAttention-3 forward", *parts, *changes]),
         "machine": "hopper_h100",
         "loop": loop,
         "groups": [
-            {
-                "name": "load",
-                "warps": 1,
-                "variable_latency": True,
-                "body": ["K", _later("V") if overlap else "V"],
-            },
-            *(
-                {
-                    "name": f"tile{i}",
-                    "warps": 4,
-                    "registers": 240,
-                    "body": tile(i, softmax[i], ping_pong=ping_pong, hoisted=hoisted),
-                }
-                for i in range(2)
-            ),
+            _group("load", 1, ["K", _later("V") if overlap else "V"], variable_latency=True),
+            *(_group(f"tile{i}", 4, body, registers=240) for i, body in enumerate(tiles)),
         ],
         "buffers": [{"value": "K", "slots": 2}, {"value": "V", "slots": 2}],
     }
 
 
-def _overlapping(i: int, softmax: list[Any], *, ping_pong: bool, hoisted: bool) -> list[Any]:
-    return [
-        *_turn(i, ping_pong=ping_pong),
-        f"S{i}",
-        _later(f"O{i}"),
-        *_turn_passed(i, ping_pong=ping_pong),
-        *([{"do": "await", "operation": f"O{i}", "stage": 1}] if hoisted else []),
-        *softmax,
-        f"C{i}",
-        f"X{i}",
-    ]
+def _overlapping(i: int, softmax: list[Any], *, ping_pong: bool) -> list[Any]:
+    products = [f"S{i}", _later(f"O{i}")]
+    if ping_pong:
+        products = [_turn(i), *products, _passed(i)]
+    return [*products, *softmax, f"C{i}", f"X{i}"]
 
 
-def _as_written(i: int, softmax: list[Any], *, ping_pong: bool, hoisted: bool) -> list[Any]:
+def _as_written(i: int, softmax: list[Any], *, ping_pong: bool) -> list[Any]:
     """Return the order in which each product is awaited at once.
 
     A turn begins before the second product and ends when the first of the next iteration is issued.
     """
-    assert not hoisted
-    return [
-        f"S{i}",
-        *_turn_passed(i, ping_pong=ping_pong),
-        *softmax,
-        f"C{i}",
-        f"X{i}",
-        *(_turn(i, ping_pong=ping_pong, ahead=1)),
-        f"O{i}",
-        {"do": "await", "operation": f"O{i}"},
-    ]
+    turn, passed = ([_turn(i, ahead=1)], [_passed(i)]) if ping_pong else ([], [])
+    awaited = [f"O{i}", {"do": "await", "operation": f"O{i}"}]
+    return [f"S{i}", *passed, *softmax, f"C{i}", f"X{i}", *turn, *awaited]
 
 
-def _turn(i: int, *, ping_pong: bool, ahead: int = 0) -> list[Any]:
+def _turn(i: int, *, ahead: int = 0) -> Document:
     """Wait until the other group's turn is over: tile 0's is the first of an iteration."""
-    if not ping_pong:
-        return []
-    distance = (1 if i == 0 else 0) - ahead
-    return [{"do": "wait", "barrier": f"turn{1 - i}", "distance": distance}]
+    return {"do": "wait", "barrier": f"turn{1 - i}", "distance": (1 if i == 0 else 0) - ahead}
 
 
-def _turn_passed(i: int, *, ping_pong: bool) -> list[Any]:
-    return [{"do": "arrive", "barrier": f"turn{i}"}] if ping_pong else []
+def _passed(i: int) -> Document:
+    return {"do": "arrive", "barrier": f"turn{i}"}
 
 
 def _softmax(i: int, fragments: int) -> list[Any]:
@@ -346,53 +288,39 @@ def flash_attention_4_order(*, rescaling: bool = False) -> Document:
     Keys and values share a ring of three slots, as with one block of the kernel; a product waits
     for three quarters of its factor, and for the last quarter when it comes to it.
     """
-    kib = 1024
-    ring, queries = 32 * kib, 64 * kib
+    ring, queries = 32 * 1024, 64 * 1024
     name = "fa4_forward" + ("_rescaling" if rescaling else "")
-    return {
-        "schema": "twill.order",
-        "schema_version": 1,
+    columns = (
+        *(("S", "", 0), ("T", "_a", 64), ("T", "_b", 112)),
+        *(("X", "", 256), ("O", "_a", 256), ("O", "", 256)),
+    )
+    loads = [
+        {"do": "wait", "barrier": "V.empty", "distance": 2},
+        "K",
+        {"do": "wait", "barrier": "K.empty", "distance": 1},
+        "V",
+    ]
+    products = [_later("O0_a"), _later("O0"), "S0", _later("O1_a"), _later("O1"), "S1"]
+    return HEADER | {
         "name": name,
         "description": "FlashAttention-4 forward, products of one SM, accumulators rescaled "
         + ("always" if rescaling else "seldom"),
         "machine": "blackwell_b200",
         "loop": name,
         "groups": [
-            {
-                "name": "load",
-                "warps": 1,
-                "variable_latency": True,
-                "body": [
-                    {"do": "wait", "barrier": "V.empty", "distance": 2},
-                    "K",
-                    {"do": "wait", "barrier": "K.empty", "distance": 1},
-                    "V",
-                ],
-            },
-            {
-                "name": "mma",
-                "warps": 1,
-                "body": [_later("O0_a"), _later("O0"), "S0", _later("O1_a"), _later("O1"), "S1"],
-            },
-            *(
-                {"name": f"softmax{i}", "warps": 4, "registers": 176, "body": _softmax_4(i)}
-                for i in range(2)
-            ),
-            {"name": "correction", "warps": 4, "registers": 88, "body": ["X0", "X1"]},
+            _group("load", 1, loads, variable_latency=True),
+            _group("mma", 1, products),
+            *(_group(f"softmax{i}", 4, _softmax_4(i), registers=176) for i in range(2)),
+            _group("correction", 4, ["X0", "X1"], registers=88),
         ],
         "buffers": [
-            {"value": "K", "slots": 3, "addresses": [queries + ring * s for s in (0, 2, 1)]},
-            {"value": "V", "slots": 3, "addresses": [queries + ring * s for s in (1, 0, 2)]},
             *(
-                {"value": value.replace("*", str(i)), "slots": 1, "addresses": [column + step * i]}
-                for value, column, step in (
-                    ("S*", 0, 128),
-                    ("T*_a", 64, 128),
-                    ("T*_b", 112, 128),
-                    ("X*", 256, 128),
-                    ("O*_a", 256, 128),
-                    ("O*", 256, 128),
-                )
+                {"value": value, "slots": 3, "addresses": [queries + ring * s for s in slots]}
+                for value, slots in (("K", (0, 2, 1)), ("V", (1, 0, 2)))
+            ),
+            *(
+                {"value": f"{value}{i}{part}", "slots": 1, "addresses": [column + 128 * i]}
+                for value, part, column in columns
                 for i in range(2)
             ),
         ],
@@ -430,22 +358,22 @@ def _later(operation: str) -> Document:
     return {"do": "issue", "operation": operation, "stage": 1}
 
 
+def _group(name: str, warps: int, body: list[Any], **more: int) -> Document:
+    return {"name": name, "warps": warps, **more, "body": body}
+
+
 def documents() -> dict[str, str]:
     """Return the text of every file, by its path in this folder."""
-    loops = [flash_attention_3(keys, fragments) for keys in KEYS for fragments in (1, PARTS)]
+    ways = [(keys, fragments) for keys in KEYS for fragments in (1, PARTS)]
+    loops = [flash_attention_3(keys, fragments) for keys, fragments in ways]
     loops += [flash_attention_4(rescaling=rescaling) for rescaling in (False, True)]
     orders = [
         flash_attention_3_order(keys, fragments=fragments, overlap=overlap, ping_pong=ping_pong)
-        for keys in KEYS
-        for fragments in (1, PARTS)
+        for keys, fragments in ways
         for overlap in (True, False)
         for ping_pong in (True, False)
     ]
-    orders += [
-        flash_attention_3_order(keys, fragments=fragments, hoisted=True)
-        for keys in KEYS
-        for fragments in (1, PARTS)
-    ]
+    orders += [flash_attention_3_order(k, fragments=parts, hoisted=True) for k, parts in ways]
     orders += [flash_attention_4_order(rescaling=rescaling) for rescaling in (False, True)]
     found = {f"loops/{loop.name}.json": loop.to_json() for loop in loops}
     for order in orders:
@@ -453,23 +381,5 @@ def documents() -> dict[str, str]:
     return found
 
 
-def main() -> int:
-    """Write or check every file; return 1 if a check found a difference."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    arguments = parser.parse_args()
-    differing = 0
-    for name, text in documents().items():
-        file = HERE / name
-        if arguments.check:
-            same = file.exists() and file.read_text() == text
-            differing += not same
-            sys.stdout.write(f"{'same' if same else 'DIFFERENT'} {name}\n")
-        else:
-            file.write_text(text)
-            sys.stdout.write(f"wrote {name}\n")
-    return 1 if differing else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(__doc__, documents().items()))

@@ -19,12 +19,12 @@ BLACKWELL = kernels.BLACKWELL
 @pytest.mark.parametrize(
     ("whole", "by_hand"),
     [
-        (kernels.attention_forward(BLACKWELL, "", 128, 128, 128),
-         kernels.attention_forward(BLACKWELL, "_two_tiles", 64, 128, 128)),
-        (kernels.attention_forward(BLACKWELL, "", 256, 128, 128),
-         kernels.attention_forward(BLACKWELL, "_two_tiles", 128, 128, 128)),
-        (kernels.attention_backward(BLACKWELL, "", 128, 256, 64),
-         kernels.attention_backward(BLACKWELL, "_two_tiles", 128, 128, 64)),
+        (kernels.attention(BLACKWELL, "forward", 128, 128),
+         kernels.attention(BLACKWELL, "forward_two_tiles", 64, 128)),
+        (kernels.attention(BLACKWELL, "forward", 256, 128),
+         kernels.attention(BLACKWELL, "forward_two_tiles", 128, 128)),
+        (kernels.attention(BLACKWELL, "backward", 128, 256, 64),
+         kernels.attention(BLACKWELL, "backward_two_tiles", 128, 128, 64)),
         (kernels.gemm(BLACKWELL, "", 256, 256, 64),
          kernels.gemm(BLACKWELL, "_two_tiles", 128, 256, 64)),
     ],
@@ -36,7 +36,7 @@ def test_is_the_kernel_that_was_sub_tiled_by_hand(
     loops = []
     for name, one in (("whole", whole), ("by_hand", by_hand)):
         file = tmp_path / f"{name}.mlir"
-        file.write_text(kernels.text_of(one))
+        file.write_text(one.text())
         loops.append(load_ttgir(str(file)))
     blackwell = twill.Machine.named("blackwell_b200")
     assert same_graph(twill.subtile(loops[0], 2), loops[1], blackwell)
