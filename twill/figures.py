@@ -28,7 +28,7 @@ STRONG = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#5b
 """The same for lines and points, told apart on white and on black."""
 TERMINAL = ("cyan", "yellow", "green", "red", "magenta", "bright_yellow", "blue", "white")
 """The same for terminals, by rich's names of ANSI colours."""
-HATCHES = ("", "////", "\\\\\\\\", "xxxx", "||||", "----", "++++", "//--")
+HATCHES = ("", "////", "\\\\\\\\", "xxxx", "||||", "----", "++++", "//--", "....", "oo")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.")
 EDGE = "0.25"

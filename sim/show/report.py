@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import defaultdict
 from collections.abc import Sequence
 
-from twill.console import say, table
+from twill.console import paragraph, say
+from twill.formats import (
+    count,
+    cycles,
+    megahertz,
+    number,
+    percent,
+    plural,
+    tenths,
+    teraflops,
+    yes,
+)
 from twill.sim.analysis.advice import WORTH, Advice
 from twill.sim.analysis.profile import Critical, Link, Profile, Spent, links
 from twill.sim.analysis.whole_kernel import Kernel
+from twill.sim.checks.every import Checks, Numbers
 from twill.sim.execute import Run
-from twill.sim.show.report_checks import print_checks
+from twill.tables import Column, Table
 
-WIDTH = 80
 LEAST_SHARE = 0.005
 MOST_LINKS = 14
 MOST_SUBJECTS = 34
 """Characters of a list of operations in a table."""
+OF_REGISTERS = "registers of "
 
 
 def print_run(result: Run) -> None:
     """Print what a run achieved, where its units and its groups spent their time.
 
-    `result`: the run; with a profile it is told what sets the pace, with advice what to change.
+    With a profile it is told what sets the pace, with advice what to change.
     """
+    _print_conditions(result)
     _print_achieved(result)
     if result.utilization:
-        _print_units(result)
+        units = list(result.utilization.items())
+        if result.profile is not None:
+            slots = enumerate(result.profile.issue_slots)
+            units += [(f"issue context {k}", share) for k, share in slots]
+        Table([Column("unit"), Column("utilization", form=percent)], units).print()
     if result.profile is None:
         _print_groups(result)
     else:
@@ -38,40 +54,16 @@ def print_run(result: Run) -> None:
         _print_advice(result.advice)
     if result.checks is not None:
         print_checks(result.checks)
-
-
-def _print_achieved(result: Run) -> None:
-    measured, static = result.measured_interval_cycles, result.static_interval_cycles
-    plural = "" if result.iterations == 1 else "s"
-    conditions = (
-        f"{result.schedule} on {result.machine}, {result.iterations} iteration{plural}, "
-        f"{result.latency} load latency, seed {result.seed}"
-    )
-    say(textwrap.fill(conditions, WIDTH, break_long_words=False, break_on_hyphens=False))
-    _print_conditions(result)
-    if measured is None:
-        say(f"too few iterations for a steady state; {result.total_cycles:.0f} cycles in all")
-    else:
-        period = {None: "", 1: ", each the same"}.get(
-            result.period, f", repeating every {result.period}"
-        )
-        say(f"measured interval {measured:.6g} cycles{period}")
-        say(f"{1000 / measured:.4g} iterations per kilocycle; {_how_certain(result)}")
-    if static is not None:
-        verdict = {True: "achieved", False: "NOT achieved", None: "not comparable"}
-        say(
-            f"static interval {static:.6g} cycles: {verdict[result.achieved]} (tolerance "
-            f"{result.tolerance:.1%})"
-        )
-    if result.tflops is not None:
-        say(
-            f"{result.tflops:.1f} TFLOP/s of the chip at {result.clock_mhz:g} MHz "
-            f"({result.flop_per_iteration / 1e6:.4g} MFLOP per iteration and SM)"
-        )
+    if result.kernel is not None:
+        print_kernel(result.kernel)
 
 
 def _print_conditions(result: Run) -> None:
-    """Print under which conditions it ran, as far as they are not the usual ones."""
+    """Print what ran, and under which conditions as far as they are not the usual ones."""
+    paragraph(
+        f"{result.schedule} on {result.machine}, {plural(result.iterations, 'iteration')}, "
+        f"{result.latency} load latency, seed {result.seed}"
+    )
     if result.warp_scheduler != "round-robin":
         say(f"warp scheduler: {result.warp_scheduler}")
     if result.bundle > 1:
@@ -83,9 +75,28 @@ def _print_conditions(result: Run) -> None:
         say(f"switched off: {', '.join(result.without)}")
 
 
+def _print_achieved(result: Run) -> None:
+    measured, static = result.measured_interval_cycles, result.static_interval_cycles
+    if measured is None:
+        say(f"too few iterations for a steady state; {count(result.total_cycles)} cycles in all")
+    else:
+        period = {None: "", 1: ", each the same"}.get(
+            result.period, f", repeating every {result.period}"
+        )
+        say(f"measured interval {cycles(measured)} cycles{period}")
+        say(f"{1000 / measured:.4g} iterations per kilocycle; {_how_certain(result)}")
+    if static is not None:
+        verdict = {True: "achieved", False: "NOT achieved", None: "not comparable"}
+        tolerance = f"(tolerance {percent(result.tolerance)})"
+        say(f"static interval {cycles(static)} cycles: {verdict[result.achieved]} {tolerance}")
+    if result.tflops is not None:
+        work = f"{result.flop_per_iteration / 1e6:.4g} MFLOP per iteration and SM"
+        clock = f"{megahertz(result.clock_mhz)} MHz"
+        say(f"{teraflops(result.tflops)} TFLOP/s of the chip at {clock} ({work})")
+
+
 def _how_certain(result: Run) -> str:
-    first = result.warm_up_iterations or 0
-    warm_up = f"warm-up {first} iteration{'' if first == 1 else 's'}"
+    warm_up = f"warm-up {plural(result.warm_up_iterations or 0, 'iteration')}"
     found = result.confidence
     if found is None:
         return warm_up
@@ -96,36 +107,28 @@ def _how_certain(result: Run) -> str:
     )
 
 
-def _print_units(result: Run) -> None:
-    rows = [[unit, f"{share:.1%}"] for unit, share in result.utilization.items()]
-    if result.profile is not None:
-        slots = result.profile.issue_slots
-        rows += [[f"issue context {k}", f"{share:.1%}"] for k, share in enumerate(slots)]
-    table(["unit", "utilization"], rows, right={"utilization"})
+# -- where the cycles went --------------------------------------------------------------------
 
 
 def _print_groups(result: Run) -> None:
     rows = []
     for group, stalls in result.groups.items():
         whole = max(result.total_cycles, sum(stalls.values())) or 1.0
-        for cause, cycles in sorted(stalls.items(), key=lambda item: -item[1]):
-            share = f"{cycles / whole:.1%}"
-            rows.append([group, cause, f"{cycles / result.iterations:.1f}", share])
-    headings = ["group", "spent on", "cycles per iteration", "share of time"]
-    table(headings, rows, right={*headings[2:]})
-
-
-# -- where the cycles went --------------------------------------------------------------------
+        for cause, spent in sorted(stalls.items(), key=lambda item: -item[1]):
+            rows.append((group, cause, spent / result.iterations, spent / whole))
+    columns = [Column("group"), Column("spent on"), Column("cycles per iteration", form=tenths)]
+    Table([*columns, Column("share of time", form=percent)], rows).print()
 
 
 def _print_profile(profile: Profile) -> None:
     rows = [
-        [s.group, _cause(s), s.value, f"{s.cycles:.1f}", f"{s.share:.1%}"]
+        (s.group, _cause(s), s.value, s.cycles, s.share)
         for s in _gathered(profile.groups)
         if s.share >= LEAST_SHARE
     ]
-    headings = ["group", "spent on", "for value", "cycles/iter.", "share"]
-    table(headings, rows, right={*headings[3:]})
+    columns = [Column("group"), Column("spent on"), Column("for value")]
+    columns += [Column("cycles per iteration", form=tenths), Column("share", form=percent)]
+    Table(columns, rows).print()
 
 
 def _gathered(groups: Sequence[Spent]) -> list[Spent]:
@@ -137,10 +140,10 @@ def _gathered(groups: Sequence[Spent]) -> list[Spent]:
         total = sums[spent.group, spent.cause, subject, value]
         total[0] += spent.cycles
         total[1] += spent.share
-    order = {group: number for number, group in enumerate(dict.fromkeys(s.group for s in groups))}
+    order = {group: place for place, group in enumerate(dict.fromkeys(s.group for s in groups))}
     found = [
-        Spent(group=g, cause=c, subject=s, value=v, cycles=cycles, share=share)
-        for (g, c, s, v), (cycles, share) in sums.items()
+        Spent(group=g, cause=c, subject=s, value=v, cycles=spent, share=share)
+        for (g, c, s, v), (spent, share) in sums.items()
     ]
     return sorted(found, key=lambda spent: (order[spent.group], -spent.cycles))
 
@@ -160,14 +163,20 @@ def _cause(spent: Spent) -> str:
 
 
 def _print_pace(critical: Critical) -> None:
-    say(textwrap.fill(f"What sets the pace: {critical.words}", WIDTH))
+    paragraph(f"What sets the pace: {critical.words}")
     chain = links(critical.steps)
     if len(chain) < 2:
         say()
         return
-    rows = [_link_row(link, critical) for link in _shortened(chain)]
-    headings = ["in this order", "what", "cycles", "share"]
-    table(headings, rows, right={"cycles", "share"})
+    rows = []
+    for link in _shortened(chain):
+        what = ", ".join(link.subjects)
+        if len(what) > MOST_SUBJECTS:
+            what = f"{link.subjects[0]} to {link.subjects[-1]}, {len(link.subjects)} in all"
+        what = what if link.working else f"({what} under way)"
+        rows.append((link.place, what, link.cycles, link.cycles / critical.cycles))
+    columns = [Column("in this order"), Column("what"), Column("cycles", form=cycles)]
+    Table([*columns, Column("share", form=percent)], rows).print()
 
 
 def _shortened(chain: list[Link]) -> list[Link]:
@@ -180,23 +189,6 @@ def _shortened(chain: list[Link]) -> list[Link]:
     return kept
 
 
-def _link_row(link: Link, critical: Critical) -> list[str]:
-    what = _subjects(link.subjects)
-    return [
-        link.place,
-        what if link.working else f"({what} under way)",
-        f"{link.cycles:.6g}",
-        f"{link.cycles / critical.cycles:.1%}",
-    ]
-
-
-def _subjects(names: Sequence[str]) -> str:
-    text = ", ".join(names)
-    if len(text) <= MOST_SUBJECTS:
-        return text
-    return f"{names[0]} to {names[-1]}, {len(names)} in all"
-
-
 # -- what to change ---------------------------------------------------------------------------
 
 
@@ -205,21 +197,64 @@ def _print_advice(advice: Sequence[Advice]) -> None:
     if not worth:
         say(f"Nothing of {len(advice)} changes that were tried makes it faster.")
         return
-    rows = [
+    less = f"{len(advice) - len(worth)} other changes that were tried save less than"
+    Table(
         [
-            one.what,
-            f"{one.interval_cycles:.6g}",
-            f"{one.gain:.1%}",
-            "" if not one.needs else "yes" if one.fits else "NO",
-        ]
-        for one in worth
+            Column("what to change, tried"),
+            Column("cycles per iteration", form=cycles),
+            Column("saved", form=percent),
+            Column("fits"),
+        ],
+        [(one.what, one.interval_cycles, one.gain, yes(one.fits) if one.needs else "")
+         for one in worth],
+        notes=[
+            *(f"{one.what}: needs {one.needs}" for one in worth if one.needs),
+            f"{less} {percent(WORTH)}.",
+        ],
+    ).print()  # fmt: skip
+
+
+# -- checks -----------------------------------------------------------------------------------
+
+
+def print_checks(checks: Checks) -> None:
+    """Print what a program's checks found."""
+    say(f"checked over {checks.iterations} iterations: no races")
+    if checks.numbers is not None:
+        _print_numbers(checks.numbers)
+    every = checks.occupancy.items()
+    along = [
+        f"{name.removeprefix(OF_REGISTERS)} {entry.along_program}"
+        for name, entry in every
+        if entry.along_program is not None and name.startswith(OF_REGISTERS)
     ]
-    headings = ["what to change, tried", "cycles/iter.", "saved", "fits"]
-    table(headings, rows, right={*headings[1:3]})
-    for one in worth:
-        if one.needs:
-            say(textwrap.fill(f"{one.what}: needs {one.needs}", WIDTH))
-    say(f"{len(advice) - len(worth)} other changes that were tried save less than {WORTH:.1%}.")
+    notes = [f"registers live along programs: {', '.join(along)}"] if along else []
+    if checks.exceeded:
+        notes.append(f"EXCEEDED what there is: {', '.join(checks.exceeded)}")
+    columns = [Column(heading, form=count) for heading in ("capacity", "allocated")]
+    columns += [Column("peak", form=number), Column("mean", form=count), Column("of")]
+    Table(
+        [Column("occupancy"), *columns],
+        [(name, e.capacity, e.allocated, e.peak, e.mean, e.unit.removeprefix("registers "))
+         for name, e in every],
+        notes=notes,
+    ).print()  # fmt: skip
+
+
+def _print_numbers(numbers: Numbers) -> None:
+    if not numbers.wrong:
+        say(f"values: all {numbers.results} results are those of the loop as written")
+    for wrong in numbers.wrong:
+        say(
+            f"values: {wrong.operation} of iteration {wrong.iteration} is WRONG in "
+            f"{wrong.different} of {wrong.elements} elements"
+        )
+    if numbers.formula_error is not None and numbers.formula_tolerance is not None:
+        close = numbers.formula_error <= numbers.formula_tolerance
+        say(
+            f"values: {'within' if close else 'WRONG,'} {numbers.formula_error:.2g} of the "
+            f"formula's largest element (tolerance {numbers.formula_tolerance:.2g})"
+        )
 
 
 # -- the whole kernel -------------------------------------------------------------------------
@@ -231,34 +266,28 @@ def print_kernel(found: Kernel) -> None:
     heads = ", ".join(dict.fromkeys(f"{e.heads}" for e in found.estimates))
     say(
         f"kernel: {heads} heads, tiles of {found.rows} rows, {found.step} rows in an iteration,\n"
-        f"{how}, at {found.clock_mhz:g} MHz"
+        f"{how}, at {megahertz(found.clock_mhz)} MHz"
     )
-    columns = [
-        "sequence",
-        "batch",
-        "tiles",
-        "iter.",
-        "before",
-        "loop",
-        "after",
-        "us",
-        "TFLOP/s",
-    ]
-    rows = [
-        [
-            f"{e.sequence}",
-            f"{e.batch}",
-            f"{e.tiles_per_multiprocessor}",
-            f"{e.iterations}",
-            f"{e.prologue_cycles:.0f}",
-            f"{e.loop_cycles:.0f}",
-            f"{e.epilogue_cycles:.0f}",
-            f"{e.microseconds:.1f}",
-            f"{e.tflops:.1f}",
-        ]
-        for e in found.estimates
-    ]
-    table(columns, rows, right=set(columns))
-    say("tiles are those of one SM; before, loop and after are cycles of one tile")
+    notes = ["tiles are those of one SM; before, loop and after are cycles of one tile"]
     if found.not_costed:
-        say(f"no rule, counted as nothing: {', '.join(found.not_costed)}")
+        notes.append(f"no rule, counted as nothing: {', '.join(found.not_costed)}")
+    headings = ("sequence", "batch", "tiles", "iterations", "before", "loop", "after")
+    columns = [Column(heading, form=count) for heading in headings]
+    Table(
+        [*columns, Column("time", "us", tenths), Column("TFLOP/s", form=teraflops)],
+        [
+            (
+                e.sequence,
+                e.batch,
+                e.tiles_per_multiprocessor,
+                e.iterations,
+                e.prologue_cycles,
+                e.loop_cycles,
+                e.epilogue_cycles,
+                e.microseconds,
+                e.tflops,
+            )
+            for e in found.estimates
+        ],
+        notes=notes,
+    ).print()

@@ -1,75 +1,212 @@
-"""A few iterations of the steady state as a picture: what every warp group and unit does when."""
+"""What every warp group and unit does when: tracks of slices, and a picture of the steady state."""
 
 from __future__ import annotations
 
-import io
+import bisect
+import itertools
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
-from twill.figures import drawing, shorten_words
-from twill.files import check_target, write_whole
+from twill.figures import COLOURS, HATCHES, new_figure, save, shorten_words
+from twill.files import check_target
 from twill.names import elided
-from twill.sim.engine.record import Recording
-from twill.sim.show.slices import Slice, of_pipes, of_unit, of_warp
+from twill.sim.engine.record import Instance, Recording, Span, Use, in_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+NEAR = 32
+"""Cycles between instructions of one operation that are still one slice."""
+WAITS = ("barrier", "completion", "synchronisation", "queue")
+"""Stalls that end a slice; others are shorter than an instruction's turn."""
 FORMATS = (".svg", ".png")
 INTERVALS = 2
 THIN = 1 / 800
 """Share of the width below which a bar has no white edge, which would hide it."""
-HATCHES = ("", "////", "....", "xxxx")
-"""Marks of the first, second, ... operation of one colour."""
 WIDTH_INCHES, ROW_INCHES, FRAME_INCHES = 16.0, 0.42, 2.0
 LEGEND_COLUMNS = 12
-DOTS_PER_INCH = 110
 CHARACTERS = 200
 """Characters of a label that fit side by side over the whole width."""
 HEIGHT = 0.8
 STALL_COLOURS = {"barrier": "0.80", "completion": "0.80", "synchronisation": "0.55"}
 OTHER_STALL = "0.90"
-PALETTE = "tab20"
-GREYS = (14, 15)  # of the palette; grey is waiting
+OF_OPERATIONS = COLOURS[:-1]
+"""The last one is grey, which is waiting."""
 WORKING = ("issue", "work")
-Colour = tuple[float, float, float, float]
-Look = tuple[Colour, str]
+Look = tuple[str, str]
 """Colour and hatch."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """A line of the picture.
+class Slice:
+    """Cycles of one track.
 
     Attributes
     ----------
-    name : str
-        The group or unit.
-    slices : tuple of Slice
-        What it does within the window, cut at its edges.
+    names : tuple of str
+        Operations that are executed, or what is waited for.
+    iterations : tuple of int
+        Of each of them.
+    kind : str
+        ``issue``, ``work`` (of a unit) or the kind of a stall.
     """
 
+    begin: float
+    end: float
+    names: tuple[str, ...]
+    iterations: tuple[int, ...]
+    kind: str
+
+    @property
+    def name(self) -> str:
+        """All names in one."""
+        return " + ".join(self.names)
+
+
+@dataclass(frozen=True)
+class Track:
+    """A warp group (its first warp), an asynchronous unit or a pipe, and what it does in order."""
+
     name: str
+    kind: Literal["group", "unit", "pipe"]
     slices: tuple[Slice, ...]
 
 
-def rows(schedule: Schedule, recording: Recording, begin: float, end: float) -> list[Row]:
-    """Return the lines of the picture between two cycles: groups, asynchronous units, pipes.
+def tracks(schedule: Schedule, recording: Recording) -> Iterator[Track]:
+    """Yield what every group, asynchronous unit and pipe did; no two slices of one overlap."""
+    for group in schedule.groups:
+        spans = recording.spans.get((group.name, 0), ())
+        yield Track(group.name, "group", tuple(_of_warp(spans)))
+    for unit in sorted(recording.uses):
+        yield Track(unit, "unit", tuple(_of_unit(recording.uses[unit])))
+    for unit, slices in _of_pipes(recording):
+        yield Track(unit, "pipe", tuple(slices))
 
-    `begin`, `end`: cycles.
-    """
-    found = [
-        (group.name, of_warp(recording.spans.get((group.name, 0), ()))) for group in schedule.groups
+
+def tracks_within(
+    schedule: Schedule, recording: Recording, begin: float, end: float
+) -> list[Track]:
+    """Return the tracks between two cycles, slices cut there."""
+    return [
+        replace(
+            track,
+            slices=tuple(
+                replace(piece, begin=max(piece.begin, begin), end=min(piece.end, end))
+                for piece in track.slices
+                if piece.begin < end and piece.end > begin
+            ),
+        )
+        for track in tracks(schedule, recording)
     ]
-    found += [(unit, of_unit(recording.uses[unit])) for unit in sorted(recording.uses)]
-    found += list(of_pipes(recording).items())
-    return [Row(name, tuple(_cut(slices, begin, end))) for name, slices in found]
+
+
+def _of_warp(spans: Iterable[Span]) -> list[Slice]:
+    """Return what a warp did: operations, joined where they alternate, and stalls between."""
+    spans = in_time(spans)
+    busy = _alternating([run for found in _runs(spans).values() for run in found])
+    covered = [(piece.begin, piece.end) for piece in busy]
+    stalls = [
+        Slice(s.begin, s.end, (s.subject,), (s.iteration,), s.kind)
+        for s in spans
+        if s.kind != "issue" and not _inside(s, covered)
+    ]
+    return _disjoint([*busy, *stalls])
+
+
+def _of_unit(uses: Iterable[Use]) -> list[Slice]:
+    """Return what an asynchronous unit did."""
+    joined: list[Slice] = []
+    for use in in_time(uses):
+        piece = Slice(use.begin, use.end, (use.operation,), (use.iteration,), "work")
+        last = joined[-1] if joined else piece
+        same = (last.names, last.iterations) == (piece.names, piece.iterations)
+        if joined and same and piece.begin - last.end <= NEAR:
+            joined[-1] = replace(last, end=piece.end)
+        else:
+            joined.append(piece)
+    return _disjoint(joined)
+
+
+def _of_pipes(recording: Recording) -> Iterator[tuple[str, list[Slice]]]:
+    """Yield what the first warps of all groups issued to each synchronous pipe."""
+    runs: dict[str, list[Slice]] = defaultdict(list)
+    for (_, warp), spans in recording.spans.items():
+        by_unit: dict[str, list[Span]] = defaultdict(list)
+        for span in spans if warp == 0 else ():
+            if span.kind == "issue" and span.unit not in recording.uses:
+                by_unit[span.unit].append(span)
+        for unit, issued in by_unit.items():
+            for found in _runs(issued).values():
+                runs[unit].extend(found)
+    for unit in sorted(runs):
+        yield unit, _alternating(runs[unit])
+
+
+def _runs(spans: Sequence[Span]) -> dict[Instance, list[Slice]]:
+    """Return runs of nearby instructions of each operation, cut where the warp waits."""
+    waits = [s.begin for s in spans if s.kind in WAITS]
+    runs: dict[Instance, list[Slice]] = defaultdict(list)
+    for span in spans:
+        if span.kind != "issue":
+            continue
+        following = bisect.bisect_right(waits, span.begin)
+        end = min([span.end, *waits[following : following + 1]])
+        found = runs[span.subject, span.iteration]
+        piece = Slice(span.begin, end, (span.subject,), (span.iteration,), "issue")
+        last = found[-1] if found else piece
+        waited = bisect.bisect_left(waits, last.begin) != bisect.bisect_left(waits, span.begin)
+        if found and span.begin - last.end <= NEAR and not waited:
+            found[-1] = replace(last, end=max(last.end, end))
+        else:
+            found.append(piece)
+    return runs
+
+
+def _alternating(runs: Sequence[Slice]) -> list[Slice]:
+    """Return pieces in which the same operations are under way."""
+    changes: list[tuple[float, int, Slice]] = []
+    for run in runs:
+        if run.end > run.begin:
+            changes += [(run.begin, 1, run), (run.end, 0, run)]
+    changes.sort(key=lambda change: (change[0], change[1], change[2].names))
+    pieces: list[Slice] = []
+    active: list[Slice] = []
+    at = 0.0
+    for cycle, begins, run in changes:
+        if active and cycle > at:
+            names = tuple(name for one in active for name in one.names)
+            iterations = tuple(number for one in active for number in one.iterations)
+            pieces.append(Slice(at, cycle, names, iterations, "issue"))
+        at = cycle
+        if begins:
+            active.append(run)
+        else:
+            active.remove(run)
+    return pieces
+
+
+def _inside(span: Span, covered: Sequence[tuple[float, float]]) -> bool:
+    index = bisect.bisect_right(covered, (span.begin, float("inf"))) - 1
+    return index >= 0 and span.end <= covered[index][1]
+
+
+def _disjoint(slices: Iterable[Slice]) -> list[Slice]:
+    """Cut every slice where the next begins; drop what is empty."""
+    ordered = sorted(slices, key=lambda piece: (piece.begin, piece.end))
+    cut = [
+        replace(piece, end=min(piece.end, after.begin))
+        for piece, after in itertools.pairwise(ordered)
+    ]
+    return [piece for piece in [*cut, *ordered[-1:]] if piece.end > piece.begin]
+
+
+# -- the picture ------------------------------------------------------------------------------
 
 
 def window(
@@ -115,86 +252,77 @@ def draw_timeline(
 ) -> None:
     """Draw what happens between two cycles.
 
-    `begin`, `end`: cycles.
-
     Raises
     ------
     InputError
         If the file has another ending, or cannot be written.
     """
     check_timeline(file)
-    file = Path(file)
-    lines = rows(schedule, recording, begin, end)
-    with drawing():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(
-            figsize=(WIDTH_INCHES, FRAME_INCHES + ROW_INCHES * len(lines)), layout="constrained"
-        )
-        FigureCanvasAgg(figure)
+    lines = tracks_within(schedule, recording, begin, end)
+    looks = _looks(lines)
+    with new_figure(WIDTH_INCHES, FRAME_INCHES + ROW_INCHES * len(lines)) as figure:
         axes = figure.subplots()
-        looks = _looks(lines)
-        for number, row in enumerate(lines):
-            for piece in row.slices:
-                _bar(axes, number, piece, looks, end - begin)
-        _frame(axes, schedule, lines, begin, end)
-        _legend(figure, schedule, looks)
-        metadata = {"Date": None} if file.suffix == ".svg" else None
+        for number, track in enumerate(lines):
+            for piece in track.slices:
+                _draw_slice(axes, number, piece, looks, end - begin)
+        axes.set_xlim(begin, end)
+        axes.set_ylim(len(lines) - 0.4, -0.6)
+        axes.set_yticks(range(len(lines)), labels=[elided(track.name) for track in lines])
+        axes.set_xlabel("cycles")
+        axes.ticklabel_format(axis="x", style="plain", useOffset=False)
+        said = "colours are operations, [n] iterations, grey is waiting"
+        axes.set_title(f"{schedule.name} on {schedule.machine.name}: {said}", fontsize=10)
+        axes.axhline(len(schedule.groups) - 0.5, color="black", linewidth=0.8)
+        axes.grid(visible=True, axis="x", alpha=0.3)
+        axes.set_axisbelow(True)
+        names = [o.name for o in schedule.loop.operations if o.name in looks]
+        _legend(figure, {name: looks[name] for name in names})
         shorten_words(figure)
-        drawn = io.BytesIO()
-        figure.savefig(drawn, format=file.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
-    write_whole(file, drawn.getvalue())
+        save(figure, file)
 
 
-def _cut(slices: Sequence[Slice], begin: float, end: float) -> list[Slice]:
-    return [
-        Slice(max(s.begin, begin), min(s.end, end), s.names, s.iterations, s.kind)
-        for s in slices
-        if s.begin < end and s.end > begin
-    ]
-
-
-def _looks(lines: Sequence[Row]) -> dict[str, Look]:
+def _looks(lines: Sequence[Track]) -> dict[str, Look]:
     """Give the operations that are longest in sight colours of their own, hatch the others."""
-    import matplotlib as mpl
-
     lengths: dict[str, float] = defaultdict(float)
-    for row in lines:
-        for piece in row.slices:
+    for track in lines:
+        for piece in track.slices:
             for name in piece.names if piece.kind in WORKING else ():
                 lengths[name] += piece.end - piece.begin
-    every = mpl.colormaps[PALETTE]
-    palette = [every(number) for number in range(every.N) if number not in GREYS]
     ordered = sorted(lengths, key=lambda name: (-lengths[name], name))
     return {
-        name: (palette[number % len(palette)], HATCHES[number // len(palette) % len(HATCHES)])
+        name: (OF_OPERATIONS[place], HATCHES[again % len(HATCHES)])
         for number, name in enumerate(ordered)
+        for again, place in (divmod(number, len(OF_OPERATIONS)),)
     }
 
 
-def _bar(axes: Axes, number: int, piece: Slice, looks: dict[str, Look], width: float) -> None:
+def _draw_slice(
+    axes: Axes, number: int, piece: Slice, looks: dict[str, Look], width: float
+) -> None:
     """Draw a slice: one colour, or a stripe for each of the operations that alternate."""
     length = piece.end - piece.begin
     working = piece.kind in WORKING
     shares = piece.names if working else piece.names[:1]
-    for place, name in enumerate(shares):
-        height = HEIGHT / len(shares)
-        grey = STALL_COLOURS.get(piece.kind, OTHER_STALL)
-        colour, hatch = looks[name] if working else (grey, "")
+    height = HEIGHT / len(shares)
+    room = CHARACTERS * length / width
+    waiting = STALL_COLOURS.get(piece.kind, OTHER_STALL), ""
+    for place, (name, iteration) in enumerate(zip(shares, piece.iterations, strict=False)):
+        colour, hatch = looks[name] if working else waiting
+        top = number - HEIGHT / 2 + place * height
         axes.broken_barh(
             [(piece.begin, length)],
-            (number - HEIGHT / 2 + place * height, height),
+            (top, height),
             facecolors=colour,
             edgecolor="white",
             linewidth=0.4 if length > THIN * width else 0,
             hatch=hatch,
         )
-        label = _label(name, piece, working=working, room=CHARACTERS * length / width)
+        long = f"{name} [{iteration}]" if working else f"wait {name}"
+        label = next((label for label in (long, name) if len(label) <= room), "")
         if label and len(shares) <= 2:
             axes.text(
                 piece.begin + length / 2,
-                number - HEIGHT / 2 + (place + 0.5) * height,
+                top + height / 2,
                 label,
                 ha="center",
                 va="center",
@@ -205,37 +333,12 @@ def _bar(axes: Axes, number: int, piece: Slice, looks: dict[str, Look], width: f
             )
 
 
-def _label(name: str, piece: Slice, *, working: bool, room: float) -> str:
-    """Return the longest label that fits."""
-    iteration = dict(zip(piece.names, piece.iterations, strict=False)).get(name, 0)
-    long = f"{name} [{iteration}]" if working else f"wait {name}"
-    return next((label for label in (long, name) if len(label) <= room), "")
-
-
-def _frame(axes: Axes, schedule: Schedule, lines: Sequence[Row], begin: float, end: float) -> None:
-    axes.set_xlim(begin, end)
-    axes.set_ylim(len(lines) - 0.4, -0.6)
-    axes.set_yticks(range(len(lines)), labels=[elided(row.name) for row in lines])
-    axes.set_xlabel("cycles")
-    axes.ticklabel_format(axis="x", style="plain", useOffset=False)
-    axes.set_title(
-        f"{schedule.name} on {schedule.machine.name}: colours are operations, [n] iterations, grey "
-        "is waiting",
-        fontsize=10,
-    )
-    groups = len(schedule.groups)
-    axes.axhline(groups - 0.5, color="black", linewidth=0.8)
-    axes.grid(visible=True, axis="x", alpha=0.3)
-    axes.set_axisbelow(True)
-
-
-def _legend(figure: Figure, schedule: Schedule, looks: dict[str, Look]) -> None:
+def _legend(figure: Figure, looks: dict[str, Look]) -> None:
     from matplotlib.patches import Patch
 
-    names = [o.name for o in schedule.loop.operations if o.name in looks]
     patches = [
         Patch(facecolor=colour, hatch=hatch, edgecolor="white", linewidth=0, label=name)
-        for name, (colour, hatch) in ((name, looks[name]) for name in names)
+        for name, (colour, hatch) in looks.items()
     ]
     figure.legend(
         handles=patches, loc="outside lower center", ncols=LEGEND_COLUMNS, fontsize=7, frameon=False

@@ -2,85 +2,38 @@
 
 One cycle is shown as one nanosecond. Tracks: every warp group (its first warp), every asynchronous
 unit, every synchronous pipe; arrows lead from an arrive to the wait that it ended; counters show
-what is live in SMEM, TMEM and registers.
+how much of SMEM, TMEM and the registers holds live values.
 """
 
 from __future__ import annotations
 
 import bisect
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from twill.artifacts.schedule import Schedule
-from twill.sim.engine.record import Arrival, Recording, Wakeup
-from twill.sim.show.coverage import coverage
-from twill.sim.show.slices import Slice, of_pipes, of_unit, of_warp
+from twill.artifacts.schedule import Schedule, Storage
+from twill.formats import plural
+from twill.sim.engine.record import Lifetime, Recording, Wakeup
+from twill.sim.engine.slots import copy_for
+from twill.sim.show.timeline import Slice, tracks
 
 Event = dict[str, Any]
 GROUPS, UNITS, MEMORY = 1, 2, 3
 PROCESSES = {GROUPS: "warp groups", UNITS: "units", MEMORY: "memory"}
 CYCLES_PER_MICROSECOND = 1000
-
-
-class Tracks:
-    """The tracks of a trace: slices that do not overlap, by process and thread."""
-
-    def __init__(self, schedule: Schedule, recording: Recording) -> None:
-        self._slices: dict[tuple[int, int], list[Slice]] = {}
-        self._names: dict[tuple[int, int], str] = {}
-        self._numbers: dict[tuple[int, str], int] = {}
-        for group in schedule.groups:
-            spans = recording.spans.get((group.name, 0), ())
-            warps = f"{group.warps} warps" if group.warps > 1 else "1 warp"
-            self._add(GROUPS, group.name, of_warp(spans), f"{group.name} ({warps})")
-        for unit in sorted(recording.uses):
-            self._add(UNITS, unit, of_unit(recording.uses[unit]), unit)
-        for unit, slices in of_pipes(recording).items():
-            self._add(UNITS, f"pipe {unit}", slices, f"{unit} (pipe)")
-
-    def _add(self, process: int, key: str, slices: list[Slice], name: str) -> None:
-        number = sum(p == process for p, _ in self._slices) + 1
-        self._numbers[process, key] = number
-        self._slices[process, number] = slices
-        self._names[process, number] = name
-
-    def find(self, process: int, key: str, cycle: float) -> tuple[int, Slice] | None:
-        """Return the track of a name and its slice at a cycle, or None if there is none.
-
-        `cycle`: cycle.
-        """
-        number = self._numbers.get((process, key))
-        slices = self._slices.get((process, number or 0), [])
-        index = bisect.bisect_right(slices, cycle, key=lambda piece: piece.begin) - 1
-        if number is None or index < 0 or slices[index].end <= cycle:
-            return None
-        return number, slices[index]
-
-    def events(self) -> Iterator[Event]:
-        """Yield the names of all tracks, then their slices."""
-        for process, name in PROCESSES.items():
-            yield {"ph": "M", "name": "process_name", "pid": process, "args": {"name": name}}
-            order = {"sort_index": process}
-            yield {"ph": "M", "name": "process_sort_index", "pid": process, "args": order}
-        for (process, number), name in self._names.items():
-            track = {"pid": process, "tid": number}
-            yield {"ph": "M", "name": "thread_name", **track, "args": {"name": name}}
-            order = {"sort_index": number}
-            yield {"ph": "M", "name": "thread_sort_index", **track, "args": order}
-        for (process, number), slices in self._slices.items():
-            for piece in slices:
-                yield _slice(process, number, piece)
+SMEM, TMEM = "SMEM bytes", "TMEM columns"
+HALVES = 2
+Extent = tuple[int, int, int]
+"""Begin, end and half of the lanes of tensor memory."""
 
 
 def trace(schedule: Schedule, recording: Recording) -> str:
     """Return a trace as JSON text; equal recordings give equal bytes."""
-    tracks = Tracks(schedule, recording)
-    events = [
-        *tracks.events(),
-        *_arrows(tracks, recording),
-        *_counters(schedule, recording),
-    ]
+    threads = _Threads(schedule, recording)
+    events = [*threads.events(), *threads.arrows(), *_counters(schedule, recording)]
     lines = ",\n".join(json.dumps(event, sort_keys=True) for event in events)
     about = json.dumps(
         {"machine": schedule.machine.name, "schedule": schedule.name, "unit": "1 ns is 1 cycle"},
@@ -92,6 +45,92 @@ def trace(schedule: Schedule, recording: Recording) -> str:
 def _stamp(cycle: float) -> float:
     """Return microseconds, a cycle being a nanosecond."""
     return int(cycle) / CYCLES_PER_MICROSECOND
+
+
+class _Threads:
+    """Tracks as threads of two processes, warp groups and units."""
+
+    def __init__(self, schedule: Schedule, recording: Recording) -> None:
+        self._recording = recording
+        self._names: dict[tuple[int, int], str] = {}
+        self._slices: dict[tuple[int, int], tuple[Slice, ...]] = {}
+        self._numbers: dict[tuple[int, str], int] = {}
+        warps = {group.name: plural(group.warps, "warp") for group in schedule.groups}
+        counts = {GROUPS: 0, UNITS: 0}
+        for track in tracks(schedule, recording):
+            process = GROUPS if track.kind == "group" else UNITS
+            counts[process] += 1
+            thread = process, counts[process]
+            self._slices[thread] = track.slices
+            self._names[thread] = {
+                "group": f"{track.name} ({warps.get(track.name)})",
+                "unit": track.name,
+                "pipe": f"{track.name} (pipe)",
+            }[track.kind]
+            if track.kind != "pipe":
+                self._numbers[process, track.name] = counts[process]
+
+    def events(self) -> Iterator[Event]:
+        """Yield the names of all threads, then their slices."""
+        for process, name in PROCESSES.items():
+            yield from _named("process", name, process, {"pid": process})
+        for (process, number), name in self._names.items():
+            yield from _named("thread", name, number, {"pid": process, "tid": number})
+        for (process, number), slices in self._slices.items():
+            for piece in slices:
+                yield _slice(process, number, piece)
+
+    def arrows(self) -> Iterator[Event]:
+        """Yield the two ends of an arrow for each wait that ended with something in sight."""
+        number = 0
+        for wakeup in self._recording.wakeups:
+            to = None if wakeup.lane else self._find(GROUPS, wakeup.group, wakeup.cycle)
+            source = self._source(wakeup) if to is not None else None
+            if to is None or source is None or source.cycle > wakeup.cycle:
+                continue
+            number += 1
+            common = {"cat": wakeup.kind, "name": wakeup.subject, "id": number}
+            yield {"ph": "s", **common, **source.event}
+            yield {"ph": "f", "bp": "e", **common, **to.event}
+
+    def _find(self, process: int, name: str, cycle: float) -> _Point | None:
+        """Return a cycle on the thread of a group or unit, or None if no slice is there."""
+        number = self._numbers.get((process, name), 0)
+        slices = self._slices.get((process, number), ())
+        index = bisect.bisect_right(slices, cycle, key=lambda piece: piece.begin) - 1
+        if index < 0 or slices[index].end <= cycle:
+            return None
+        return _Point(process, number, cycle)
+
+    def _source(self, wakeup: Wakeup) -> _Point | None:
+        """Return what a wait ended with: an arrive, or the end of an operation's work."""
+        operation = wakeup.subject
+        if wakeup.kind != "completion":
+            arrivals = self._recording.arrivals[wakeup.subject, wakeup.iteration]
+            last = max(arrivals, key=lambda a: (a.visible, a.cycle), default=None)
+            if last is None or last.group:
+                return last and self._find(GROUPS, last.group, last.cycle)
+            operation = last.operation
+        ends = self._recording.work_ends.get((operation, wakeup.iteration))
+        return ends and self._find(UNITS, ends[0], ends[1] - 1)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A cycle on a thread."""
+
+    process: int
+    thread: int
+    cycle: float
+
+    @property
+    def event(self) -> Event:
+        return {"pid": self.process, "tid": self.thread, "ts": _stamp(self.cycle)}
+
+
+def _named(kind: str, name: str, order: int, track: Event) -> Iterator[Event]:
+    yield {"ph": "M", "name": f"{kind}_name", **track, "args": {"name": name}}
+    yield {"ph": "M", "name": f"{kind}_sort_index", **track, "args": {"sort_index": order}}
 
 
 def _slice(process: int, number: int, piece: Slice) -> Event:
@@ -112,73 +151,93 @@ def _slice(process: int, number: int, piece: Slice) -> Event:
     }
 
 
-# -- arrows -----------------------------------------------------------------------------------
-
-
-def _arrows(tracks: Tracks, recording: Recording) -> Iterator[Event]:
-    number = 0
-    for wakeup in recording.wakeups:
-        if wakeup.lane:
-            continue
-        to = tracks.find(GROUPS, wakeup.group, wakeup.cycle)
-        source = _source(tracks, recording, wakeup)
-        if to is None or source is None or source[2] > wakeup.cycle:
-            continue
-        number += 1
-        process, track, cycle = source
-        common = {"cat": wakeup.kind, "name": wakeup.subject, "id": number}
-        yield {"ph": "s", **common, "pid": process, "tid": track, "ts": _stamp(cycle)}
-        place = {"pid": GROUPS, "tid": to[0], "ts": _stamp(wakeup.cycle)}
-        yield {"ph": "f", "bp": "e", **common, **place}
-
-
-def _source(tracks: Tracks, recording: Recording, wakeup: Wakeup) -> tuple[int, int, float] | None:
-    """Return process, track and cycle of what a wait ended with."""
-    if wakeup.kind == "completion":
-        return _completion(tracks, recording, wakeup.subject, wakeup.iteration)
-    arrival = _last(recording.arrivals[wakeup.subject, wakeup.iteration])
-    if arrival is None:
-        return None
-    if not arrival.group:
-        return _completion(tracks, recording, arrival.operation, wakeup.iteration)
-    found = tracks.find(GROUPS, arrival.group, arrival.cycle)
-    return (GROUPS, found[0], arrival.cycle) if found is not None else None
-
-
-def _last(arrivals: Sequence[Arrival]) -> Arrival | None:
-    return max(arrivals, key=lambda a: (a.visible, a.cycle), default=None)
-
-
-def _completion(
-    tracks: Tracks, recording: Recording, operation: str, iteration: int
-) -> tuple[int, int, float] | None:
-    """Return the last cycle of an asynchronous operation's work on its unit."""
-    ends = recording.work_ends.get((operation, iteration))
-    if ends is None:
-        return None
-    unit, end = ends
-    found = tracks.find(UNITS, unit, end - 1)
-    return (UNITS, found[0], end - 1) if found is not None else None
-
-
 # -- counters ---------------------------------------------------------------------------------
 
 
 def _counters(schedule: Schedule, recording: Recording) -> Iterator[Event]:
-    for name, levels in coverage(schedule, recording.lifetimes()).items():
-        for stamp, amount in _visible((_stamp(one.cycle), one.amount) for one in levels).items():
+    for name, amounts in live(schedule, recording.lifetimes()).items():
+        unit = name.split()[-1] if name.split()[0].isupper() else "per thread"
+        last = {_stamp(cycle): amount for cycle, amount in amounts}
+        for stamp, amount in last.items():
             shown = int(amount) if amount == int(amount) else amount
-            unit = name.split()[-1] if name.split()[0].isupper() else "per thread"
-            yield {
-                "ph": "C",
-                "name": name,
-                "pid": MEMORY,
-                "tid": 0,
-                "ts": stamp,
-                "args": {unit: shown},
-            }
+            track = {"name": name, "pid": MEMORY, "tid": 0}
+            yield {"ph": "C", **track, "ts": stamp, "args": {unit: shown}}
 
 
-def _visible(levels: Iterable[tuple[float, float]]) -> dict[float, float]:
-    """Return the last amount of every time stamp."""
-    return dict(levels)
+def live(schedule: Schedule, lifetimes: Iterable[Lifetime]) -> dict[str, list[tuple[float, float]]]:
+    """Return what is live from which cycle on: SMEM bytes, TMEM columns, registers by group.
+
+    Addresses that several live values share count once. A value is live from the begin of its
+    write to the end of its last read; what invariants occupy in SMEM and TMEM is live throughout.
+    The result of an elementwise operation takes over an operand's registers, so that it counts from
+    the end of its write.
+    """
+    places = _places(schedule)
+    elementwise = {o.name for o in schedule.loop.operations if o.elementwise}
+    lives: dict[str, list[tuple[float, float, Extent]]] = defaultdict(list)
+    for life in lifetimes:
+        if life.lane == 0 or life.place in ("smem", "tmem"):
+            for name, extent in places.get((life.value, life.place, life.slot), ()):
+                late = life.value in elementwise and name not in (SMEM, TMEM)
+                lives[name].append((life.written if late else life.begin, life.end, extent))
+    fixed: dict[str, int] = defaultdict(int)
+    for value in schedule.fixed:
+        fixed[SMEM if value.memory == "smem" else TMEM] += value.size
+    return {
+        name: [(cycle, amount + fixed[name]) for cycle, amount in _amounts(lives[name])]
+        for name in sorted(lives)
+    }
+
+
+def _places(schedule: Schedule) -> dict[tuple[str, str, int], list[tuple[str, Extent]]]:
+    """Return, for every slot of every value, which extent of which memory it takes."""
+    found: dict[tuple[str, str, int], list[tuple[str, Extent]]] = defaultdict(list)
+    beyond: dict[str, int] = defaultdict(lambda: 1 << 40)
+    home = schedule.assignment
+    for storage in schedule.storage:
+        name, place = _name(storage, home)
+        for slot in range(storage.slots):
+            begin = storage.addresses[slot] if storage.addresses else beyond[name]
+            beyond[name] += storage.size
+            halves = (storage.halves[slot],) if storage.halves else range(HALVES)
+            for half in halves if name == TMEM else (0,):
+                extent = (begin, begin + storage.size, half)
+                found[storage.value, place, slot].append((name, extent))
+    return found
+
+
+def _name(storage: Storage, home: dict[str, str]) -> tuple[str, str]:
+    """Return what counts a value's slots, and what the recording calls their place."""
+    if storage.transfer and storage.memory == "smem":
+        return SMEM, "staging in smem"
+    if storage.memory == "registers":
+        group = storage.group or home[storage.value]
+        if storage.reader is not None:
+            place = copy_for(storage.reader, storage.distance)
+            return f"registers of {home[storage.reader]}", place
+        return f"registers of {group}", f"registers of {home[storage.value]}"
+    return (SMEM if storage.memory == "smem" else TMEM), storage.memory
+
+
+def _amounts(lives: list[tuple[float, float, Extent]]) -> Iterator[tuple[float, float]]:
+    """Yield the extent of the union of what is live, whenever it changes."""
+    bounds = sorted({edge for _, _, (begin, end, _) in lives for edge in (begin, end)})
+    index = {edge: number for number, edge in enumerate(bounds)}
+    halves = {half for _, _, (_, _, half) in lives}
+    weight = 1 / HALVES if len(halves) > 1 or 1 in halves else 1.0
+    changes: list[tuple[float, int, Extent]] = []
+    for begin, end, extent in lives:
+        changes += [(begin, 1, extent), (end, -1, extent)]
+    changes.sort()
+    count: dict[tuple[int, int], int] = defaultdict(int)
+    amount, shown = 0.0, -1.0
+    for number, (cycle, change, (low, high, half)) in enumerate(changes):
+        for piece in range(index[low], index[high]):
+            before = count[piece, half] > 0
+            count[piece, half] += change
+            after = count[piece, half] > 0
+            amount += (after - before) * weight * (bounds[piece + 1] - bounds[piece])
+        last = number + 1 == len(changes) or changes[number + 1][0] > cycle
+        if last and amount != shown:
+            shown = amount
+            yield cycle, amount

@@ -25,8 +25,7 @@ from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import Run, run, simulate, with_advice
-from twill.sim.show.report import print_kernel, print_run
-from twill.sim.show.report_checks import print_checks
+from twill.sim.show.report import print_checks, print_kernel, print_run
 
 
 def interval(schedule: twill.Schedule, latency: str | None = None) -> float:

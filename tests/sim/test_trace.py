@@ -14,7 +14,7 @@ import pytest
 import twill
 from twill.sim.engine.record import Recording
 from twill.sim.execute import run
-from twill.sim.show.timeline import _looks, draw_timeline, rows, window
+from twill.sim.show.timeline import _looks, draw_timeline, tracks_within, window
 from twill.sim.show.trace import trace
 
 Event = dict[str, Any]
@@ -144,7 +144,7 @@ def test_the_paper_examples_timeline(paper_schedule: twill.Schedule) -> None:
     assert result.profile is not None
     begin, end = window(recording, result.profile.last, result.measured_interval_cycles)
     assert end - begin == 4
-    drawn = {row.name: row.slices for row in rows(paper_schedule, recording, begin, end)}
+    drawn = {row.name: row.slices for row in tracks_within(paper_schedule, recording, begin, end)}
     products = [(piece.name, piece.begin - begin, piece.end - begin) for piece in drawn["TC"]]
     assert [name for name, _, _ in products] in (["S", "O"] * 2, ["O", "S"] * 2)
     assert [(b, e) for _, b, e in products] == [(0, 1), (1, 2), (2, 3), (3, 4)]
@@ -162,7 +162,7 @@ def test_a_timeline_ends_before_loads_that_run_ahead_do() -> None:
     assert result.profile is not None
     begin, end = window(recording, result.profile.last, result.measured_interval_cycles)
     assert end - begin == 2 * 2048
-    for row in rows(schedule, recording, begin, end):
+    for row in tracks_within(schedule, recording, begin, end):
         working = [piece for piece in row.slices if piece.kind in {"issue", "work"}]
         middle = (begin + end) / 2
         for half in ((begin, middle), (middle, end)):
@@ -174,7 +174,7 @@ def test_a_timeline_ends_before_loads_that_run_ahead_do() -> None:
 
 def test_operations_of_one_colour_look_different(attention_schedule: twill.Schedule) -> None:
     recording = recorded(attention_schedule)
-    looks = _looks(rows(attention_schedule, recording, 0, 20_000))
+    looks = _looks(tracks_within(attention_schedule, recording, 0, 20_000))
     assert len(looks) > 18
     assert len(set(looks.values())) == len(looks)
 

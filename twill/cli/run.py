@@ -218,14 +218,12 @@ def _write(
 
 
 def _print(result: Run, *, as_json: bool) -> None:
-    from twill.sim.show.report import print_kernel, print_run
+    from twill.sim.show.report import print_run
 
     if as_json:
         say(json.dumps(result.model_dump(mode="json", by_alias=True), indent=1))
         return
     print_run(result)
-    if result.kernel is not None:
-        print_kernel(result.kernel)
 
 
 def _judge(result: Run, *, strict: bool) -> None:

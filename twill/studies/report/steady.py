@@ -12,8 +12,7 @@ from twill.figures import HATCHES, STRONG, new_figure, shorten_words, svg_text
 from twill.formats import count
 from twill.sim.engine.record import Recording
 from twill.sim.execute import Run, run
-from twill.sim.show.slices import Slice
-from twill.sim.show.timeline import Row, rows, window
+from twill.sim.show.timeline import Slice, Track, tracks_within, window
 from twill.tables import Column, Table
 
 ITERATIONS = 32
@@ -58,7 +57,7 @@ class Steady:
         The run; None if it failed.
     error : str
         Why it failed; empty if not.
-    rows : tuple of Row
+    rows : tuple of Track
         The timeline.
     begin, end : float
         Its first and last cycle.
@@ -69,7 +68,7 @@ class Steady:
     latency: str
     result: Run | None
     error: str
-    rows: tuple[Row, ...]
+    rows: tuple[Track, ...]
     begin: float
     end: float
 
@@ -111,7 +110,7 @@ def steady(name: str, schedule: Schedule, latency: str = "nominal") -> Steady:
         return Steady(name, schedule, latency, None, str(error), (), 0.0, 0.0)
     last = ITERATIONS - 1 if result.profile is None else result.profile.last
     begin, end = window(recording, last, result.measured_interval_cycles, INTERVALS)
-    found = tuple(rows(schedule, recording, begin, end))
+    found = tuple(tracks_within(schedule, recording, begin, end))
     return Steady(name, schedule, latency, result, "", found, begin, end)
 
 
