@@ -15,8 +15,7 @@ import twill
 from tests.support.small import random_loop
 from twill.artifacts.schedule import Group, Issue, packaged_schedules
 from twill.frontends.loops import packaged_loops
-from twill.frontends.schedule_ir import load_schedule_ir, parse_schedule_ir
-from twill.frontends.schedules import load_schedule
+from twill.frontends.schedules import load_schedule, load_schedule_ir, parse_schedule_ir
 from twill.frontends.ttgir.reader import integer, name_of, string
 from twill.search.request import Request
 from twill.search.scheduler import solve

@@ -28,7 +28,6 @@ SOLVERS = {
         for name in ("__init__", "graph", "kinds", "memory", "reader")
     }
     | {
-        "twill/frontends/schedule_ir.py",
         "twill/show/ir.py",
     },
 }

@@ -26,7 +26,7 @@ from twill.artifacts.schedule import (
     Wait,
 )
 from twill.frontends.loops import load_loop, packaged_loops
-from twill.frontends.schedule_ir import parse_schedule_ir
+from twill.frontends.schedules import parse_schedule_ir
 from twill.lower.baselines import multi_warp, sequential
 from twill.problem.groups import WarpGroup
 from twill.show.code import code

@@ -158,7 +158,7 @@ def extract(
     as_json: Json = False,
 ) -> None:
     """Read a schedule back from its IR."""
-    from twill.frontends.schedule_ir import load_schedule_ir
+    from twill.frontends.schedules import load_schedule_ir
     from twill.show.schedule import print_schedule, schedule_data
 
     schedule = load_schedule_ir(file)

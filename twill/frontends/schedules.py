@@ -1,8 +1,36 @@
-"""Schedules by name or file: packaged ones, ``schedule.json``, orders, and IR."""
+"""Schedules by name or file: packaged ones, ``schedule.json``, orders, and IR.
+
+IR is what `twill.show.programs.ir` writes. Groups, programs, stages, starts, signals, barriers and
+storage are read from operations and their annotations; the loop, the machine and what was proved
+are attributes of the module. An operation may be moved: order within a group is that of
+``sched.cluster``, and operations of one cluster alternate.
+"""
 
 from __future__ import annotations
 
+import itertools
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from twill.artifacts.base import first_problem
 from twill.artifacts.schedule import Schedule
+from twill.errors import InputError, short
+from twill.files import read_bytes
+
+if TYPE_CHECKING:
+    from twill.frontends.ttgir.reader import Plain
+
+KEY = "twill.schedule"
+VERSION = 1
+AS_JSON = ("time", "proof", "solver", "pipeline_depths", "hiding_depths", "loop", "machine")
+"""Keys of a schedule that are texts of JSON among the attributes of the module."""
+WHAT = "a schedule as IR (`twill show SCHEDULE --as ir` writes one)"
+TILE, SIGNAL = "tile.", "twill."
+SIGNALS = ("await", "wait", "arrive", "put", "get", "fence")
+Data = dict[str, Any]
 
 
 def load_schedule(name: str) -> Schedule:
@@ -13,8 +41,156 @@ def load_schedule(name: str) -> Schedule:
     InputError
         If there is no such schedule or it is not valid.
     """
-    if name.endswith(".mlir"):
-        from twill.frontends.schedule_ir import load_schedule_ir
+    return load_schedule_ir(name) if name.endswith(".mlir") else Schedule.named(name)
 
-        return load_schedule_ir(name)
-    return Schedule.named(name)
+
+def load_schedule_ir(file: str) -> Schedule:
+    """Read a schedule from a file of IR.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is no schedule.
+    """
+    try:
+        text = read_bytes(file).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"not {WHAT}: not UTF-8", file=file) from None
+    return parse_schedule_ir(text, file=file)
+
+
+def parse_schedule_ir(text: str, *, file: str = "") -> Schedule:
+    """Return the schedule that IR describes.
+
+    Raises
+    ------
+    InputError
+        If it does not parse or is no schedule; names the operation and the attribute.
+    """
+    from twill.frontends.ttgir.reader import parse_module, plain
+
+    reader = _Reader(plain(parse_module(text, file, WHAT)), file)
+    try:
+        schedule = Schedule.model_validate_json(json.dumps(reader.data()))
+    except ValidationError as error:
+        raise first_problem(error, file) from None
+    schedule.read_from(file)
+    return schedule
+
+
+class _Reader:
+    def __init__(self, module: Plain, file: str) -> None:
+        self.module, self.file = module, file
+        self.facts = _annotations(module, "twill.")
+        version = self.facts.pop("schedule", None)
+        if version is None:
+            raise self._error(f"not {WHAT}: the module has no attribute {KEY}")
+        if version != VERSION:
+            raise self._error(f"version {VERSION} is read here (got {short(version)})", KEY)
+        self.placements: dict[str, Data] = {}
+
+    def data(self) -> Data:
+        """Return the document of a ``schedule.json``."""
+        found: Data = {key: self._json(key) for key in AS_JSON if key in self.facts}
+        order = self.facts.pop("placements", None)
+        found |= {key: value for key, value in self.facts.items() if key not in AS_JSON}
+        operations = self.module.inside
+        for kind in ("storage", "fixed", "barrier"):
+            entries = [_annotations(o) for o in operations if o.name == SIGNAL + kind]
+            found["barriers" if kind == "barrier" else kind] = entries
+        found["groups"], programs = [], []
+        for operation in operations:
+            if operation.name == "twill.group":
+                group = _annotations(operation)
+                number = group.pop("program", None)
+                found["groups"].append(group)
+                if number is not None:
+                    body = self._body(operation)
+                    programs.append((number, {"group": group.get("name"), "body": body}))
+        found["programs"] = [program for _, program in sorted(programs, key=lambda p: p[0])]
+        found["placements"] = self._placed(order, found.get("loop"))
+        return found
+
+    def _json(self, key: str) -> Any:
+        text = self.facts[key]
+        try:
+            return json.loads(text)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise self._error(f"not JSON: {short(str(error))}", f"twill.{key}") from None
+
+    def _placed(self, order: Any, loop: Any) -> list[Data]:
+        """Return the placements, in the order of the loop's operations if none is given."""
+        if not isinstance(order, list):
+            listed = loop.get("operations", []) if isinstance(loop, dict) else []
+            order = [entry.get("name") for entry in listed if isinstance(entry, dict)]
+        position = {name: n for n, name in enumerate(order) if isinstance(name, str)}
+        last = len(position)
+        return sorted(
+            self.placements.values(), key=lambda p: position.get(str(p["operation"]), last)
+        )
+
+    def _body(self, group: Plain) -> list[Data]:
+        loops = [o for o in group.inside if o.name == "scf.for"]
+        name = _annotations(group).get("name")
+        if len(loops) != 1:
+            raise self._error(f"one scf.for (got {len(loops)})", f"twill.group {short(name)}")
+        entries = sorted(self._instructions(loops[0]), key=lambda entry: entry[0])
+        body: list[Data] = []
+        for cluster, same in itertools.groupby(entries, key=lambda entry: entry[0]):
+            together = [data for _, data in same]
+            if len(together) == 1:
+                body.append(together[0])
+            elif all(data["do"] == "issue" for data in together):
+                body.append({"do": "interleave", "parts": together})
+            else:
+                raise self._error(
+                    f"cluster {cluster} has several instructions, of which one is no operation",
+                    f"twill.group {short(name)}",
+                )
+        return body
+
+    def _instructions(self, loop: Plain) -> Iterator[tuple[int, Data]]:
+        for operation in loop.inside:
+            kind = operation.name
+            facts = _annotations(operation)
+            if kind == "scf.yield":
+                continue
+            cluster = facts.pop("cluster", None)
+            if not isinstance(cluster, int):
+                raise self._error("a whole number is required", f"{kind} sched.cluster")
+            facts.pop("location", None)
+            if kind.startswith(TILE):
+                yield cluster, self._issue(kind, facts)
+            elif kind.removeprefix(SIGNAL) in SIGNALS:
+                yield cluster, {"do": kind.removeprefix(SIGNAL), **facts}
+            else:
+                raise self._error("no operation of a schedule", kind)
+
+    def _issue(self, kind: str, facts: Data) -> Data:
+        """Return an issue, and remember where its operation is placed."""
+        name, part = facts.pop("name", None), facts.pop("part", None)
+        placed = {"operation": name, "group": facts.pop("group", None)}
+        if "start" in facts:
+            placed["start"] = facts.pop("start")
+        before = self.placements.setdefault(str(name), placed)
+        if before != placed:
+            raise self._error(
+                f"{short(name)} has another group or start than its part before",
+                f"{kind} sched.start",
+            )
+        if part is not None:
+            if not isinstance(part, list) or len(part) != 3:
+                raise self._error("begin, end, of", f"{kind} {short(name)} sched.part")
+            facts |= dict(zip(("begin", "end", "of"), part, strict=True))
+        return {"do": "issue", "operation": name, **facts}
+
+    def _error(self, message: str, path: str = "") -> InputError:
+        return InputError(message, path=path, file=self.file)
+
+
+def _annotations(operation: Plain, prefix: str = "sched.") -> Data:
+    return {
+        key.removeprefix(prefix): value
+        for key, value in operation.attributes.items()
+        if key.startswith(prefix)
+    }

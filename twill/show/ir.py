@@ -3,7 +3,7 @@
 Everything is MLIR in generic form. Each group has a loop whose body is its program: operations in
 the order of ``sched.cluster`` (those of one cluster alternate), with ``sched.stage``,
 ``sched.group`` and ``sched.start``; values that live into later rounds are carried by the loop, as
-the paper's Figure 1f does by ``S = Sn``. `twill.frontends.schedule_ir` reads it back.
+the paper's Figure 1f does by ``S = Sn``. `twill.frontends.schedules` reads it back.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ from twill.artifacts.schedule import (
     Storage,
 )
 from twill.errors import InputError
+from twill.frontends.schedules import AS_JSON, VERSION
+from twill.frontends.ttgir.types import ELEMENTS
 from twill.show.code import check_programs
 from twill.show.rounds import reads
 
-VERSION = 1
 NAME = re.compile(r"[A-Za-z_][\w.]*")
 Held = tuple[str, str | None, int]
 """A value in registers; of another group's, the operation it was copied for and the distance."""
@@ -54,8 +55,7 @@ Plain = str | int | bool | Sequence[str] | Sequence[int]
 Results = Sequence[tuple[str, Attribute]]
 """What results are called, as far as MLIR allows, and their types."""
 _SPACES = {"smem": "#ttg.shared_memory", "tmem": "#ttng.tensor_memory"}
-_ELEMENTS = {"f8e4m3": "f8E4M3FN", "f8e5m2": "f8E5M2", "f4e2m1": "f4E2M1FN"}
-_JSON = ("time", "proof", "solver", "pipeline_depths", "hiding_depths", "loop", "machine")
+_ELEMENTS = {ours: written for written, ours in ELEMENTS.items()}
 _PLAIN = (
     "name",
     "description",
@@ -126,7 +126,7 @@ class _Module:
         facts: dict[str, Plain | None] = {"twill.schedule": VERSION}
         facts |= {f"twill.{key}": getattr(schedule, key) for key in _PLAIN}
         data = schedule.model_dump(mode="json", by_alias=True, exclude_none=True)
-        for key in _JSON:
+        for key in AS_JSON:
             if key in data:
                 facts[f"twill.{key}"] = json.dumps(data[key], separators=(",", ":"))
         placed = [placement.operation for placement in schedule.placements]

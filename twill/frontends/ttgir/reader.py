@@ -5,11 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, DenseArrayBase, StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    Builtin,
+    BytesAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser
 
 from twill.errors import InputError, short
@@ -18,6 +26,8 @@ from twill.frontends.ttgir.types import Type, parse_type
 _ALIAS_LINE = re.compile(r"^(#[A-Za-z_]\w*) = (#.*)$", re.MULTILINE)
 _ALIAS_USE = re.compile(r"#[A-Za-z_]\w*(?![\w.<])")
 _STRING = re.compile(r'"(?:[^"\\\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
+ANNOTATIONS = ("twill.", "sched.")
+"""How the names of our own attributes begin."""
 MOST_ALIAS_DEPTH = 20
 LONGEST_TYPE = 10_000
 _EXTENTS = re.compile(r"\b(?:tensor|vector|memref)<\s*((?:\d+\s*x\s*)+)")
@@ -140,6 +150,40 @@ def _refuse_huge_tensors(text: str, file: str) -> None:
             raise InputError(
                 f"a tensor of more than {MOST_ELEMENTS} elements (got {short(extents)})", file=file
             )
+
+
+@dataclass(frozen=True)
+class Plain:
+    """An operation as plain data: its annotations as JSON would have them, and what is inside."""
+
+    name: str
+    attributes: dict[str, Any]
+    inside: list[Plain]
+
+
+def plain(operation: Operation) -> Plain:
+    """Return an operation as plain data."""
+    attributes = {
+        key: _plain(value)
+        for key, value in operation.attributes.items()
+        if key.startswith(ANNOTATIONS)
+    }
+    blocks = (block for region in operation.regions for block in region.blocks)
+    return Plain(name_of(operation), attributes, [plain(o) for block in blocks for o in block.ops])
+
+
+def _plain(value: Attribute) -> Any:
+    """Return an attribute as JSON would have it; what is none of ours as text."""
+    if isinstance(value, StringAttr):
+        return value.data
+    if isinstance(value, BytesAttr):
+        return value.data.decode("utf-8", errors="replace")
+    if isinstance(value, IntegerAttr):
+        width = getattr(value.type, "bitwidth", 64)
+        return bool(value.value.data) if width == 1 else value.value.data
+    if isinstance(value, ArrayAttr):
+        return [_plain(entry) for entry in value.data]
+    return str(value)
 
 
 def name_of(operation: Operation) -> str:
