@@ -5,10 +5,10 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command that the words of the command line name."""
-    from twill.cli.simulation import app
+    from twill.cli.main import simulator
     from twill.console import run_app
 
-    run_app(app)
+    run_app(simulator)
 
 
 if __name__ == "__main__":

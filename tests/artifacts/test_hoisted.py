@@ -13,7 +13,7 @@ from tests.artifacts.test_order import BY_HAND, body, written
 from tests.support.small import edge, op, small_loop
 from twill.artifacts.order import ordered
 from twill.artifacts.schedule import Await, Schedule
-from twill.cli.simulation import app
+from twill.cli.main import simulator as app
 from twill.sim.checks.every import check
 
 HOISTED = "_wait_hoisted"

@@ -177,12 +177,12 @@ def test_compare(schedule_file: str) -> None:
 
 
 def test_lists() -> None:
-    machines = json.loads(call(*TWILL, "machine", "list", "--json").stdout)
+    machines = json.loads(call(*TWILL, "machine", "list", "--json").stdout)["machines"]
     assert [entry["name"] for entry in machines] == [
         "blackwell_b200", "blackwell_b200_polynomial", "ddg", "hopper_h100", "hopper_h200",
         "paper_example",
     ]  # fmt: skip
-    loops = json.loads(call(*TWILL, "loop", "list", "--json").stdout)
+    loops = json.loads(call(*TWILL, "loop", "list", "--json").stdout)["loops"]
     names = [entry["name"] for entry in loops]
     assert names[:3] == ["paper_example", "fa_fwd_hopper", "fa_fwd_blackwell"]
     assert {"fa_bwd_hopper", "fa_bwd_blackwell", "gemm_hopper", "layer_norm_blackwell"} < {*names}

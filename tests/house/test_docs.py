@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import json
 import re
 import shlex
@@ -17,7 +16,7 @@ import pytest
 import typer
 
 import twill
-from tests.support.commands import ENTRIES, in_process
+from tests.support.commands import app_of, in_process
 from tests.support.pages import PAGES, ROOT, Reader, anchors, blocks, commands, links, said
 from tests.support.svg import shapes
 from twill.artifacts.sweep import Sweep, packaged_sweeps
@@ -176,9 +175,9 @@ def test_commands_in_the_text_exist(page: Path) -> None:
         if words[0] == "twill":
             assert_known(words[1:], typer.main.get_command(app))
         else:
-            module = importlib.import_module(ENTRIES.get(words[2], words[2]))
-            if hasattr(module, "app"):
-                assert_known(words[3:], typer.main.get_command(module.app))
+            tree = app_of(words[2])
+            if tree is not None:
+                assert_known(words[3:], typer.main.get_command(tree))
 
 
 def assert_known(words: list[str], command: Any) -> None:

@@ -82,7 +82,11 @@ def test_a_schedule_without_times_is_shown_too() -> None:
 
 
 def test_texts_go_to_the_terminal_or_a_file(tmp_path: Path) -> None:
-    for form, begin in (("code", "// fa3_f"), ("ir", "// twill"), ("json", '{\n "name"')):
+    for form, begin in (
+        ("code", "// fa3_f"),
+        ("ir", "// twill"),
+        ("json", '{\n "schema": "twill.program"'),
+    ):
         shown = call("show", "fa3_forward_128x128", "--as", form).stdout
         assert shown.startswith(begin)
         done = call("show", "fa3_forward_128x128", "--as", form, "-o", "x")
@@ -179,7 +183,7 @@ def test_reasons_are_printed(paper_schedule: twill.Schedule, tmp_path: Path) -> 
     done = call("show", "s.json", "--as", "why")
     assert "  O: slot 1, stage 1\n    not earlier: needs P; TC has S until then" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
-    data = json.loads(call("show", "s.json", "--as", "why", "--json").stdout)
+    data = json.loads(call("show", "s.json", "--as", "why", "--json").stdout)["positions"]
     assert [(p["operation"], p["earlier"]) for p in data] == [("P", 1), ("S", None), ("O", 0)]
 
 

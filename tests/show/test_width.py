@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from tests.support.mutate import app as mutate
 from twill.cli import main as cli
-from twill.cli.simulation import app as simulator
+from twill.cli.main import simulator
 from twill.console import paragraph, table
 from twill.explain.levers import Lever
 from twill.frontends.loops import packaged_loops

@@ -14,7 +14,7 @@ from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.machine import Memories
 from twill.artifacts.pieces import pieces
 from twill.artifacts.schedule import Await, Instruction, Issue, Schedule, Storage
-from twill.cli.simulation import app
+from twill.cli.main import simulator as app
 from twill.errors import InputError
 from twill.sim.checks.every import check, enough_iterations
 from twill.sim.checks.occupancy import FILE, Occupancy, Occupied

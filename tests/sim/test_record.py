@@ -7,7 +7,7 @@ import json
 from typer.testing import CliRunner
 
 import twill
-from twill.cli.simulation import app
+from twill.cli.main import simulator as app
 from twill.sim.analysis.profile import Profile
 from twill.sim.engine.record import DEFAULT_ITERATIONS, Recording
 from twill.sim.execute import run

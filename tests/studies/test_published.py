@@ -201,7 +201,7 @@ def test_micro_benchmarks_compile(name: str, tmp_path: Path) -> None:
 def test_the_command_prints_what_it_compares() -> None:
     done = in_process(*SIM, "published", "--json")
     done.check_returncode()
-    found = json.loads(done.stdout)
+    found = json.loads(done.stdout)["figures"]
     assert {one["what"] for one in found} >= {"FA3 without overlap, over full"}
     assert all(one["source"] for one in found)
 

@@ -63,7 +63,7 @@ def made_up() -> list[CaseResult]:
 def test_the_running_example_is_figure_1() -> None:
     done = CliRunner().invoke(app, ["reproduce", "--case", "running_example", "--json"])
     assert done.exit_code == 0, done.output
-    claims = json.loads(done.output)
+    claims = json.loads(done.output)["claims"]
     assert [list(claim) for claim in claims] == [KEYS] * 5
     assert all(claim["pass"] for claim in claims)
     assert claims[0]["found"] == "I = 2, L = 4: S at 0, P at 2, O at 3"

@@ -14,7 +14,7 @@ import twill
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, RefusedError
-from twill.search.request import EngineName, Request
+from twill.search.request import Request
 from twill.search.scheduler import solve
 from twill.sim.execute import run
 from twill.studies.robust import Choice, robust
@@ -67,17 +67,21 @@ def test_nothing_is_better_than_the_first_where_latency_is_small(first: twill.Sc
 def test_others_count_if_they_are_as_optimal(first: twill.Schedule) -> None:
     asked = []
 
-    def again(seed: int, engine: str) -> Schedule:
-        asked.append((seed, engine))
-        if engine == "cpsat":
+    def again(request: Request) -> Schedule:
+        asked.append(request)
+        if request.engine == "cpsat":
             raise RefusedError("no")
+        seed = request.seed
         return first.model_copy(
             update={"initiation_interval": 10 + (seed == 2), "name": f"s{seed}"}
         )
 
-    others: list[tuple[int, EngineName]] = [(1, "both"), (2, "both"), (0, "cpsat")]
-    choice = robust(first, "uniform:10,40", again, others=others, iterations=48)
-    assert asked == others
+    request = Request(first.loop, first.machine)
+    rivals = [
+        replace(request, seed=1), replace(request, seed=2), replace(request, engine="cpsat"),
+    ]  # fmt: skip
+    choice = robust(first, "uniform:10,40", again, rivals, iterations=48)
+    assert asked == rivals
     names = {one.schedule.name for one in choice.candidates}
     assert names == {first.name, "s1"}
     same: Choice = replace(choice, chosen=0)

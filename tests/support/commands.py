@@ -10,14 +10,15 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from twill.cli.main import main as twill_main
+from twill.cli.main import simulator
 from twill.console import run_app
 
 TWILL = ("twill",)
 SIM = ("python", "-m", "twill.sim")
-ENTRIES = {"twill.sim": "twill.cli.simulation"}
 
 
 def in_process(*command: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -42,8 +43,14 @@ def _entry(command: tuple[str, ...]) -> tuple[Callable[[], None], tuple[str, ...
     if command[:1] == TWILL:
         return twill_main, command[1:]
     assert command[:2] == ("python", "-m"), command
-    module = importlib.import_module(ENTRIES.get(command[2], command[2]))
-    return partial(run_app, module.app), command[3:]
+    return partial(run_app, app_of(command[2])), command[3:]
+
+
+def app_of(module: str) -> Any:
+    """Return the tree of commands of a module, None if it has none."""
+    if module == "twill.sim":
+        return simulator
+    return getattr(importlib.import_module(module), "app", None)
 
 
 def _status(main: Callable[[], None]) -> int:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twill.cli import subtile
-from twill.cli.options import Json, print_json
-from twill.console import command, say_written, table
+from twill.cli.options import Json, LoopFile, LoopName, command, print_json
+from twill.console import say_written, table
 from twill.errors import InputError, short
 from twill.files import STANDARD_OUTPUT, write_whole
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from twill.artifacts.machine import Machine
 
 app = typer.Typer(no_args_is_help=True, help="Loops to schedule.")
-app.add_typer(subtile.app)
 
 
 @app.command("list")
@@ -28,12 +26,8 @@ def list_(as_json: Json = False) -> None:
 
     loops = packaged_loops().values()
     if as_json:
-        print_json(
-            [
-                {"name": entry.name, "machine": entry.machine, "description": entry.description}
-                for entry in loops
-            ]
-        )
+        told = [{"name": o.name, "machine": o.machine, "description": o.description} for o in loops]
+        print_json("loop-list", {"loops": told})
         return
     for machine in dict.fromkeys(entry.machine for entry in loops):
         rows = [[entry.name, entry.description] for entry in loops if entry.machine == machine]
@@ -43,9 +37,7 @@ def list_(as_json: Json = False) -> None:
 @app.command()
 @command
 def show(
-    loop: Annotated[
-        str, typer.Argument(help="A packaged name, loop.json or a TTGIR dump (.mlir).")
-    ],
+    loop: LoopName,
     machine: Annotated[
         str | None,
         typer.Option(
@@ -72,7 +64,7 @@ def _show_structure(loop: Loop, as_json: bool) -> None:
     from twill.show.loop import print_structure, structure_data
 
     if as_json:
-        print_json(structure_data(loop))
+        print_json("loop-structure", structure_data(loop))
     else:
         print_structure(loop)
 
@@ -83,7 +75,7 @@ def _show_costs(loop: Loop, machine: Machine, as_json: bool) -> None:
 
     analysis = analyse(loop, machine)
     if as_json:
-        print_json(costs_data(analysis))
+        print_json("loop-costs", costs_data(analysis))
     else:
         print_costs(analysis)
     if analysis.refusal is not None:
@@ -98,9 +90,7 @@ def extract(
         str | None,
         typer.Option("--loop", help="Which loop, by name or number, where there are several."),
     ] = None,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Write loop.json here (- for stdout).")
-    ] = None,
+    output: LoopFile = None,
     whole_tiles: Annotated[
         bool,
         typer.Option(
@@ -119,9 +109,55 @@ def extract(
     if output == STANDARD_OUTPUT:
         return
     if as_json:
-        print_json(extraction_data(found))
+        print_json("loop-extraction", extraction_data(found))
     else:
         print_extraction(found)
+        say_written(output)
+
+
+@app.command()
+@command
+def subtile(
+    loop: LoopName,
+    factor: Annotated[int, typer.Option("--factor", help="How many sub-tiles, 2 to 64.")],
+    along: Annotated[
+        str | None,
+        typer.Option(
+            "--along",
+            metavar="OPERATION:DIMENSION",
+            help="Dimension of an operation's result to split; chosen so that loads stay shared "
+            "without it.",
+        ),
+    ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            "--machine",
+            "-m",
+            help="Whose product instructions limit the sizes; that of the loop's architecture "
+            "without it.",
+        ),
+    ] = None,
+    output: LoopFile = None,
+    as_json: Json = False,
+) -> None:
+    """Split a loop's independent rows into sub-tiles; status 1 if they depend on each other."""
+    from twill.artifacts.machine import Machine
+    from twill.frontends.loops import load_loop, threads_per_warp
+    from twill.frontends.subtiling import Rewriter, plan_subtiles
+    from twill.show.loop import print_subtiles, subtiles_data
+
+    on = None if machine is None else Machine.named(machine)
+    plan = plan_subtiles(load_loop(loop), factor, along=along, machine=on)
+    made = Rewriter(plan, threads_per_warp(plan.loop, on)).loop()
+    if output is not None:
+        made.save(output)
+    if output == STANDARD_OUTPUT:
+        return
+    if as_json:
+        print_json("loop-subtiles", subtiles_data(plan, made))
+    else:
+        print_subtiles(plan, made)
         say_written(output)
 
 

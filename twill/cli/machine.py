@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from twill.cli.options import Json, print_json
-from twill.console import command, say, table
+from twill.cli.options import Json, MachineName, command, print_json
+from twill.console import say, table
 
 if TYPE_CHECKING:
     from twill.studies.audit import Finding, Subject
@@ -23,17 +23,9 @@ def list_(as_json: Json = False) -> None:
 
     machines = [Machine.named(name) for name in packaged_machines()]
     if as_json:
-        print_json(
-            [
-                {
-                    "name": m.name,
-                    "architecture": m.architecture,
-                    "description": m.description,
-                    "hash": m.digest,
-                }
-                for m in machines
-            ]
-        )
+        keys = ("name", "architecture", "description")
+        told = [{**{key: getattr(m, key) for key in keys}, "hash": m.digest} for m in machines]
+        print_json("machine-list", {"machines": told})
     else:
         table(
             ["machine", "architecture", "description"],
@@ -44,7 +36,7 @@ def list_(as_json: Json = False) -> None:
 @app.command()
 @command
 def show(
-    machine: Annotated[str, typer.Argument(help="A packaged name or a file (.toml, .json).")],
+    machine: MachineName,
     as_json: Json = False,
 ) -> None:
     """Draw a machine's SM and list its units, memories, warps and costs of signals."""
@@ -53,7 +45,7 @@ def show(
 
     found = Machine.named(machine)
     if as_json:
-        print_json(machine_data(found))
+        print_json("machine", machine_data(found))
     else:
         print_machine(found)
 
@@ -61,7 +53,7 @@ def show(
 @app.command()
 @command
 def check(
-    machine: Annotated[str, typer.Argument(help="A packaged name or a file (.toml, .json).")],
+    machine: MachineName,
     as_json: Json = False,
 ) -> None:
     """Audit a machine file; exit status 1 if there is something to mend."""
@@ -70,7 +62,7 @@ def check(
     subject = read_subject(machine)
     findings = audit(subject)
     if as_json:
-        print_json(_audit_data(subject, findings))
+        print_json("machine-audit", _audit_data(subject, findings))
     else:
         _print_audit(subject, findings)
     if findings:

@@ -1,29 +1,137 @@
-"""The commands of ``twill`` by what they are about, and what they share."""
+"""What commands share: options in groups, values that are read alike, and JSON with its schema."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import json
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from twill.console import command as ending_in_one_line
 from twill.console import say
 from twill.errors import InputError, RefusedError, short
+
+if TYPE_CHECKING:
+    from twill.sim.engine.conditions import Conditions
 
 MOST_JOBS = 256
 MOST_DIGITS = 18
 """Of whole numbers; Python refuses to read those of thousands."""
+SCHEMA_VERSION = 1
+"""Of all that is printed as JSON and is no artifact."""
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", min=1, max=MOST_JOBS, help="Processes that run at a time.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+LoopName = Annotated[
+    str,
+    typer.Argument(
+        help="A packaged name, loop.json, a ddg-0.1 graph (.json) or a TTGIR dump (.mlir)."
+    ),
+]
+LoopFile = Annotated[
+    str | None, typer.Option("--output", "-o", help="Write loop.json here (- for stdout).")
+]
+ScheduleName = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCHEDULE", help="schedule.json, IR (.mlir) or the name of a packaged schedule."
+    ),
+]
+ScheduleFile = Annotated[
+    str | None, typer.Option("--output", "-o", help="Write schedule.json here (- for stdout).")
+]
+MachineName = Annotated[str, typer.Argument(help="A packaged name or a file (.toml, .json).")]
+Machines = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--machine",
+        "-m",
+        help="Where loops run; may be repeated. The one that a packaged loop is meant for without "
+        "it.",
+    ),
+]
+Clock = Annotated[
+    float | None,
+    typer.Option(metavar="MHZ", help="Clock for TFLOP/s; the machine file's without it."),
+]
+SolverSeconds = Annotated[
+    float | None, typer.Option(min=0.001, help="Seconds to schedule each loop.")
+]
 
 
-def print_json(data: Any) -> None:
-    """Write data as JSON to stdout."""
-    say(json.dumps(data, indent=1, ensure_ascii=False))
+@dataclass(frozen=True)
+class RunOptions:
+    """Under which conditions schedules run."""
+
+    iterations: Annotated[int, typer.Option(help="Trip count of the loop.")] = 64
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the variable latencies and of the warps' ages.")
+    ] = 0
+    latency: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[LOAD=]SOURCE",
+            help="Cycles of every variable-latency load, or of one: fixed:N, uniform:A,B, "
+            "lognormal:M,SIGMA (M: median), mixture[:RATES], trace:FILE. May be repeated.",
+        ),
+    ] = None
+    clock: Clock = None
+
+    def conditions(self) -> Conditions:
+        """Return them as the simulator takes them."""
+        from twill.sim.engine.conditions import Conditions
+
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Conditions.of(**{name: v for name, v in given.items() if v is not None})
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Make a command: errors are one line, and a parameter that is a dataclass is its options."""
+    parameters, groups = [], {}
+    hints = get_type_hints(function, include_extras=True)
+    for parameter in inspect.signature(function).parameters.values():
+        kind = hints[parameter.name]
+        if not is_dataclass(kind):
+            parameters.append(parameter.replace(annotation=kind))
+            continue
+        assert isinstance(kind, type)
+        groups[parameter.name] = kind
+        types = get_type_hints(kind, include_extras=True)
+        parameters += [
+            inspect.Parameter(
+                field.name, parameter.kind, default=field.default, annotation=types[field.name]
+            )
+            for field in fields(kind)
+        ]
+
+    @functools.wraps(function)
+    def flat(**given: Any) -> None:
+        made = {
+            name: kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            for name, kind in groups.items()
+        }
+        function(**given, **made)
+
+    flat.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as typed
+    flat.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return ending_in_one_line(flat)
+
+
+def print_json(schema: str, data: Mapping[str, Any]) -> None:
+    """Write data as JSON to stdout, with the name and the version of its schema first."""
+    say(json_text(schema, data))
+
+
+def json_text(schema: str, data: Mapping[str, Any]) -> str:
+    """Return data as JSON with the name and the version of its schema first."""
+    head = {"schema": f"twill.{schema}", "schema_version": SCHEMA_VERSION}
+    return json.dumps({**head, **data}, indent=1, ensure_ascii=False)
 
 
 @contextlib.contextmanager
@@ -34,7 +142,7 @@ def refusals(*, as_json: bool) -> Iterator[None]:
     except RefusedError as error:
         if not as_json:
             raise
-        print_json({"refused": error.data})
+        print_json("refusal", {"refused": error.data})
         raise typer.Exit(error.exit_status) from None
 
 
@@ -66,3 +174,8 @@ def number(text: str, option: str) -> int:
     if not text.isdecimal() or len(text) > MOST_DIGITS:
         raise InputError(f"a whole number (got {short(text)})", path=option)
     return int(text)
+
+
+def numbers(text: str, option: str) -> list[int]:
+    """Split ``10,20,50``."""
+    return [number(part.strip(), option) for part in text.split(",")]

@@ -1,51 +1,31 @@
-"""``twill show``, ``twill extract``: schedules that people read, and what they read back from."""
+"""``twill show``, ``extract``, ``diff``: schedules that people read, side by side, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twill.cli.options import Json, print_json
-from twill.console import WIDTH, command, say, say_written
+from twill.cli.options import Json, ScheduleFile, ScheduleName, command, json_text, print_json
+from twill.console import WIDTH, say, say_written
 from twill.errors import InputError
 from twill.files import STANDARD_OUTPUT, write_whole
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
 
-ScheduleFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="SCHEDULE", help="schedule.json, IR (.mlir) or the name of a packaged schedule."
-    ),
-]
-
-
-class Form(StrEnum):
-    """What a schedule is shown as."""
-
-    TABLE = "table"
-    CODE = "code"
-    JSON = "json"
-    IR = "ir"
-    GRAPH = "graph"
-    TIMELINE = "timeline"
-    RRT = "rrt"
-    ROLES = "roles"
-    WHY = "why"
-
-
-TEXTS = (Form.CODE, Form.JSON, Form.IR)
-TABLES = (Form.TABLE, Form.WHY)
-COUNTED = (Form.CODE, Form.JSON)
+Form = StrEnum("Form", ["table", "code", "json", "ir", "graph", "timeline", "rrt", "roles", "why"])
+TEXTS = (Form.code, Form.json, Form.ir)
+TABLES = (Form.table, Form.why)
+COUNTED = (Form.code, Form.json)
 
 
 @command
 def show(
-    schedule_file: ScheduleFile,
+    schedule_file: ScheduleName,
     form: Annotated[
         Form,
         typer.Option(
@@ -55,7 +35,7 @@ def show(
             "placed iterations. rrt: modular reservation table. roles: who does what. why: what "
             "holds each operation where it is.",
         ),
-    ] = Form.TABLE,
+    ] = Form.table,
     output: Annotated[
         str | None,
         typer.Option(
@@ -79,8 +59,10 @@ def show(
     schedule = load_schedule(schedule_file)
     if form in TEXTS:
         _write(_text(schedule, form, iterations), output)
-    elif form in TABLES or (form is Form.ROLES and output is None):
-        _print(schedule, form, output, as_json)
+    elif form in TABLES or (form is Form.roles and output is None):
+        if output is not None:
+            raise InputError("a table goes to the terminal; choose another --as", path="--output")
+        _print(schedule, form, as_json)
     elif output is None:
         raise InputError(f"--as {form.value} makes a file; name it with -o", path="--output")
     else:
@@ -91,19 +73,17 @@ def show(
 
 
 def _text(schedule: Schedule, form: Form, iterations: int | None) -> str:
-    if form is Form.IR:
+    if form is Form.ir:
         from twill.show.ir import ir
 
         return ir(schedule)
-    if form is Form.CODE:
+    if form is Form.code:
         from twill.show.code import code
 
         return code(schedule, iterations)
-    import json
-
     from twill.show.code import program_data
 
-    return json.dumps(program_data(schedule, iterations), indent=1, ensure_ascii=False) + "\n"
+    return json_text("program", program_data(schedule, iterations)) + "\n"
 
 
 def _write(text: str, output: str | None) -> None:
@@ -114,26 +94,23 @@ def _write(text: str, output: str | None) -> None:
         say_written(output)
 
 
-def _print(schedule: Schedule, form: Form, output: str | None, as_json: bool) -> None:
-    from dataclasses import asdict
-
+def _print(schedule: Schedule, form: Form, as_json: bool) -> None:
     from twill import tables
     from twill.show import placed, roles
     from twill.show import schedule as views
 
-    if output is not None:
-        raise InputError("a table goes to the terminal; choose another --as", path="--output")
-    if form is Form.ROLES and as_json:
-        print_json(roles.roles_data(schedule))
-    elif form is Form.ROLES:
+    if form is Form.roles and as_json:
+        print_json("schedule-roles", {"roles": roles.roles_data(schedule)})
+    elif form is Form.roles:
         width = min(WIDTH, tables.output().width)
         say(roles.roles_text(schedule, width).removesuffix("\n"))
-    elif form is Form.WHY and as_json:
-        print_json([asdict(position) for position in placed.positions(schedule)])
-    elif form is Form.WHY:
+    elif form is Form.why and as_json:
+        found = [asdict(position) for position in placed.positions(schedule)]
+        print_json("schedule-positions", {"positions": found})
+    elif form is Form.why:
         views.print_positions(schedule)
     elif as_json:
-        print_json(views.interval_data(schedule))
+        print_json("schedule-table", views.interval_data(schedule))
     else:
         views.print_interval(schedule)
 
@@ -142,19 +119,17 @@ def _drawer(form: Form) -> Callable[[Schedule, str], None]:
     from twill.show import gantt, graph, roles
 
     return {
-        Form.GRAPH: graph.draw_graph,
-        Form.TIMELINE: gantt.draw_timeline,
-        Form.RRT: gantt.draw_reservations,
-        Form.ROLES: roles.draw_roles,
+        Form.graph: graph.draw_graph,
+        Form.timeline: gantt.draw_timeline,
+        Form.rrt: gantt.draw_reservations,
+        Form.roles: roles.draw_roles,
     }[form]
 
 
 @command
 def extract(
     file: Annotated[str, typer.Argument(help="IR that `twill show --as ir` wrote (.mlir).")],
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Write schedule.json here (- for stdout).")
-    ] = None,
+    output: ScheduleFile = None,
     as_json: Json = False,
 ) -> None:
     """Read a schedule back from its IR."""
@@ -167,7 +142,7 @@ def extract(
     if output == STANDARD_OUTPUT:
         return
     if as_json:
-        print_json(schedule_data(schedule))
+        print_json("schedule-summary", schedule_data(schedule))
         return
     if schedule.initiation_interval is None:
         say(
@@ -176,3 +151,41 @@ def extract(
     else:
         print_schedule(schedule)
     say_written(output)
+
+
+@command
+def diff(
+    first: Annotated[
+        str, typer.Argument(help="schedule.json, IR (.mlir) or the name of a packaged schedule.")
+    ],
+    second: Annotated[str, typer.Argument(help="Another one.")],
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Draw both, with what was moved: .svg, .png or .html; - is SVG on stdout.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what differs between two schedules; exit status 1 if anything does."""
+    from twill.frontends.schedules import load_schedule
+    from twill.show.differences import compare, differences_data, print_differences
+
+    schedules = load_schedule(first), load_schedule(second)
+    found = compare(*schedules)
+    if output is not None:
+        from twill.show.gantt import draw_differences
+        from twill.show.looks import with_short_names
+
+        draw_differences(compare(*map(with_short_names, schedules)), output)
+    if output == STANDARD_OUTPUT:
+        pass
+    elif as_json:
+        print_json("schedule-differences", differences_data(found))
+    else:
+        print_differences(found)
+        say_written(output)
+    if not found.equal:
+        raise typer.Exit(1)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from twill.artifacts.schedule import Schedule
 from twill.console import Report, silent
 from twill.errors import TwillError
-from twill.search.request import EngineName
+from twill.search.request import Request
 from twill.sim.analysis.rings import streaming, with_depth
 from twill.sim.execute import run
 from twill.verification.verifier import verify
@@ -20,8 +20,8 @@ SIMULATED_SEEDS = 3
 MOST_DEPTH = 8
 WORTH = 0.001
 """Relative gain below which a candidate is not preferred to an earlier one."""
-Solve = Callable[[int, EngineName], Schedule]
-"""Schedules the same loop with a seed and an engine; raises `TwillError` where it cannot."""
+Solve = Callable[[Request], Schedule]
+"""Answers a request; raises `TwillError` where it cannot."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Choice:
             "gain": self.gain,
             "chosen": self.chosen,
             "candidates": [
-                {key: value for key, value in asdict(one).items() if key != "schedule"}
+                {"what": one.what, "interval_cycles": one.interval_cycles}
                 for one in self.candidates
             ],
         }
@@ -102,14 +102,20 @@ def _cycles(one: Candidate) -> str:
     return f"{one.interval_cycles:.6g} cycles an iteration"
 
 
+def others(request: Request) -> list[Request]:
+    """Return requests with other seeds and engines, whose answers may be as good."""
+    seeds = [replace(request, engine="both", seed=request.seed + more) for more in (1, 2)]
+    return [*seeds, replace(request, engine="difference"), replace(request, engine="cpsat")]
+
+
 def robust(
     first: Schedule,
     latency: str,
     solve: Solve | None = None,
-    *,
-    others: Sequence[tuple[int, EngineName]] = (),
-    iterations: int = ITERATIONS,
+    rivals: Sequence[Request] = (),
     report: Report = silent,
+    *,
+    iterations: int = ITERATIONS,
 ) -> Choice:
     """Choose among optimal schedules by simulation.
 
@@ -126,7 +132,7 @@ def robust(
     """
     candidates: list[Candidate] = []
     seen: set[str] = set()
-    for what, schedule in _schedules(first, solve, others, report):
+    for what, schedule in _schedules(first, solve, rivals, report):
         for more, changed in _depths(schedule):
             text = changed.model_copy(update={"seed": 0, "solver": {}, "proof": None}).to_json()
             words = " and ".join(part for part in (what, more) if part) or "the first one found"
@@ -145,19 +151,19 @@ def robust(
 
 
 def _schedules(
-    first: Schedule, solve: Solve | None, others: Sequence[tuple[int, EngineName]], report: Report
+    first: Schedule, solve: Solve | None, rivals: Sequence[Request], report: Report
 ) -> Iterator[tuple[str, Schedule]]:
     yield "", first
     if solve is None:
         return
-    for seed, engine in others:
-        report(f"seed {seed}, engine {engine}")
+    for rival in rivals:
+        report(f"seed {rival.seed}, engine {rival.engine}")
         try:
-            found = solve(seed, engine)
+            found = solve(rival)
         except TwillError:
             continue
         if found.initiation_interval == first.initiation_interval:
-            yield f"seed {seed} and engine {engine}", found
+            yield f"seed {rival.seed} and engine {rival.engine}", found
 
 
 def _depths(schedule: Schedule) -> Iterator[tuple[str, Schedule]]:

@@ -1,0 +1,274 @@
+"""Commands of studies: ``compare``, ``report``, ``published``, ``reproduce``, ``bench``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from twill.cli.options import (
+    Jobs,
+    Json,
+    Machines,
+    RunOptions,
+    SolverSeconds,
+    command,
+    json_text,
+    numbers,
+    print_json,
+)
+from twill.console import progress, say, say_written
+from twill.errors import InputError, short
+from twill.files import STANDARD_OUTPUT, check_target, make_folder, write_whole
+
+if TYPE_CHECKING:
+    from twill.studies.bench.solver import Bench, Case
+
+bench = typer.Typer(no_args_is_help=True, help="Measure the solver and the simulator.")
+
+
+@command
+def compare(
+    items: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="LOOP|SCHEDULE...", help="Packaged names or files; a loop is scheduled first."
+        ),
+    ],
+    how: RunOptions,
+    machine: Machines = None,
+    timeout: SolverSeconds = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Write JSON, CSV, Markdown, a bar chart (SVG) and the schedules.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run loops as written, pipelined and jointly scheduled, and experts' schedules of them.
+
+    A variant that cannot run is a row with its reason; the exit status is 1 if that is a schedule
+    itself.
+    """
+    from twill.studies import compare_view as view
+    from twill.studies.compare import compare_all, document
+    from twill.studies.subjects import subjects
+
+    make_folder(output)
+    with progress("comparing") as report:
+        found = compare_all(
+            subjects(items, machine or ()), how.conditions(), timeout=timeout, report=report
+        )
+    written = [] if output is None else view.write_comparisons(found, Path(output))
+    if as_json:
+        say(document(found).to_json().removesuffix("\n"))
+    elif csv:
+        say(view.frame(found).to_csv(index=False, lineterminator="\n").rstrip("\n"))
+    elif markdown:
+        say(view.markdown(found).rstrip("\n"))
+    else:
+        view.print_comparisons(found)
+        say_written(*written)
+    if any(v.variant == "joint" and v.note for one in found for v in one.variants):
+        raise typer.Exit(1)
+
+
+@command
+def report(
+    results: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RESULTS...",
+            help="Folders that `sweep -o` or `compare -o` wrote, or schedules.",
+        ),
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE.html", help="Where to write the page.")
+    ] = "report.html",
+) -> None:
+    """Write one page with tables, plots, timelines, stalls and roles; it needs no network."""
+    from twill.studies.report.page import page, section
+
+    if output != STANDARD_OUTPUT and not output.endswith((".html", ".htm")):
+        raise InputError(f"must end in .html (got {short(output)})", path="--output")
+    with progress("report") as told:
+        text = page([section(Path(place), told) for place in results])
+    write_whole(output, text)
+    say_written(output)
+
+
+@command
+def published(
+    switches: Annotated[
+        bool, typer.Option("--switches", help="Switch one mechanism at a time instead.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare hand-written schedules of published kernels with what was measured."""
+    from twill.studies import published as study
+
+    with progress("published figures") as report:
+        tried = study.experiments(report) if switches else []
+        found = [] if switches else study.comparisons(report)
+    if as_json:
+        print_json(
+            "published",
+            {"figures": [asdict(one) for one in found], "switches": [asdict(one) for one in tried]},
+        )
+    elif switches:
+        study.print_experiments(tried)
+    else:
+        study.print_comparisons(found)
+
+
+@command
+def reproduce(
+    case: Annotated[
+        list[str] | None, typer.Option("--case", help="Only this case; may be repeated.")
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds for each search; a claim not decided fails.")
+    ] = 120.0,
+    stop: Annotated[
+        float,
+        typer.Option(min=0.1, help="Seconds after which the paper's printed encoding is stopped."),
+    ] = 30.0,
+    jobs: Jobs = 2,
+    markdown: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the results as a page, with figures beside it."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compute the paper's claims; exit status 1 if one does not hold."""
+    from twill.studies.reproduce.page import print_claims, write_page
+    from twill.studies.reproduce.run import reproduce as compute
+
+    if markdown == STANDARD_OUTPUT:
+        raise InputError("figures go beside the page: name a file", path="--markdown")
+    check_target(markdown)
+    with progress("reproduce") as report:
+        results = compute(case, timeout=timeout, stop=stop, jobs=jobs, report=report)
+    written = [] if markdown is None else write_page(results, Path(markdown))
+    claims = [claim for result in results for claim in result.claims]
+    if as_json:
+        print_json("claims", {"claims": [claim.to_dict() for claim in claims]})
+    else:
+        print_claims(results)
+        say_written(*written)
+    if not all(claim.passed for claim in claims):
+        raise typer.Exit(1)
+
+
+@bench.command()
+@command
+def solver(
+    case: Annotated[
+        list[str] | None, typer.Option("--case", help="Only this kernel; may be repeated.")
+    ] = None,
+    engine: Annotated[
+        list[str] | None, typer.Option("--engine", help="Only this engine; may be repeated.")
+    ] = None,
+    time: Annotated[
+        list[str] | None,
+        typer.Option("--time", help="Only this time mode of the kernels; may be repeated."),
+    ] = None,
+    growth: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZES", help="Only synthetic loops, of these sizes, for example 10,20,50."
+        ),
+    ] = None,
+    seeds: Annotated[str, typer.Option(help="Seeds of the synthetic loops.")] = "0,1,2",
+    machine: Annotated[
+        list[str] | None,
+        typer.Option("--machine", help="Only synthetic loops for this machine; may be repeated."),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds after which a case is stopped.")
+    ] = 120.0,
+    stop: Annotated[
+        float, typer.Option(min=0.1, help="The same for the engine `verbatim`.")
+    ] = 30.0,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="Write bench.json and the plots into this folder."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Time kernels and synthetic loops, each in a process of its own.
+
+    With neither --case nor --growth, everything. The exit status is 1 if a case has no schedule or
+    fails; one that is stopped for time is a result like any other.
+    """
+    from twill.studies.bench import solver as study
+    from twill.studies.bench.view import print_bench
+
+    cases: list[Case] = []
+    if case or growth is None:
+        cases += study.kernel_cases(case, engine, time, timeout=timeout, stop=stop)
+    if growth is not None or not case:
+        sizes = study.GROWTH if growth is None else numbers(growth, "--growth")
+        loops = numbers(seeds, "--seeds")
+        cases += study.growth_cases(sizes, loops, engine, machine, timeout=timeout)
+    make_folder(output)
+    with progress("bench") as report:
+        measured = study.bench(cases, report)
+    written = [] if output is None else _write_bench(measured, Path(output))
+    if as_json:
+        print_json("bench", measured.to_dict())
+    else:
+        print_bench(measured)
+        say_written(*written)
+    if any(outcome.status in ("failed", "refused") for outcome in measured.outcomes):
+        raise typer.Exit(1)
+
+
+def _write_bench(measured: Bench, folder: Path) -> list[Path]:
+    """Write the figures, and the plots where there are synthetic loops; return the files."""
+    from twill.studies.bench.view import plot_growth
+
+    file = folder / "bench.json"
+    write_whole(file, json_text("bench", measured.to_dict()) + "\n")
+    return [file, *(plot_growth(measured, folder) if measured.synthetic else ())]
+
+
+@bench.command()
+@command
+def simulator(
+    schedule_file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SCHEDULE]", help="What to run; attention forward on Hopper without it."
+        ),
+    ] = None,
+    iterations: Annotated[str, typer.Option(help="Trip counts.")] = "128,512,2048",
+    groups: Annotated[str, typer.Option(help="Groups of made-up programs.")] = "1,2,4,8",
+    bundles: Annotated[str, typer.Option(help="Instructions executed as one.")] = "1,2,4,8",
+    as_json: Json = False,
+) -> None:
+    """Measure how fast schedules are simulated, against bare SimPy timeouts."""
+    from twill.artifacts.schedule import Schedule
+    from twill.studies.bench.simulator import bench_simulator, print_simulator_bench
+
+    schedule = None if schedule_file is None else Schedule.named(schedule_file)
+    with progress("bench") as report:
+        measured = bench_simulator(
+            schedule,
+            iterations=numbers(iterations, "--iterations"),
+            groups=numbers(groups, "--groups"),
+            bundles=numbers(bundles, "--bundles"),
+            report=report,
+        )
+    if as_json:
+        print_json("bench-simulator", asdict(measured))
+    else:
+        print_simulator_bench(measured)
