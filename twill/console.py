@@ -28,10 +28,7 @@ _still_running: list[threading.Event] = []
 POLL_SECONDS = 0.05
 GRACE_SECONDS = 0.5
 QUIET_SECONDS = 2.0
-PIPED_WIDTH = 200
 WIDTH = 80
-SEPARATION = 3
-"""Columns between two of a table."""
 
 
 class Report(Protocol):
@@ -295,38 +292,3 @@ def paragraph(text: str) -> None:
         break_on_hyphens=False,
     )
     say("\n".join(lines))
-
-
-def table(columns: list[str], rows: list[list[str]], right: set[str] | None = None) -> None:
-    """Write a plain table to stdout, as wide as its content and no wider than the terminal.
-
-    Where it has to be narrower, columns of several words wrap before names are broken, and names
-    before numbers. A pipe is as wide as ``COLUMNS`` says, otherwise wide enough for scripts.
-    """
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    rows = [[visible(text) for text in row] for row in rows]
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console = Console(highlight=False, markup=False, width=PIPED_WIDTH)
-    cells = [[columns[number], *(row[number] for row in rows)] for number in range(len(columns))]
-    aligned = [column in (right or set()) for column in columns]
-    single = [
-        all(" " not in text for text in (column if at_right else column[1:]))
-        for column, at_right in zip(cells, aligned, strict=True)
-    ]
-    least = sum(max(len(w) for text in column for w in text.split() or [""]) for column in cells)
-    folded = least + SEPARATION * len(columns) > console.width
-    drawn = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for column, at_right, whole in zip(columns, aligned, single, strict=True):
-        drawn.add_column(
-            column,
-            justify="right" if at_right else "left",
-            no_wrap=whole and (at_right or not folded),
-            overflow="fold",
-        )
-    for row in rows:
-        drawn.add_row(*row)
-    console.print(drawn)

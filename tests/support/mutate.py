@@ -18,7 +18,8 @@ import typer
 from tests.support.mutants import Mutant, mutants
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule, packaged_schedules
-from twill.console import Report, command, progress, run_app, say, silent, table
+from twill.console import Report, command, progress, run_app, say, silent
+from twill.formats import count
 from twill.frontends.loops import load_loop, packaged_loops
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.checks.dataflow import Dataflow
@@ -28,6 +29,7 @@ from twill.sim.checks.values import Values
 from twill.sim.engine.conditions import WARP_SCHEDULERS, Conditions
 from twill.sim.engine.errors import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
+from twill.tables import Column, Table
 
 DEFAULT_RUNS = 20
 DEFAULT_ITERATIONS = 8
@@ -182,9 +184,9 @@ def _latencies(schedule: Schedule) -> Iterator[str | None]:
             yield f"uniform:{least * nominal},{most * nominal}"
 
 
-def summary(studies: Sequence[Study]) -> list[list[str]]:
+def summary(studies: Sequence[Study]) -> list[list[object]]:
     """Return a row for each program and one for all: mutants, harmful ones, reported ones."""
-    rows = []
+    rows: list[list[object]] = []
     for name, part in [*((s.program, [s]) for s in studies), ("all", list(studies))]:
         verdicts = [verdict for one in part for verdict in one.verdicts]
         harmful = [verdict for verdict in verdicts if verdict.harm]
@@ -193,8 +195,10 @@ def summary(studies: Sequence[Study]) -> list[list[str]]:
         rows.append(
             [
                 name,
-                *map(str, (len(verdicts), len(harmful), reported)),
-                str(also),
+                len(verdicts),
+                len(harmful),
+                reported,
+                also,
             ]
         )
     return rows
@@ -279,7 +283,8 @@ def main(
     if as_json:
         say(json.dumps([one.to_dict() for one in studies], indent=1))
         return
-    table(list(COLUMNS), summary(studies), right=set(COLUMNS[1:]))
+    columns = [Column(COLUMNS[0]), *(Column(heading, form=count) for heading in COLUMNS[1:])]
+    Table(columns, summary(studies)).print()
     harmful, missed = (sum(len(s.harmful) for s in studies), sum(len(s.missed) for s in studies))
     share = f"{1 - missed / harmful:.1%}" if harmful else "none"
     alarms = sum(one.false_alarm is not None for one in studies)

@@ -10,14 +10,16 @@ from typing import Annotated
 import typer
 
 from twill.artifacts.machine import Machine
-from twill.console import Report, command, progress, run_app, say, silent, table
+from twill.console import Report, command, progress, run_app, say, silent
 from twill.errors import RefusedError
+from twill.formats import cycles, signed_percent
 from twill.frontends.loops import load_loop, packaged_loops
 from twill.search.cache import Cache
 from twill.search.request import Request
 from twill.search.scheduler import solve
 from twill.sim.engine.conditions import DEFAULT_ITERATIONS, DEFAULT_TOLERANCE
 from twill.sim.execute import run
+from twill.tables import Column, Table
 
 DEFAULT_TIMEOUT = 60.0
 
@@ -123,25 +125,17 @@ def main(
     if as_json:
         say(json.dumps([{**asdict(p), "excess": p.excess} for p in found], indent=1))
         return
-    columns = ["loop", "promised (cycles)", "proved", "simulated (cycles)", "excess", "kept"]
-    table(columns, [_row(p) for p in found], right={*columns[1:2], *columns[3:5]})
+    columns = [Column("loop"), Column("promised", "cycles", cycles), Column("proved")]
+    columns += [Column("simulated", "cycles", cycles), Column("excess", form=signed_percent)]
+    kept = {True: "yes", False: "NO", None: None}
+    rows = [
+        (p.loop, p.promised, "yes" if p.proved else "no", p.simulated, p.excess, kept[p.kept])
+        for p in found
+    ]
+    Table([*columns, Column("kept")], rows).print()
     for promise in found:
         if promise.note:
             say(f"{promise.loop}: {promise.note.removeprefix(f'{promise.loop}: ')}")
-
-
-def _row(promise: Promise) -> list[str]:
-    def number(value: float | None, form: str) -> str:
-        return "-" if value is None else format(value, form)
-
-    return [
-        promise.loop,
-        number(promise.promised, ".6g"),
-        "yes" if promise.proved else "no",
-        number(promise.simulated, ".6g"),
-        number(promise.excess, "+.1%"),
-        {True: "yes", False: "NO", None: "-"}[promise.kept],
-    ]
 
 
 if __name__ == "__main__":

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from twill.cli.options import Json, LoopFile, LoopName, command, print_json
-from twill.console import say_written, table
+from twill.console import say_written
 from twill.errors import InputError, short
 from twill.files import STANDARD_OUTPUT, write_whole
+from twill.tables import Column, Table
 
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
@@ -31,7 +32,7 @@ def list_(as_json: Json = False) -> None:
         return
     for machine in dict.fromkeys(entry.machine for entry in loops):
         rows = [[entry.name, entry.description] for entry in loops if entry.machine == machine]
-        table([f"loop for {machine}", "description"], rows)
+        Table([Column(f"loop for {machine}"), Column("description")], rows).print()
 
 
 @app.command()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from twill.cli.options import Json, MachineName, command, print_json
-from twill.console import say, table
+from twill.console import say
+from twill.tables import Column, Table
 
 if TYPE_CHECKING:
     from twill.studies.audit import Finding, Subject
@@ -27,10 +28,8 @@ def list_(as_json: Json = False) -> None:
         told = [{**{key: getattr(m, key) for key in keys}, "hash": m.digest} for m in machines]
         print_json("machine-list", {"machines": told})
     else:
-        table(
-            ["machine", "architecture", "description"],
-            [[m.name, m.architecture, m.description] for m in machines],
-        )
+        columns = [Column("machine"), Column("architecture"), Column("description")]
+        Table(columns, [[m.name, m.architecture, m.description] for m in machines]).print()
 
 
 @app.command()

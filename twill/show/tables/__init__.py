@@ -1,1 +1,0 @@
-"""Loops and machines as people and programs see them on the terminal."""
