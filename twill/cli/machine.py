@@ -44,7 +44,7 @@ def show(
 
     found = Machine.named(machine)
     if as_json:
-        print_json("machine", machine_data(found))
+        print_json("machine-facts", machine_data(found))
     else:
         print_machine(found)
 

@@ -131,7 +131,7 @@ def print_json(schema: str, data: Mapping[str, Any]) -> None:
 def json_text(schema: str, data: Mapping[str, Any]) -> str:
     """Return data as JSON with the name and the version of its schema first."""
     head = {"schema": f"twill.{schema}", "schema_version": SCHEMA_VERSION}
-    return json.dumps({**head, **data}, indent=1, ensure_ascii=False)
+    return json.dumps({**head, **data, **head}, indent=1, ensure_ascii=False)
 
 
 @contextlib.contextmanager

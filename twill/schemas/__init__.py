@@ -1,4 +1,4 @@
-"""JSON Schemas of the artifacts, shipped as files.
+"""JSON Schemas of the artifacts and of all that commands print as JSON, shipped as files.
 
 ``python -m twill.schemas`` writes them anew after a change of the models.
 """
@@ -14,6 +14,7 @@ from twill.artifacts.order import Order
 from twill.artifacts.results import JournalLine, Swept
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
+from twill.schemas import documents
 from twill.sim.execute import Run
 from twill.studies.compare import Comparisons
 
@@ -27,6 +28,28 @@ SCHEMAS: dict[str, type[Part]] = {
     "schedule": Schedule,
     "sweep": Sweep,
     "swept": Swept,
+    "bench": documents.BenchOfSolver,
+    "bench-simulator": documents.BenchOfSimulator,
+    "claims": documents.Claims,
+    "explanation": documents.Explanation,
+    "loop-costs": documents.LoopCosts,
+    "loop-extraction": documents.LoopExtraction,
+    "loop-list": documents.LoopList,
+    "loop-structure": documents.LoopStructure,
+    "loop-subtiles": documents.LoopSubtiles,
+    "machine-audit": documents.MachineAudit,
+    "machine-facts": documents.MachineFacts,
+    "machine-list": documents.MachineList,
+    "program": documents.Program,
+    "published": documents.Published,
+    "refusal": documents.Refusal,
+    "schedule-differences": documents.ScheduleDifferences,
+    "schedule-positions": documents.SchedulePositions,
+    "schedule-roles": documents.ScheduleRoles,
+    "schedule-summary": documents.ScheduleSummary,
+    "schedule-table": documents.ScheduleTable,
+    "sweep-results": documents.SweepResults,
+    "verdict": documents.Verdict,
 }
 
 

@@ -1,0 +1,140 @@
+"""Every JSON that a command prints names its schema and its version, and is valid by it."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import typer
+
+import twill
+from tests.support.commands import SIM, TWILL, in_process
+from twill.cli.main import app
+from twill.schemas import SCHEMAS
+
+ROOT = Path(__file__).parents[2]
+DUMP = str(ROOT / "traces" / "ttgir" / "attention_forward.sm90.mlir")
+HAND = "paper_example_by_hand"
+PAPER = ("paper_example", "-m", "paper_example")
+CALLS: dict[str, dict[tuple[str, ...], str]] = {
+    "schedule": {
+        PAPER: "schedule-summary",
+        (*PAPER, "--robust", "fixed:9"): "schedule-summary",
+        ("gemm_hopper", "-m", "hopper_h100"): "refusal",
+        ("attention_backward_hopper", "-m", "hopper_h100", "--timeout", "0.001"): "refusal",
+    },
+    "verify": {("s.json",): "verdict", ("s.json", "--reprove"): "verdict", (HAND,): "verdict"},
+    "explain": {("s.json",): "explanation", ("s.json", "--no-levers"): "explanation"},
+    "show": {
+        ("s.json",): "schedule-table",
+        (HAND,): "schedule-table",
+        ("s.json", "--as", "roles"): "schedule-roles",
+        ("s.json", "--as", "why"): "schedule-positions",
+        ("s.json", "--as", "json"): "program",
+        ("fa4_forward", "--as", "json", "--iterations", "5"): "program",
+    },
+    "diff": {("s.json", HAND): "schedule-differences"},
+    "extract": {("s.mlir",): "schedule-summary"},
+    "reproduce": {("--case", "running_example"): "claims"},
+    "loop list": {(): "loop-list"},
+    "loop show": {
+        ("fa_fwd_hopper",): "loop-costs",
+        ("fa_bwd_blackwell",): "loop-costs",
+        ("loop.json",): "loop-structure",
+    },
+    "loop extract": {(DUMP,): "loop-extraction"},
+    "loop subtile": {("gemm_hopper", "--factor", "2"): "loop-subtiles"},
+    "machine list": {(): "machine-list"},
+    "machine show": {("hopper_h100",): "machine-facts", ("ddg",): "machine-facts"},
+    "machine check": {("hopper_h100",): "machine-audit", ("m.toml",): "machine-audit"},
+    "sim run": {
+        (HAND, "--iterations", "24", "--values", "--advice"): "run",
+        ("fa4_forward", "--iterations", "12", "--sequence", "512", "--bundle", "2"): "run",
+    },
+    "sim compare": {(HAND, "--iterations", "24"): "comparison"},
+    "sim sweep": {
+        (HAND, "--iterations", "24", "--set", "synchronisation=1,2"): "sweep-results",
+        ("fa3_forward_128x128", "--iterations", "12", "--depth", "1:2"): "sweep-results",
+        (HAND, "--iterations", "4", "--depth", "1"): "sweep-results",
+    },
+    "sim published": {(): "published"},
+    "bench solver": {
+        ("--case", "paper_example", "--engine", "difference", "--growth", "10", "--seeds", "0",
+         "--machine", "hopper_h100"): "bench",
+    },
+    "bench simulator": {
+        (HAND, "--iterations", "12", "--groups", "1", "--bundles", "1"): "bench-simulator"
+    },
+}  # fmt: skip
+"""Words behind each command that prints JSON, with the schema of what it prints then."""
+WITHOUT = {"loop dump", "sim report"}
+"""Commands that print no data."""
+SAME = {"loop", "machine", "order", "schedule", "sweep", "journal", "swept"}
+"""Artifacts, of which commands print no JSON: they write and read them as files."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, paper_schedule: twill.Schedule) -> Path:
+    made = tmp_path_factory.mktemp("json")
+    paper_schedule.save(made / "s.json")
+    paper_schedule.loop.save(made / "loop.json")
+    assert in_process(*TWILL, "show", "s.json", "--as", "ir", "-o", "s.mlir", folder=made)
+    text = (ROOT / "machines" / "paper_example.toml").read_text()
+    (made / "m.toml").write_text(text.replace("value = 1000.0", "value = 0.0"))
+    return made
+
+
+def commands(tree: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, set[str]]]:
+    """Yield every command with its options."""
+    for name, command in tree.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*words, name))
+        else:
+            options = {option for parameter in command.params for option in parameter.opts}
+            yield " ".join((*words, name)), options
+
+
+def test_every_command_with_data_is_called() -> None:
+    known = dict(commands(typer.main.get_command(app)))
+    assert {name for name, options in known.items() if "--json" in options} == CALLS.keys()
+    assert known.keys() - CALLS.keys() == WITHOUT
+    named = {schema for calls in CALLS.values() for schema in calls.values()}
+    assert named == SCHEMAS.keys() - SAME
+
+
+@pytest.mark.usefixtures("known_answers")
+@pytest.mark.parametrize(
+    ("command", "words", "schema"),
+    [
+        pytest.param(command, words, schema, id=f"{command} {' '.join(words[:3])}")
+        for command, calls in CALLS.items()
+        for words, schema in calls.items()
+    ],
+)
+def test_what_is_printed_is_valid(
+    command: str, words: tuple[str, ...], schema: str, folder: Path
+) -> None:
+    done = in_process(*TWILL, *command.split(), *words, "--json", folder=folder)
+    assert done.stderr == ""
+    data = json.loads(done.stdout)
+    assert {"schema", "schema_version"} <= {*list(data)[:3]}
+    assert data["schema"] == f"twill.{schema}"
+    file = importlib.resources.files("twill.schemas").joinpath(f"{schema}.schema.json")
+    jsonschema.validate(data, json.loads(file.read_text()))
+    SCHEMAS[schema].model_validate_json(done.stdout)
+
+
+def test_switches_are_printed_instead_of_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    from twill.studies import published
+
+    tried = [published.Experiment("as it is", "full", 2816.0, 1.0)]
+    monkeypatch.setattr(published, "experiments", lambda _: tried)
+    done = in_process(*SIM, "published", "--switches", "--json")
+    data = SCHEMAS["published"].model_validate_json(done.stdout)
+    assert data.model_dump()["figures"] == ()
+    assert data.model_dump()["switches"][0]["interval_cycles"] == 2816

@@ -1,0 +1,576 @@
+"""What commands print with ``--json``, as far as it is no artifact: the models of its schemas."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, create_model
+
+from twill.artifacts.base import Part
+from twill.artifacts.loop import Dependence, Invariant, Origin, Tile
+from twill.artifacts.machine import Machine
+from twill.artifacts.results import JournalRow
+from twill.artifacts.schedule import Barrier, Level, LowerBound, Rules
+from twill.artifacts.sweep import Sweep
+from twill.bounds.analysis import Recurrence
+from twill.bounds.configurations import ConfigurationBound
+from twill.bounds.least import ResourceArgument
+from twill.explain.explain import Part as FamilyPart
+from twill.explain.levers import Lever
+from twill.explain.reprove import Reproof
+from twill.show.differences import Difference
+from twill.show.placed import Position
+from twill.show.roles import Role
+from twill.studies.bench.simulator import Speed
+from twill.studies.bench.solver import Growth, Outcome, SpeedUp
+from twill.studies.published import Comparison, Experiment
+from twill.studies.sweep.answers import Answer
+from twill.verification.proof import Trusted
+
+Strings = tuple[str, ...]
+Counts = dict[str, int]
+
+
+class Document(Part):
+    """A document that a command prints."""
+
+    schema_version: Literal[1]
+
+
+class Refused(Part):
+    """Why there is no answer; see `twill.errors.Refusal`."""
+
+    message: str
+    families: Strings = ()
+    interval: int | None = None
+    stages: int | None = None
+    value: str | None = None
+    needed: float | None = None
+    limit: float | None = None
+    unit: str | None = None
+    least_interval: int | None = None
+    seconds: float | None = None
+
+
+class Refusal(Document):
+    """``twill schedule --json`` where there is no schedule."""
+
+    schema_name: Literal["twill.refusal"] = Field(alias="schema")
+    refused: Refused
+
+
+# -- schedules ------------------------------------------------------------------------------------
+
+
+class GroupSummary(Part):
+    """A warp group; registers per thread, allocated and live at most."""
+
+    name: str
+    warps: int
+    registers: int | None
+    registers_live: int | None
+
+
+class Figures(Document):
+    """The main figures of a schedule; times in its unit where a name does not say cycles."""
+
+    name: str
+    machine: str
+    rules: Rules
+    time: str
+    interval_units: int | None
+    interval_bounds: tuple[int, int] | None
+    interval_cycles: float | None
+    length: int | None
+    stages: int | None
+    groups: tuple[GroupSummary, ...]
+    pipeline_depths: Counts
+    hiding_depths: Counts
+    start: Counts
+    assignment: dict[str, str]
+    proved: dict[Level, bool]
+    levels: dict[Level, int]
+    bound: LowerBound | None
+
+
+class SearchSeconds(Part):
+    """Seconds of a search; absent where it did not come so far."""
+
+    interval: float | None = None
+    levels: float | None = None
+    total: float | None = None
+
+
+class Candidate(Part):
+    """A schedule that was tried, with its mean simulated interval."""
+
+    what: str
+    interval_cycles: float
+
+
+class Robust(Part):
+    """What ``--robust`` chose; see `twill.studies.robust.Choice`."""
+
+    latency: str
+    gain: float
+    chosen: int
+    candidates: tuple[Candidate, ...]
+
+
+class ScheduleSummary(Figures):
+    """``twill schedule --json``, ``twill extract --json``; the last of these without a search."""
+
+    schema_name: Literal["twill.schedule-summary"] = Field(alias="schema")
+    cached: bool | None = None
+    seconds: SearchSeconds | None = None
+    robust: Robust | None = None
+
+
+class UnitSlot(Part):
+    """An operation on a unit, from one row of the interval to another."""
+
+    operation: str
+    begin: float
+    end: float
+    count: float
+
+
+class UnitSlots(Part):
+    """What a unit does in an interval."""
+
+    capacity: float
+    slots: tuple[UnitSlot, ...]
+
+
+class ScheduleTable(Figures):
+    """``twill show --json``."""
+
+    schema_name: Literal["twill.schedule-table"] = Field(alias="schema")
+    letters: dict[str, str]
+    roles: dict[str, str]
+    units: dict[str, UnitSlots] | None = None
+
+
+class ScheduleRoles(Document):
+    """``twill show --as roles --json``."""
+
+    schema_name: Literal["twill.schedule-roles"] = Field(alias="schema")
+    roles: tuple[Role, ...]
+
+
+class SchedulePositions(Document):
+    """``twill show --as why --json``."""
+
+    schema_name: Literal["twill.schedule-positions"] = Field(alias="schema")
+    positions: tuple[Position, ...]
+
+
+class ScheduleDifferences(Document):
+    """``twill diff --json``."""
+
+    schema_name: Literal["twill.schedule-differences"] = Field(alias="schema")
+    equal: bool
+    first: str
+    second: str
+    groups: dict[str, str]
+    turned: int
+    moved: Strings
+    differences: tuple[Difference, ...]
+
+
+class Initial(Part):
+    """What a value begins with."""
+
+    name: str
+    value: Literal["zeros", "initial"]
+
+
+class ProgramRound(Part):
+    """A round of a group's program; what its steps say depends on their ``do``."""
+
+    round: int | str
+    steps: tuple[dict[str, Any], ...]
+
+
+class SteadyState(Part):
+    """The rounds between prologue and epilogue."""
+
+    first: int
+    end: int | str
+    steps: tuple[dict[str, Any], ...]
+
+
+class GroupProgram(Part):
+    """What a warp group executes."""
+
+    group: str
+    warps: int
+    registers: int | None
+    initial: tuple[Initial, ...]
+    prologue: tuple[ProgramRound, ...]
+    steady_state: SteadyState | None
+    epilogue: tuple[ProgramRound, ...]
+
+
+class Program(Document):
+    """``twill show --as json``."""
+
+    schema_name: Literal["twill.program"] = Field(alias="schema")
+    name: str
+    machine: str
+    interval: int | None
+    time: str
+    cycles_per_unit: float
+    iterations: int | None
+    least_iterations: int
+    barriers: tuple[Barrier, ...]
+    initial: tuple[Initial, ...]
+    groups: tuple[GroupProgram, ...]
+
+
+class Violation(Part):
+    """A broken rule."""
+
+    rule: str
+    message: str
+
+
+class Verdict(Document):
+    """``twill verify --json``."""
+
+    schema_name: Literal["twill.verdict"] = Field(alias="schema")
+    valid: bool
+    rules: Strings
+    violations: tuple[Violation, ...]
+    trusted: tuple[Trusted, ...]
+    within: Strings
+    reproved: tuple[Reproof, ...] | None
+
+
+class Family(Part):
+    """A constraint family that refutes the interval below; see `twill.explain.explain.Role`."""
+
+    family: str
+    needed: bool | None
+    what: str
+    parts: tuple[FamilyPart, ...]
+    meaning: str
+
+
+class Explanation(Document):
+    """``twill explain --json``."""
+
+    schema_name: Literal["twill.explanation"] = Field(alias="schema")
+    interval: int
+    interval_bounds: tuple[int, int]
+    unit: str
+    bound: LowerBound
+    resource: ResourceArgument | None
+    configurations: ConfigurationBound | None
+    recurrence: Recurrence | None
+    families: tuple[Family, ...]
+    levers: tuple[Lever, ...] | None
+
+
+# -- loops and machines ---------------------------------------------------------------------------
+
+
+class NamedLoop(Part):
+    """A packaged loop and the machine that it is meant for."""
+
+    name: str
+    machine: str
+    description: str
+
+
+class LoopList(Document):
+    """``twill loop list --json``."""
+
+    schema_name: Literal["twill.loop-list"] = Field(alias="schema")
+    loops: tuple[NamedLoop, ...]
+
+
+class Operation(Part):
+    """An operation of a loop."""
+
+    name: str
+    kind: str
+    warps: int
+    location: str | None
+    operands: tuple[Tile, ...]
+    result: Tile | None
+    registers_per_thread: int | None
+    bytes: int
+
+
+class OccupyingInvariant(Invariant):
+    """An invariant, with what it occupies in words."""
+
+    occupies: str
+
+
+class LoopStructure(Document):
+    """``twill loop show --json`` without a machine."""
+
+    schema_name: Literal["twill.loop-structure"] = Field(alias="schema")
+    loop: str
+    machine: None
+    operations: tuple[Operation, ...]
+    dependences: tuple[Dependence, ...]
+    recurrences: tuple[Strings, ...]
+    invariants: tuple[OccupyingInvariant, ...]
+    folded: Counts
+
+
+class UnitUse(Part):
+    """Cycles for which an operation takes so much of a unit."""
+
+    cycles: int
+    count: int
+
+
+class OperationCost(Part):
+    """What an operation costs, in cycles; the working set in registers per thread."""
+
+    units: dict[str, UnitUse]
+    occupancy: int
+    issue: int
+    latency: int
+    transfer: int
+    working_set: int
+    asynchronous: bool
+    streaming: bool
+
+
+class CostedOperation(Operation):
+    """An operation with its cost, and how it takes part in recurrences."""
+
+    cost: OperationCost | None
+    recurrence: Literal["critical", "member"] | None
+
+
+class Delay(Part):
+    """A dependence with its delay in cycles."""
+
+    producer: str
+    consumer: str
+    distance: int
+    delay: int
+    blocking: bool
+
+
+class Bound(Part):
+    """A bound on the interval, in cycles, with the TFLOP/s that it alone would allow."""
+
+    limit: str
+    unit_cycles: int | None
+    capacity: int | None
+    cycles: int
+    teraflops: float | None
+    largest: bool
+
+
+class RecurrenceStep(Part):
+    """A dependence of a recurrence."""
+
+    to: str
+    delay: int
+    distance: int
+
+
+class Recurrent(Part):
+    """A recurrence with the bound that it sets, in cycles."""
+
+    cycles: int
+    operations: Strings
+    start: str
+    steps: tuple[RecurrenceStep, ...]
+
+
+class Occupied(Part):
+    """What invariants occupy of a memory, in `unit`."""
+
+    used: int
+    capacity: int
+    unit: str
+
+
+class LoopCosts(Document):
+    """``twill loop show --json`` with a machine; bounds in cycles."""
+
+    schema_name: Literal["twill.loop-costs"] = Field(alias="schema")
+    loop: str
+    machine: str
+    machine_hash: str
+    operations: tuple[CostedOperation, ...]
+    unknown: Strings
+    dependences: tuple[Delay, ...]
+    limits: tuple[Bound, ...] | None
+    resource_bound: int | None
+    resource_unit: str | None
+    configuration_bound: int | None
+    recurrence_bound: int | None
+    lower_bound: int | None
+    recurrences: tuple[Recurrent, ...]
+    flops: int
+    invariants: tuple[OccupyingInvariant, ...]
+    occupied: dict[str, Occupied]
+    folded: Counts
+
+
+class LoopExtraction(Document):
+    """``twill loop extract --json``."""
+
+    schema_name: Literal["twill.loop-extraction"] = Field(alias="schema")
+    loop: str
+    origin: Origin | None
+    operations: int
+    kinds: Counts
+    dependences: int
+    renamed: Strings
+    folded: Counts
+    recurrences: tuple[Strings, ...]
+    invariants: Strings
+
+
+class Change(Part):
+    """How many there were, and are."""
+
+    before: int
+    after: int
+
+
+class Product(Part):
+    """A matrix product with rows, columns and depth."""
+
+    name: str
+    shape: tuple[int, ...]
+
+
+class LoopSubtiles(Document):
+    """``twill loop subtile --json``."""
+
+    schema_name: Literal["twill.loop-subtiles"] = Field(alias="schema")
+    loop: str
+    factor: int
+    along: str
+    extent: int
+    sub_tile: int
+    operations: Change
+    dependences: Change
+    shared: Strings
+    copied: Strings
+    chained: Strings
+    products: tuple[Product, ...]
+    invariants: Strings
+
+
+class NamedMachine(Part):
+    """A packaged machine."""
+
+    name: str
+    architecture: str | None
+    description: str
+    hash: str
+
+
+class MachineList(Document):
+    """``twill machine list --json``."""
+
+    schema_name: Literal["twill.machine-list"] = Field(alias="schema")
+    machines: tuple[NamedMachine, ...]
+
+
+_FACTS: dict[str, Any] = {
+    "schema_name": (Literal["twill.machine-facts"], Field(alias="schema")),
+    "hash": (str, ...),
+    "rules_by_kind": (Counts, ...),
+    **{
+        name: (field.annotation, field)
+        for name, field in Machine.model_fields.items()
+        if name not in ("schema_name", "schema_version", "rules")
+    },
+}
+MachineFacts = create_model(
+    "MachineFacts",
+    __base__=Document,
+    __doc__="``twill machine show --json``: the machine file, its rules counted by kind.",
+    **_FACTS,
+)
+
+
+class AuditFinding(Part):
+    """Something to mend in a machine file; see `twill.studies.audit.subject.Finding`."""
+
+    check: str
+    where: str
+    what: str
+    mend: str
+
+
+class MachineAudit(Document):
+    """``twill machine check --json``."""
+
+    schema_name: Literal["twill.machine-audit"] = Field(alias="schema")
+    machine: str
+    file: str
+    hash: str
+    loops: Strings
+    clean: bool
+    findings: tuple[AuditFinding, ...]
+
+
+# -- studies --------------------------------------------------------------------------------------
+
+
+class SweepResults(Document):
+    """``python -m twill.sim sweep --json``."""
+
+    schema_name: Literal["twill.sweep-results"] = Field(alias="schema")
+    sweep: Sweep
+    answers: tuple[Answer, ...]
+    rows: tuple[JournalRow, ...]
+
+
+class Published(Document):
+    """``python -m twill.sim published --json``; with ``--switches`` these instead of figures."""
+
+    schema_name: Literal["twill.published"] = Field(alias="schema")
+    figures: tuple[Comparison, ...]
+    switches: tuple[Experiment, ...]
+
+
+class JudgedClaim(Part):
+    """A claim of the paper; see `twill.studies.reproduce.claims.Claim`."""
+
+    case: str
+    claim: str
+    found: str
+    passed: bool = Field(alias="pass")
+    seconds: float
+    paper_seconds: float | None
+    reason: str
+
+
+class Claims(Document):
+    """``twill reproduce --json``."""
+
+    schema_name: Literal["twill.claims"] = Field(alias="schema")
+    claims: tuple[JudgedClaim, ...]
+
+
+class BenchOfSolver(Document):
+    """``twill bench solver --json``."""
+
+    schema_name: Literal["twill.bench"] = Field(alias="schema")
+    outcomes: tuple[Outcome, ...]
+    speedups: tuple[SpeedUp, ...]
+    growth: tuple[Growth, ...]
+
+
+class BenchOfSimulator(Document):
+    """``twill bench simulator --json``."""
+
+    schema_name: Literal["twill.bench-simulator"] = Field(alias="schema")
+    speeds: tuple[Speed, ...]
+    peak_bytes: int
