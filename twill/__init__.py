@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from twill.frontends.loops import load_loop
     from twill.frontends.subtiling import subtile
     from twill.search.scheduler import schedule
-    from twill.verification.verifier import Verdict, verify
+    from twill.verification import Verdict, verify
 
 _HOMES = {
     "InputError": "twill.errors",
@@ -36,11 +36,11 @@ _HOMES = {
     "RefusedError": "twill.errors",
     "Schedule": "twill.artifacts.schedule",
     "TwillError": "twill.errors",
-    "Verdict": "twill.verification.verifier",
+    "Verdict": "twill.verification",
     "load_loop": "twill.frontends.loops",
     "schedule": "twill.search.scheduler",
     "subtile": "twill.frontends.subtiling",
-    "verify": "twill.verification.verifier",
+    "verify": "twill.verification",
 }
 
 __all__ = [

@@ -26,8 +26,8 @@ from twill.explain.explain import explain
 from twill.problem.costs import Reservation
 from twill.problem.groups import available_groups
 from twill.problem.problem import Problem, build_problem
-from twill.verification import configurations as verified_configurations
-from twill.verification.configurations import check_configurations
+from twill.verification import bounds as verified_configurations
+from twill.verification.bounds import check_configurations
 from twill.verification.reading import Model, read_model
 
 Taken = tuple[tuple[str, int, int, int], ...]

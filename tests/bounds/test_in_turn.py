@@ -23,7 +23,7 @@ from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
 from twill.search.proofs import bound_reached
 from twill.studies.bench.synthetic import synthetic_loop
-from twill.verification.configurations import check_configurations
+from twill.verification.bounds import check_configurations
 from twill.verification.reading import read_model
 
 MACHINES = ("hopper_h100", "blackwell_b200")

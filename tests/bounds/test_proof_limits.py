@@ -38,7 +38,7 @@ from twill.problem.solution import Assignment
 from twill.search.known import Reached
 from twill.search.levels import _bisected, _from_below, _largest, measured, proofs
 from twill.search.proofs import bound_reached, not_proved, proof_within
-from twill.verification.proof import ProofJudge
+from twill.verification.bounds import by_recurrences, least_interval, shortest, unit_needs
 
 PAIRS = list(itertools.combinations_with_replacement(range(2, 12), 2))
 ONE = {"all": WarpGroup(4, False, 0, 1 << 20)}
@@ -77,7 +77,7 @@ def test_what_a_unit_needs_is_computed_twice(
     operations = [op(f"o{i}", "U", c, count=n) for i, (c, n) in enumerate(reservations)]
     made = problem(operations, units={"U": capacity})
     assert resource_bound(made, "U") == expected
-    assert judge(made)._needed("U") == expected
+    assert unit_needs(as_read(made), "U") == expected
     argument = resource_argument(made, "U")
     assert (argument.unit, argument.capacity, argument.value) == ("U", capacity, expected)
     if -(-sum(c * n for c, n in reservations) // capacity) == expected:
@@ -93,24 +93,14 @@ def test_what_a_unit_needs_is_computed_twice(
         assert whole + -(-work // capacity) == expected
 
 
-def judge(made: Problem, **proof: Any) -> ProofJudge:
-    """Return the judge of a schedule of everything on one group at once, for its numbers only."""
-    names = [operation.name for operation in made.operations]
-    schedule = hand_made(made.loop, made.machine, 64, dict.fromkeys(names, 0),
-                         dict.fromkeys(names, "all"), ONE)  # fmt: skip
-    bound = LowerBound(value=1, reason="not proved")
-    return ProofJudge(as_read(made), schedule, Proof(bound=bound, levels=(), **proof))
-
-
 def test_the_judge_has_the_bounds_of_the_search() -> None:
     for seed in range(60):
         made = build_problem(*random_loop(seed))
-        found, judged = bounds(made), judge(made)
-        assert judged._recurrences == found.recurrence == recurrence_bound(made)[0]
-        assert judged.least_interval == found.alone == found.interval
-        assert {u: judged._needed(u) for u in made.capacities} == found.by_unit
-        assert judged.interval == 64
-        assert judged._shortest == least_length(made, 64)
+        found, read = bounds(made), as_read(made)
+        assert by_recurrences(read) == found.recurrence == recurrence_bound(made)[0]
+        assert least_interval(read) == found.alone == found.interval
+        assert {u: unit_needs(read, u) for u in made.capacities} == found.by_unit
+        assert shortest(read, 64) == least_length(made, 64)
 
 
 def test_a_recurrence_of_two_iterations_is_rounded_up() -> None:
@@ -119,7 +109,7 @@ def test_a_recurrence_of_two_iterations_is_rounded_up() -> None:
         made = problem(operations, [edge("a", "b"), edge("b", "a", distance)])
         assert recurrence_bound(made)[0] == expected
         assert set(recurrence_bound(made)[1]) == {"a", "b"}
-        assert judge(made)._recurrences == expected
+        assert by_recurrences(as_read(made)) == expected
         assert longest_paths(made, expected) is not None
         assert longest_paths(made, expected - 1) is None
 
@@ -127,17 +117,17 @@ def test_a_recurrence_of_two_iterations_is_rounded_up() -> None:
 def test_without_recurrences_there_is_no_bound_by_them() -> None:
     made = problem([op("a", "ALU"), op("b", "TC")], [edge("a", "b")])
     assert recurrence_bound(made) == (0, ())
-    assert judge(made)._recurrences == 0
+    assert by_recurrences(as_read(made)) == 0
 
 
 def test_issuing_counts_for_what_is_asynchronous_under_the_issue_rules() -> None:
     loop = small_loop([op("a", "TC", asynchronous=True, issue=5), op("b", "ALU", 2)])
     made = build_problem(loop, small_machine())
     assert (bounds(made).issue, bounds(made).issue_operation) == (5, "a")
-    assert judge(made).least_interval == bounds(made).interval == 5
+    assert least_interval(as_read(made)) == bounds(made).interval == 5
     paper = build_problem(loop, small_machine(), rules="paper")
     assert (bounds(paper).issue, bounds(paper).issue_operation) == (0, "")
-    assert judge(paper).least_interval == bounds(paper).interval == 2
+    assert least_interval(as_read(paper)) == bounds(paper).interval == 2
 
 
 def test_paths_are_the_longest_and_contradictions_are_none() -> None:

@@ -33,7 +33,7 @@ from twill.show.code import code
 from twill.show.ir import ir
 from twill.sim.checks.every import check
 from twill.sim.engine.errors import SimulationError
-from twill.verification.fences import _meet, check_fences
+from twill.verification.programs import _meet, check_fences
 
 
 def subject(name: str) -> tuple[twill.Loop, Machine]:

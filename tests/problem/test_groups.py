@@ -27,7 +27,8 @@ from twill.problem.groups import (
 )
 from twill.problem.problem import build_problem
 from twill.search.request import EngineName, Options
-from twill.verification.verifier import _Case
+from twill.verification import RULES
+from twill.verification.times import Placed
 
 ENGINES: list[EngineName] = ["both", "difference", "cpsat"]
 UNITS = {"TC": 1, "A": 1, "B": 2, "TMA": 1}
@@ -198,7 +199,7 @@ def test_groups_without_values_are_allocated_registers_too(engine: EngineName) -
 # -- against every schedule -----------------------------------------------------------------------
 
 STAGES, FEW = 2, 12
-RULES = ("groups", "variable latency", "dependence", "capacity", "turns", "concurrency",
+JUDGED = ("groups", "variable latency", "dependence", "capacity", "turns", "concurrency",
          "registers", "register file", "memory")  # fmt: skip
 
 
@@ -298,13 +299,13 @@ def best(loop: twill.Loop, machine: twill.Machine, interval: int) -> tuple[int, 
     found = list[tuple[int, int]]()
     for place in placings(loop, machine):
         used = {group.name: group for group in place.values()}
-        case = _Case(as_read(problem), candidate(loop, machine, interval, place))
+        case = Placed(as_read(problem), candidate(loop, machine, interval, place))
         for start in starts:
             length = max(s + o.cycles for s, o in zip(start, problem.operations, strict=True))
             value = (-(-length // interval), len(used))
             if value[0] <= STAGES and (not found or value < min(found)):
-                case.__dict__["start"] = dict(zip(names, start, strict=True))
-                if all(next(case.rules[rule](), None) is None for rule in RULES):
+                case.start = dict(zip(names, start, strict=True))
+                if all(next(RULES[rule](case), None) is None for rule in JUDGED):
                     found.append(value)
     return min(found, default=None)
 

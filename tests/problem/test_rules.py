@@ -6,7 +6,7 @@ A solver that goes by a wrong rule gives schedules that the judge refuses: each 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import astuple, fields
 from typing import Any
 
 import pytest
@@ -22,7 +22,7 @@ from twill.frontends.loops import load_loop, packaged_loops
 from twill.problem import rules as model
 from twill.problem.problem import Problem, build_problem
 from twill.search.scheduler import schedule as solve
-from twill.verification.reading import Edge, Model, Work, read_model
+from twill.verification.reading import Edge, Model, RegisterFile, Work, read_model
 
 RANDOM = 150
 
@@ -38,10 +38,13 @@ def loops() -> list[tuple[str, twill.Loop, Machine]]:
 
 def facts(of: Problem | Model) -> list[Any]:
     """Return all that the judge reads, of either statement."""
-    operations = [[getattr(o, field.name) for field in fields(Work)] for o in of.operations]
+    own = [field.name for field in fields(Work) if field.name != "reservations"]
+    operations = [
+        [*(getattr(o, name) for name in own), *map(astuple, o.reservations)] for o in of.operations
+    ]
     edges = [[getattr(e, field.name) for field in fields(Edge)] for e in of.edges]
     pinned = [(p.registers, p.used_by) for p in of.pinned]
-    file = of.registers and [getattr(of.registers, f.name) for f in fields(of.registers)]
+    file = of.registers and [getattr(of.registers, f.name) for f in fields(RegisterFile)]
     return [operations, edges, pinned, file, of.capacities, of.memories, of.fixed, of.hop]
 
 

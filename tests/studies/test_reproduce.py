@@ -26,7 +26,7 @@ from twill.studies.reproduce.kernels import FORWARD_BLACKWELL as BLACKWELL
 from twill.studies.reproduce.kernels import fa4_pins
 from twill.studies.reproduce.page import write_page
 from twill.studies.reproduce.run import CASES, LONGEST_FIRST, reproduce
-from twill.verification.verifier import verify
+from twill.verification import verify
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
 KEYS = ["case", "claim", "found", "pass", "seconds", "paper_seconds", "reason"]

@@ -13,7 +13,7 @@ from twill.bounds.least import bounds
 from twill.problem.groups import UNLIMITED, WarpGroup
 from twill.problem.problem import Problem, build_problem
 from twill.studies.bench.synthetic import MACHINES, synthetic_loop
-from twill.verification.verifier import verify
+from twill.verification import verify
 
 SIZES = (10, 20, 50, 100, 200)
 SEEDS = range(2)

@@ -8,9 +8,11 @@ from tests.support.judged import as_read
 from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.problem.groups import WarpGroup, available_groups
 from twill.problem.problem import Problem, build_problem
-from twill.verification.verifier import _Case
+from twill.verification import RULES
+from twill.verification.registers import live_registers
+from twill.verification.times import Placed
 
-RULES = (
+JUDGED = (
     "dependence",
     "capacity",
     "turns",
@@ -39,13 +41,13 @@ def _least_length(
             continue
         if _breaks_least_delay(problem, interval, start):
             continue
-        case.__dict__["interval"] = interval
-        case.__dict__["start"] = dict(zip(names, start, strict=True))
+        case.interval = interval
+        case.start = dict(zip(names, start, strict=True))
         for place in itertools.product(labels, repeat=len(names)):
             case.place = dict(zip(names, place, strict=True))
             if not _fits_kinds(problem, groups, place):
                 continue
-            if not any(next(case.rules[rule](), None) for rule in RULES) and _fits_file(
+            if not any(next(RULES[rule](case), None) for rule in JUDGED) and _fits_file(
                 problem, groups, case
             ):
                 best = length
@@ -62,7 +64,7 @@ def _fits_kinds(problem: Problem, groups: tuple[WarpGroup, ...], place: tuple[st
     )
 
 
-def _fits_file(problem: Problem, groups: tuple[WarpGroup, ...], case: _Case) -> bool:
+def _fits_file(problem: Problem, groups: tuple[WarpGroup, ...], case: Placed) -> bool:
     """Whether registers can be allocated: each group's peak, rounded up, within the file."""
     file = problem.registers
     if file is None:
@@ -71,7 +73,7 @@ def _fits_file(problem: Problem, groups: tuple[WarpGroup, ...], case: _Case) -> 
     for index, group in enumerate(groups):
         if f"g{index}" not in case.place.values():
             continue
-        peak = int(case._registers_of(f"g{index}").max())
+        peak = int(live_registers(case, f"g{index}").max())
         needed = max(file.least, -(-(peak + file.reserve) // file.step) * file.step)
         if group.warps < file.warps:
             narrow.append(needed)
@@ -87,7 +89,7 @@ def _breaks_least_delay(problem: Problem, interval: int, start: tuple[int, ...])
     )
 
 
-def _case(problem: Problem, groups: tuple[WarpGroup, ...]) -> _Case:
+def _case(problem: Problem, groups: tuple[WarpGroup, ...]) -> Placed:
     schedule = Schedule(
         name="candidate",
         initiation_interval=1,
@@ -104,7 +106,7 @@ def _case(problem: Problem, groups: tuple[WarpGroup, ...]) -> _Case:
         loop=problem.loop,
         machine=problem.machine,
     )
-    return _Case(as_read(problem), schedule)
+    return Placed(as_read(problem), schedule)
 
 
 __all__ = ["build_problem", "least_length"]

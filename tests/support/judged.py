@@ -8,8 +8,9 @@ from typing import Any
 from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
+from twill.verification import RULES
 from twill.verification.reading import Edge, Model, Pinned, RegisterFile, Work
-from twill.verification.verifier import _Case
+from twill.verification.times import Placed
 
 JUDGED = (
     "groups",
@@ -70,5 +71,5 @@ def violations(problem: Problem, interval: int, found: Assignment) -> list[str]:
         loop=problem.loop,
         machine=problem.machine,
     )
-    case = _Case(as_read(problem), schedule)
-    return [message for rule in JUDGED for message in case.rules[rule]()]
+    placed = Placed(as_read(problem), schedule)
+    return [message for rule in JUDGED for message in RULES[rule](placed)]

@@ -30,9 +30,9 @@ from twill.problem.costs import Reservation
 from twill.problem.groups import WarpGroup
 from twill.problem.problem import build_problem
 from twill.problem.solution import Assignment
+from twill.verification.memory import _overlap
 from twill.verification.reading import halved
 from twill.verification.registers import registers_along_programs
-from twill.verification.verifier import _meet
 
 ONE = {"all": WarpGroup(4, False, 0, 1 << 20)}
 TWO = {name: WarpGroup(4, False, 0, 1 << 20) for name in ("left", "right")}
@@ -830,7 +830,7 @@ def test_the_unit_of_time_is_what_its_costs_say() -> None:
 def test_a_half_meets_itself_and_the_whole(
     half: int | None, other: int | None, meets: bool
 ) -> None:
-    assert _meet(half, other) is meets
+    assert _overlap((0, half), 2, (1, other), 2) is meets
 
 
 @pytest.mark.parametrize(("shape", "half"), [((64, 128), True), ((2, 64, 128), False),

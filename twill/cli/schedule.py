@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from twill.search.request import Request
     from twill.search.scheduler import Solved
     from twill.studies.robust import Choice
-    from twill.verification.verifier import Verdict
+    from twill.verification import Verdict
 
 TimeMode = StrEnum("TimeMode", {"exact": "exact", "normalized": "normalized", "refined": "refined"})
 RulesName = StrEnum("RulesName", {"issue": "issue", "paper": "paper"})
@@ -214,7 +214,7 @@ def verify(
     from twill.explain.reprove import reprove as again
     from twill.frontends.schedules import load_schedule
     from twill.show.proof import print_reproof, print_verdict
-    from twill.verification.verifier import verify as check
+    from twill.verification import verify as check
 
     schedule = load_schedule(schedule_file)
     verdict = check(schedule)

@@ -14,8 +14,7 @@ from twill.engines.protocol import Answer, Limits, Question
 from twill.explain.explain import problem_of
 from twill.problem.groups import available_groups
 from twill.search.scheduler import engine_factory
-from twill.verification.proof import Trusted
-from twill.verification.verifier import verify
+from twill.verification import Trusted, verify
 
 Outcome = Literal["refuted", "false", "open"]
 

@@ -16,7 +16,7 @@ from twill.errors import InputError, TwillError
 from twill.files import SIZE_LIMIT_BYTES, write_whole
 from twill.problem.problem import Problem
 from twill.search.request import Request
-from twill.verification.verifier import verify
+from twill.verification import verify
 
 FOLDER_VARIABLE = "TWILL_CACHE_DIR"
 MOST_FILES = 256

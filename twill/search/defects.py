@@ -9,7 +9,7 @@ from typing import Any
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import DefectError, RefusedError
-from twill.verification.verifier import Violation, verify
+from twill.verification import Violation, verify
 
 SCHEMA = "twill.defect"
 HOW = (

@@ -16,8 +16,7 @@ from twill.explain.levers import Lever
 from twill.explain.reprove import Reproof
 from twill.formats import count, cycles, percent, plural
 from twill.tables import Column, Table
-from twill.verification.proof import conditions
-from twill.verification.verifier import Verdict, Violation
+from twill.verification import Verdict, Violation, conditions
 
 MOST = 4
 """Violations of one rule that are told; an order breaks one for every operation."""

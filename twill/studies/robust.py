@@ -13,7 +13,7 @@ from twill.errors import TwillError
 from twill.search.request import Request
 from twill.sim.analysis.rings import streaming, with_depth
 from twill.sim.execute import run
-from twill.verification.verifier import verify
+from twill.verification import verify
 
 ITERATIONS = 128
 SIMULATED_SEEDS = 3

@@ -1,1 +1,119 @@
-"""Judges of schedules and proofs; they import no solver."""
+"""The judge of schedules: every rule of docs/model.md checked from its definition.
+
+It shares no code with what makes schedules and imports no solver; of the rest of the project it
+knows artifacts only. It walks over rows and instances instead of reasoning about differences, so
+that a mistake in one is unlikely to hide in the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from twill.artifacts.schedule import Schedule
+from twill.verification import memory, programs, registers, times
+from twill.verification.proof import Trusted, check_proof, conditions, trusted
+from twill.verification.reading import read_model
+from twill.verification.times import Placed
+
+__all__ = ["RULES", "Trusted", "Verdict", "Violation", "conditions", "verify"]
+
+MOST_REPORTED = 20
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One broken rule: its name and a sentence with both numbers."""
+
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Outcome of a verification.
+
+    Attributes
+    ----------
+    violations : tuple of Violation
+        At most 20 a rule; empty if the schedule is valid.
+    rules : tuple of str
+        What was checked.
+    trusted : tuple of Trusted
+        What the proof says and only an engine has shown.
+    within : tuple of str
+        What had been asked for: the proof is about schedules that keep it.
+    """
+
+    violations: tuple[Violation, ...]
+    rules: tuple[str, ...]
+    trusted: tuple[Trusted, ...] = ()
+    within: tuple[str, ...] = ()
+
+    @property
+    def valid(self) -> bool:
+        """Whether no rule is broken."""
+        return not self.violations
+
+
+def verify(schedule: Schedule) -> Verdict:
+    """Check a schedule against the model.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule, with its loop and machine.
+
+    Raises
+    ------
+    InputError
+        If its loop cannot be costed for its machine.
+    """
+    model = read_model(schedule.loop, schedule.machine, rules=schedule.rules, scale=schedule.time)
+    missing = [Violation("completeness", said) for said in times.incomplete(model, schedule)]
+    if missing:
+        return Verdict(tuple(missing), ("completeness",))
+    placed = Placed(model, schedule)
+    return Verdict(
+        tuple(
+            Violation(rule, message)
+            for rule, check in RULES.items()
+            for message in islice(check(placed), MOST_REPORTED)
+        ),
+        ("completeness", *RULES),
+        tuple(trusted(placed)),
+        tuple(conditions(schedule.proof) if schedule.proof else ()),
+    )
+
+
+def statistics(placed: Placed) -> Iterator[str]:
+    """Figures that follow from the schedule are right."""
+    yield from registers.recorded_registers(placed)
+    yield from memory.recorded_depths(placed)
+    yield from times.unit_of_time(placed)
+
+
+RULES: dict[str, Callable[[Placed], Iterator[str]]] = {
+    "groups": times.group_widths,
+    "variable latency": times.variable_latency,
+    "dependence": times.dependence,
+    "capacity": times.capacity,
+    "turns": times.turns,
+    "completion": times.completion,
+    "concurrency": times.concurrency,
+    "registers": registers.registers,
+    "register file": registers.register_file,
+    "memory": memory.memory,
+    "addresses": memory.addresses,
+    "storage": memory.storage,
+    "slots": memory.slots,
+    "programs": programs.programs,
+    "fences": programs.fences,
+    "statistics": statistics,
+    "proof": check_proof,
+}
+"""Checks by the name of the rule, in the order in which they are reported."""

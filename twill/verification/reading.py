@@ -1,20 +1,31 @@
 """What docs/model.md makes of a loop and a machine, as the judge reads it.
 
-Written from the page, apart from `twill.problem`, so that a mistake there is none here. What single
-operations cost is common to both (`twill.problem.costs`): it comes from the machine file.
+Written from the page, apart from what solvers are given, so that a mistake there is none here.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from twill.artifacts.loop import Dependence, Loop, Operation, Tile
-from twill.artifacts.machine import CELL_BITS, Machine, TensorMemory
+from twill.artifacts.loop import Cost, Dependence, Loop, Operation, Step, Tile
+from twill.artifacts.machine import CELL_BITS, EIGHTHS, Machine, TensorMemory
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.errors import InputError, short
-from twill.problem.costs import Reservation, StaticCost, static_costs
+
+Units = Callable[[int], int]
+"""Turns cycles into the schedule's units of time."""
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """`count` of a unit in use for `length`, from `start` after issue."""
+
+    unit: str
+    start: int
+    length: int
+    count: int
 
 
 @dataclass(frozen=True)
@@ -128,33 +139,20 @@ def read_model(
         If an operation cannot be costed, or the machine has no group or no memory for it.
     """
     units = _units(scale or TimeScale())
-    costs = static_costs(loop, machine)
-    awaiting = {d.consumer for d in loop.dependences}
-    works = {
-        o.name: _work(index, o, costs[o.name], machine, rules, units, waits=o.name in awaiting)
-        for index, o in enumerate(loop.operations)
-    }
-    for index, work in enumerate(works.values()):
-        _check(index, work, loop, machine)
-    takes = {name: _takes_over(loop, works, name) for name in works}
-    for name, taken in takes.items():
-        if taken is not None:
+    operations = [_operation(loop, machine, i, rules, units) for i in range(len(loop.operations))]
+    works = {work.name: work for work in operations}
+    taken = {name: _taken_over(loop, works, name) for name in works}
+    for name, operand in taken.items():
+        if operand is not None:
             # What is wider than the result stays occupied while the operation runs.
-            wider = works[taken.producer].registers - works[name].registers
-            changed = {**works[name].__dict__, "working_set": works[name].working_set + wider}
-            works[name] = Work(**changed)
-    hop = units(machine.synchronisation.hop.value)
+            wider = works[operand.producer].registers - works[name].registers
+            works[name] = replace(works[name], working_set=works[name].working_set + wider)
+    hop, held = units(machine.synchronisation.hop.value), rules == "issue"
     return Model(
         rules=rules,
         operations=tuple(works.values()),
         edges=tuple(
-            _edge(
-                d,
-                works,
-                units,
-                hop,
-                released=rules == "paper" or d.in_place or takes[d.consumer] is d,
-            )
+            _edge(d, works, units, hop, kept=held and not d.in_place and taken[d.consumer] is not d)
             for d in loop.dependences
         ),
         capacities={name: unit.capacity for name, unit in machine.units.items()},
@@ -163,10 +161,8 @@ def read_model(
             for name, memory in machine.memories.by_name.items()
         },
         fixed={
-            memory: sum(
-                footprint(i.tile, machine) for i in loop.invariants if i.tile.memory == memory
-            )
-            for memory in ("smem", "tmem")
+            name: sum(footprint(i.tile, machine) for i in loop.invariants if i.tile.memory == name)
+            for name in ("smem", "tmem")
         },
         pinned=tuple(_pinned(loop, machine, works)),
         registers=_registers(machine),
@@ -174,8 +170,7 @@ def read_model(
     )
 
 
-def _units(scale: TimeScale) -> Callable[[int], int]:
-    """Return what turns cycles into the schedule's units of time."""
+def _units(scale: TimeScale) -> Units:
     normalized = dict(scale.costs) if scale.mode == "normalized" else None
 
     def convert(cycles: int) -> int:
@@ -188,37 +183,37 @@ def _units(scale: TimeScale) -> Callable[[int], int]:
     return convert
 
 
-def _work(
-    index: int,
-    operation: Operation,
-    cost: StaticCost,
-    machine: Machine,
-    rules: Rules,
-    units: Callable[[int], int],
-    *,
-    waits: bool,
-) -> Work:
+# -- operations -----------------------------------------------------------------------------------
+
+
+def _operation(loop: Loop, machine: Machine, index: int, rules: Rules, units: Units) -> Work:
     """Read an operation (Operations)."""
-    result = operation.result
+    operation = loop.operations[index]
+    _check(operation, f"operations[{index}]", loop.file or loop.name, machine)
+    cost, result = machine.cost(operation), operation.result
     where = None if result is None else result.memory
-    table = tuple(
-        Reservation(r.unit, units(r.start), units(r.length), r.count) for r in cost.reservations
-    )
-    occupancy = max([units(cost.occupancy), *(r.start + r.length for r in table)])
-    latency = units(cost.latency)
-    if cost.occupancy <= cost.latency:
-        latency = max(latency, occupancy)
-    threads = operation.warps * machine.threads_per_warp.value
     addressed = where in ("smem", "tmem")
+    used, length = _reserved(cost, machine)
+    table = tuple(Reservation(unit, 0, units(taken), n) for unit, (taken, n) in used.items())
+    occupancy = max(units(length), *(r.length for r in table))
+    # What is costed at less than the full issue rate has its result later, too.
+    late = 0 if cost.asynchronous else length - sum(step.cycles for step in cost.steps)
+    latency = units(cost.latency + late)
+    if length <= cost.latency + late:
+        latency = max(latency, occupancy)
+    issue = units(cost.issue if cost.asynchronous else length)
+    in_order = cost.asynchronous and machine.units[cost.steps[0].unit].in_order
+    waits = any(d.consumer == operation.name for d in loop.dependences)
     streaming = cost.variable_latency and addressed and not waits
+    threads = operation.warps * machine.threads_per_warp.value
     return Work(
         name=operation.name,
         index=index,
         warps=operation.warps,
         reservations=table,
         cycles=occupancy,
-        issue=units(cost.issue),
-        blocked_span=occupancy if rules == "paper" else units(cost.issue),
+        issue=issue,
+        blocked_span=occupancy if rules == "paper" else issue,
         latency=0 if streaming else latency,
         nominal_latency=latency,
         registers=result.registers_each(threads) if result and where == "registers" else 0,
@@ -231,8 +226,64 @@ def _work(
         asynchronous=cost.asynchronous,
         variable_latency=cost.variable_latency,
         streaming=streaming,
-        in_order_unit=cost.in_order_unit,
+        in_order_unit=cost.steps[0].unit if in_order else None,
     )
+
+
+def _reserved(cost: Cost, machine: Machine) -> tuple[dict[str, tuple[int, int]], int]:
+    """Return for how many cycles, and of how much, each unit is taken, and the occupancy.
+
+    Steps of an asynchronous operation run side by side and add up on a unit. Those of another one
+    follow each other, and take issue slots throughout as the fastest of them does.
+    """
+    used: dict[str, tuple[int, int]] = {}
+    if cost.asynchronous:
+        for step in cost.steps:
+            length, count = used.get(step.unit, (0, 0))
+            used[step.unit] = max(length, step.cycles), count + step.count
+        return used, max(step.cycles for step in cost.steps)
+    occupancy = fastest = 0
+    for step in cost.steps:
+        cycles, share = _pace(step, machine)
+        length, count = used.get(step.unit, (0, 0))
+        used[step.unit] = length + cycles, max(count, step.count)
+        occupancy, fastest = occupancy + cycles, max(fastest, share)
+    if fastest and machine.issue_unit is not None:
+        _, count = used.get(machine.issue_unit, (0, 0))
+        used[machine.issue_unit] = occupancy, max(count, fastest)
+    return used, occupancy
+
+
+def _pace(step: Step, machine: Machine) -> tuple[int, int]:
+    """Return the cycles that a step takes, and the eighths of issue slots, of which 7 are most."""
+    if machine.issue_unit in (None, step.unit):
+        return step.cycles, 0
+    share = -(-EIGHTHS * step.instructions // step.cycles)
+    if share < EIGHTHS:
+        return step.cycles, share
+    return -(-step.instructions * EIGHTHS // (EIGHTHS - 1)), EIGHTHS - 1
+
+
+def _check(operation: Operation, path: str, file: str, machine: Machine) -> None:
+    """Refuse what the machine has no place for."""
+    widest, name = max(group.warps for group in machine.groups), short(operation.name)
+    result, memory = operation.result, None
+    if result is not None and result.memory in ("smem", "tmem"):
+        memory = result.memory
+    for step in operation.cost.steps if operation.cost else ():
+        if step.unit not in machine.units:
+            message = f"{machine.name} has no unit named {short(step.unit)}, which {name} uses"
+            raise InputError(message, path=f"{path}.cost.steps", file=file)
+    if operation.warps > widest:
+        raise InputError(
+            f"operation {name} needs {operation.warps} warps, the widest warp group of "
+            f"{machine.name} has {widest}",
+            path=f"{path}.warps",
+            file=file,
+        )
+    if memory is not None and memory not in machine.memories.by_name:
+        message = f"{machine.name} has no {memory} for the result of {name}"
+        raise InputError(message, path=f"{path}.result.memory", file=file)
 
 
 def halved(tile: Tile, memory: TensorMemory | None) -> bool:
@@ -241,67 +292,41 @@ def halved(tile: Tile, memory: TensorMemory | None) -> bool:
     return few and tile.memory == "tmem"
 
 
-def columns(tile: Tile, memory: TensorMemory) -> int:
-    """Return the columns of TMEM that a tile takes (Addresses)."""
+def slot_size(tile: Tile, machine: Machine) -> int:
+    """Return the columns of TMEM, or the bytes, that a tile takes (Addresses)."""
+    tmem = machine.memories.tmem
+    if tile.memory != "tmem" or tmem is None:
+        return tile.bytes
     width = tile.shape[-1] if tile.shape else 1
-    each = -(-width * tile.bits // CELL_BITS)
-    return each * -(-_rows(tile) // memory.lanes.value)
+    return -(-width * tile.bits // CELL_BITS) * -(-_rows(tile) // tmem.lanes.value)
 
 
 def footprint(tile: Tile, machine: Machine) -> int:
-    """Return the bytes that a tile takes of SMEM, or its halves of columns of TMEM (Memory)."""
-    tmem = machine.memories.tmem
-    if tile.memory == "tmem" and tmem is not None:
-        return columns(tile, tmem) * (1 if halved(tile, tmem) else 2)
-    return tile.bytes if tile.memory == "smem" else 0
+    """Return the bytes that a tile takes of SMEM, or its halves of columns of TMEM (4. Memory)."""
+    if tile.memory not in ("smem", "tmem"):
+        return 0
+    whole = tile.memory == "tmem" and not halved(tile, machine.memories.tmem)
+    return slot_size(tile, machine) * (2 if whole else 1)
 
 
 def _rows(tile: Tile) -> int:
     return math.prod(tile.shape[:-1])
 
 
-def _check(index: int, work: Work, loop: Loop, machine: Machine) -> None:
-    """Refuse what the machine has no place for."""
-    widest, file = max(group.warps for group in machine.groups), loop.file or loop.name
-    if work.warps > widest:
-        raise InputError(
-            f"operation {short(work.name)} needs {work.warps} warps, the widest warp group of "
-            f"{machine.name} has {widest}",
-            path=f"operations[{index}].warps",
-            file=file,
-        )
-    if work.memory is not None and work.memory not in machine.memories.by_name:
-        raise InputError(
-            f"{machine.name} has no {work.memory} for the result of {short(work.name)}",
-            path=f"operations[{index}].result.memory",
-            file=file,
-        )
+# -- dependences ----------------------------------------------------------------------------------
 
 
-def _takes_over(loop: Loop, works: dict[str, Work], name: str) -> Dependence | None:
+def _taken_over(loop: Loop, works: dict[str, Work], name: str) -> Dependence | None:
     """Return the operand whose registers an element-wise operation takes over (Lifetimes)."""
-    work, widest = works[name], None
-    if not work.registers or not loop.operation(name).elementwise:
+    needed = works[name].registers
+    if not needed or not loop.operation(name).elementwise:
         return None
-    for d in loop.dependences:
-        if d.consumer != name or d.kind != "data" or d.in_place:
-            continue
-        registers = works[d.producer].registers
-        if registers >= work.registers and (
-            widest is None or registers > works[widest.producer].registers
-        ):
-            widest = d
-    return widest
+    read = (d for d in loop.dependences if d.consumer == name and d.kind == "data")
+    wide = (d for d in read if not d.in_place and works[d.producer].registers >= needed)
+    return max(wide, key=lambda d: works[d.producer].registers, default=None)
 
 
-def _edge(
-    d: Dependence,
-    works: dict[str, Work],
-    units: Callable[[int], int],
-    hop: int,
-    *,
-    released: bool,
-) -> Edge:
+def _edge(d: Dependence, works: dict[str, Work], units: Units, hop: int, *, kept: bool) -> Edge:
     """Read a dependence (Dependences; rules 1 and 6; Lifetimes)."""
     u, v = works[d.producer], works[d.consumer]
     in_order = u.in_order_unit is not None and u.in_order_unit == v.in_order_unit
@@ -336,9 +361,9 @@ def _edge(
         blocking=waits if d.blocking is None else d.blocking,
         carries=carries,
         transferable=moves,
-        hold=0 if released else reads,
+        hold=reads if kept else 0,
         reads=reads,
-        copy_hold=0 if released else finished,
+        copy_hold=finished if kept else 0,
         copy_reads=finished,
         streaming=u.streaming,
     )

@@ -1,8 +1,8 @@
-"""Registers that are live along the programs of a schedule, whatever the times are.
+"""Registers: what is live in every row and along programs, and what groups are allocated.
 
-A part of the judge: it reads the instructions as they are and shares nothing with what makes them.
-A compiler gives registers out so: between two instructions those are taken whose value is read
-later, and those that an asynchronous operation may still read, until a wait tells that it is over.
+Rule 5 of docs/model.md. Along a program a compiler gives registers out so: between two instructions
+those are taken whose value is read later, and those that an asynchronous operation may still read,
+until a wait tells that it is over.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from twill.artifacts.pieces import pieces
 from twill.artifacts.schedule import (
@@ -18,6 +19,7 @@ from twill.artifacts.schedule import (
     Await,
     Fence,
     Get,
+    Group,
     Instruction,
     Interleave,
     Issue,
@@ -26,7 +28,114 @@ from twill.artifacts.schedule import (
     Schedule,
     Wait,
 )
-from twill.verification.reading import Edge, Model, read_model
+from twill.verification.reading import Edge, Model, RegisterFile, Work, read_model
+from twill.verification.times import Placed, occupy
+
+
+def registers(placed: Placed) -> Iterator[str]:
+    """5. Registers: in no row, and nowhere along its program, has a group more live than it may."""
+    file = placed.model.registers
+    if file is None:
+        return
+    # Programs of the paper's rules keep to its clock.
+    along = registers_along_programs(placed.schedule) if placed.model.rules == "issue" else {}
+    for name, group in placed.groups.items():
+        used = live_registers(placed, name)
+        allocated = group.registers if group.registers is not None else file.most
+        limit = min(allocated, file.limit) - file.reserve
+        for where, most in ((f"in slot {int(used.argmax())}", int(used.max())),
+                            ("along its program", along.get(name, 0))):  # fmt: skip
+            if most > limit:
+                yield (
+                    f"group {name} {where}: {most} registers per thread live, {limit} of "
+                    f"{allocated} allocated are for values"
+                )
+
+
+def register_file(placed: Placed) -> Iterator[str]:
+    """5. Registers: allocations are possible ones, and fit what a launch gets of the file."""
+    file = placed.model.registers
+    if file is None:
+        return
+    blocks, launched = 0, 0
+    narrow: list[tuple[int, int]] = []
+    for group in placed.groups.values():
+        allocated = _allocated(placed, group, file)
+        if allocated % file.step or not file.least <= allocated <= file.most:
+            yield (
+                f"group {group.name} is allocated {allocated} registers per thread; "
+                f"possible are multiples of {file.step} from {file.least} to {file.most}"
+            )
+        if group.warps < file.warps:
+            narrow.append((group.warps, allocated))
+        else:
+            launched += group.warps // file.warps
+            blocks += group.warps // file.warps * allocated
+    filled = -(-sum(warps for warps, _ in narrow) // file.warps)
+    blocks += filled * max((allocated for _, allocated in narrow), default=0)
+    total, there = blocks * file.threads, file.file
+    threads = (launched + filled) * file.threads
+    if file.launch is not None and threads:
+        there = min(file.most, file.file // threads // file.launch * file.launch) * threads
+    if total > there:
+        given = f"a launch of {threads} threads gets" if there < file.file else "the file has"
+        yield f"the groups take {total} registers, {given} {there}"
+
+
+def recorded_registers(placed: Placed) -> Iterator[str]:
+    """Check that the registers that are said to be live on a group are."""
+    for name, group in placed.groups.items():
+        live = int(live_registers(placed, name).max())
+        if group.registers_live not in (None, live):
+            yield f"group {name} says {group.registers_live} registers live, {live} are"
+
+
+def _allocated(placed: Placed, group: Group, file: RegisterFile) -> int:
+    """Registers per thread of a group; where it names none, the least that hold its values."""
+    if group.registers is not None:
+        return group.registers
+    live = int(live_registers(placed, group.name).max()) + file.reserve
+    return max(file.least, -(-live // file.step) * file.step)
+
+
+# -- in every row ---------------------------------------------------------------------------------
+
+
+def live_registers(placed: Placed, group: str) -> NDArray[np.int64]:
+    """Return the registers per thread that are live on a group, by row (5 and 6)."""
+    model, used = placed.model, placed.rows()
+    for operation in model.operations:
+        if placed.place[operation.name] == group:
+            time, at_work = placed.at(operation.index), max(operation.cycles, operation.issue)
+            occupy(used, time, released(placed, operation) - time, operation.registers)
+            occupy(used, time, at_work, operation.working_set)
+    copies: dict[tuple[int, int, int], int] = {}
+    for edge in placed.moved() if model.rules == "issue" else ():
+        if placed.group(edge.consumer) == group:
+            copy = (edge.producer, edge.consumer, edge.distance)
+            copies[copy] = max(copies.get(copy, 0), edge.copy_hold)
+    for (producer, consumer, _), held in copies.items():
+        made = model.operations[producer]
+        fetched = made.transfer - made.transfer // 2
+        occupy(used, placed.at(consumer) - fetched, fetched + held, made.registers)
+    for pinned in model.pinned:
+        if any(placed.group(user) == group for user in pinned.used_by):
+            used += pinned.registers
+    return used
+
+
+def released(placed: Placed, operation: Work, *, until_read: bool = False) -> int:
+    """When the registers of a result are free, or it is read, on the group that made it."""
+    time, ends = placed.at(operation.index), []
+    for edge in placed.reads(operation.index):
+        if placed.model.rules == "issue" and placed.crosses(edge):
+            ends.append(time + operation.latency + operation.transfer)
+        else:
+            ends.append(placed.read_at(edge) + (edge.reads if until_read else edge.hold))
+    return max(ends, default=time + operation.latency)
+
+
+# -- along programs -------------------------------------------------------------------------------
 
 
 def registers_along_programs(schedule: Schedule) -> dict[str, int]:
@@ -39,8 +148,8 @@ def registers_along_programs(schedule: Schedule) -> dict[str, int]:
     InputError
         If its loop cannot be costed for its machine.
     """
-    problem = read_model(schedule.loop, schedule.machine, rules=schedule.rules)
-    return {p.group: _Along(problem, schedule, p).most() for p in schedule.programs if p.body}
+    model = read_model(schedule.loop, schedule.machine, rules=schedule.rules)
+    return {p.group: _Along(model, schedule, p).most() for p in schedule.programs if p.body}
 
 
 _Single = Issue | Await | Wait | Arrive | Put | Get | Fence
@@ -49,8 +158,8 @@ _Single = Issue | Await | Wait | Arrive | Put | Get | Fence
 class _Along:
     """One group's program; places are instructions, counted on through the rounds of the loop."""
 
-    def __init__(self, problem: Model, schedule: Schedule, program: Program) -> None:
-        self.problem, self.length = problem, len(program.body)
+    def __init__(self, model: Model, schedule: Schedule, program: Program) -> None:
+        self.model, self.length = model, len(program.body)
         self.first: dict[str, int] = {}
         self.last: dict[str, int] = {}
         self.put: dict[str, int] = {}
@@ -87,14 +196,14 @@ class _Along:
             used[(begin + np.arange(rest)) % self.length] += registers
         pinned = sum(
             invariant.registers
-            for invariant in self.problem.pinned
+            for invariant in self.model.pinned
             if any(self._name(user) in self.first for user in invariant.used_by)
         )
         return int(used.max()) + pinned
 
     def _lives(self) -> Iterator[tuple[int, int, int]]:
         """Yield where something begins to take registers, where it no longer does, how many."""
-        for operation in self.problem.operations:
+        for operation in self.model.operations:
             name = operation.name
             if name in self.first and operation.working_set:
                 yield self.first[name], self.last[name] + 1, operation.working_set
@@ -108,7 +217,7 @@ class _Along:
                 if (self._name(edge.consumer), edge.distance) == (reader, distance)
                 and reader in self.first
             ]
-            registers = self.problem.operations[self.problem.index[value]].registers
+            registers = self.model.operations[self.model.index[value]].registers
             yield begin, max(ends, default=begin + 1), registers
 
     def _results(self, name: str, registers: int) -> Iterator[tuple[int, int, int]]:
@@ -123,7 +232,7 @@ class _Along:
         whole = [self._read(e, e.hold, rewritten) for by, e in edges.items() if by not in shared]
         for by, part in shared.items():
             piece, edge = math.ceil(registers * part), edges[by]
-            taken_over = self.problem.operations[edge.consumer].registers <= piece
+            taken_over = self.model.operations[edge.consumer].registers <= piece
             read = self._read(edge, 0 if taken_over else edge.hold, rewritten)
             yield self.first[name], max(read, *whole, 0), piece
 
@@ -154,12 +263,12 @@ class _Along:
 
         At the latest it does where the slots that the operation reads are written again.
         """
-        operation = self.problem.operations[self.problem.index[name]]
+        operation = self.model.operations[self.model.index[name]]
         if not operation.asynchronous:
             return self.last[name] + 1
         known = [otherwise]
         for other, places in self.awaited.items():
-            unit = self.problem.operations[self.problem.index[other]].in_order_unit
+            unit = self.model.operations[self.model.index[other]].in_order_unit
             same_unit = unit is not None and unit == operation.in_order_unit
             if other not in self.first or not (other == name or same_unit):
                 continue
@@ -171,11 +280,11 @@ class _Along:
         return min(known)
 
     def _edges(self, value: str) -> list[Edge]:
-        position = self.problem.index[value]
-        return [e for e in self.problem.edges if e.producer == position and e.carries]
+        position = self.model.index[value]
+        return [e for e in self.model.edges if e.producer == position and e.carries]
 
     def _name(self, position: int) -> str:
-        return self.problem.operations[position].name
+        return self.model.operations[position].name
 
 
 def _parts(instruction: Instruction) -> tuple[_Single, ...]:

@@ -187,7 +187,7 @@ def _loop(case: Case) -> Loop:
 
 def _facts(schedule: Schedule) -> Event:
     """Return what a schedule says, without its times."""
-    from twill.verification.verifier import verify
+    from twill.verification import verify
 
     proof, interval = schedule.proof, schedule.initiation_interval
     assert proof is not None

@@ -17,7 +17,7 @@ from twill.search.request import Request
 from twill.search.scheduler import solve
 from twill.sim.execute import Run, run
 from twill.studies.published import Comparison
-from twill.verification.verifier import verify
+from twill.verification import verify
 
 
 @dataclass(frozen=True)

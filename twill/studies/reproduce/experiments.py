@@ -16,7 +16,7 @@ from twill.studies.published import AIM, Comparison, comparisons
 from twill.studies.reproduce.claims import Case, Timing, packaged
 from twill.studies.reproduce.feasibility import Asked, ask, least, wished
 from twill.studies.reproduce.kernels import FORWARD_BLACKWELL
-from twill.verification.verifier import verify
+from twill.verification import verify
 
 EXAMPLE = "paper_example"
 EXAMPLE_CLAIMS = {

@@ -1,17 +1,20 @@
-"""The rule of proxy fences, checked from its definition in docs/model.md.
+"""Programs: what is issued, put and got, and told; and rule 9 of docs/model.md, fences.
 
-Shares no code with what puts fences into programs: it looks for a fence from each access, and does
-not ask what should stand where.
+Fences are looked for from each access, and it is not asked what should stand where. What the waits
+of a program guarantee is not judged here: the simulator does, by executing them.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from twill.artifacts.schedule import (
     Arrive,
     Await,
+    Barrier,
     Fence,
     Get,
     Instruction,
@@ -23,6 +26,104 @@ from twill.artifacts.schedule import (
     Storage,
     Wait,
 )
+from twill.verification.times import Placed
+
+
+def programs(placed: Placed) -> Iterator[str]:
+    """Every operation is issued once and whole, by its own group, as early as it is placed.
+
+    What crosses groups in registers is put once, and got once for each reader and distance. Every
+    barrier that is waited for gets as many arrivals a phase as it takes.
+    """
+    if placed.schedule.programs:
+        yield from _issues(placed)
+        yield from _stages(placed)
+        yield from _copies(placed)
+        for barrier in placed.schedule.barriers:
+            yield from _arrivals(placed.schedule, barrier)
+
+
+def _issues(placed: Placed) -> Iterator[str]:
+    issued: dict[str, list[tuple[int, int]]] = {}
+    for program in placed.schedule.programs:
+        for part in program.issues:
+            home = placed.place[part.operation]
+            if home != program.group:
+                yield f"{part.operation} is on group {home} and is issued by {program.group}"
+            if part.of not in (None, placed.work(part.operation).issue):
+                yield f"a part of {part.operation} is of {part.of} cycles of issue"
+            issued.setdefault(part.operation, []).append((part.begin or 0, part.end or 0))
+    for operation in placed.model.operations:
+        spans = sorted(issued.get(operation.name, []))
+        joined = (
+            spans
+            and spans[0][0] == 0
+            and spans[-1][1] == operation.issue
+            and all(a[1] == b[0] for a, b in itertools.pairwise(spans))
+        )
+        if not joined and spans != [(0, 0)]:
+            yield f"{operation.name} is issued in parts {spans} of {operation.issue}"
+
+
+def _stages(placed: Placed) -> Iterator[str]:
+    """Within a program iterations are as far apart as the placements say."""
+    for program in placed.schedule.programs:
+        rounds = {
+            (placed.start[part.operation] + (part.begin or 0)) // placed.interval - part.stage
+            for part in program.issues
+        }
+        if rounds and max(rounds) - min(rounds) > 1:
+            yield (
+                f"group {program.group} issues some operations {max(rounds) - min(rounds)} "
+                "iterations from where they are placed"
+            )
+
+
+def _copies(placed: Placed) -> Iterator[str]:
+    """Every reader of another group's register value gets it once at each distance."""
+    read = {(placed.name(e.producer), placed.name(e.consumer), e.distance) for e in placed.moved()}
+    gets, puts = Counter[tuple[str, str, int]](), Counter[str]()
+    for program in placed.schedule.programs:
+        for i in program.body:
+            if isinstance(i, Get) and placed.place[i.reader] == program.group:
+                gets[i.value, i.reader, i.distance] += 1
+            elif isinstance(i, Put) and placed.place[i.value] == program.group:
+                puts[i.value] += 1
+    for value, reader, distance in sorted({*read, *gets}):
+        actual, needed = gets[value, reader, distance], (value, reader, distance) in read
+        if actual != needed:
+            yield (
+                f"the copy of {value} that {reader} reads at distance {distance} has "
+                f"{actual} gets, needs {int(needed)}"
+            )
+    for value in sorted({value for value, _, _ in read}):
+        if puts[value] != 1:
+            yield f"{value}, which another group reads, is put {puts[value]} times"
+
+
+def _arrivals(schedule: Schedule, barrier: Barrier) -> Iterator[str]:
+    """A phase that is waited for gets the arrivals, and the bytes, that it takes."""
+    body = [i for program in schedule.programs for i in program.body]
+    mine = [i for i in body if isinstance(i, Arrive) and i.barrier == barrier.name]
+    waiting = sum(isinstance(i, Wait) and i.barrier == barrier.name for i in body)
+    results = [
+        schedule.loop.operation(part.operation).result
+        for program in schedule.programs
+        for part in program.issues
+        for name in part.signals
+        if name == barrier.name
+    ]
+    arrivals = len(mine) + (waiting if barrier.kind == "named" else 0)
+    arrivals += 0 if barrier.transactions else len(results)
+    announced = sum(i.expect or 0 for i in mine)
+    delivered = sum(tile.bytes for tile in results if tile) if barrier.transactions else 0
+    if waiting and arrivals != barrier.arrivals:
+        yield f"barrier {barrier.name} takes {barrier.arrivals} arrivals and gets {arrivals}"
+    if waiting and announced != delivered:
+        yield f"barrier {barrier.name} is told of {announced} bytes and {delivered} come"
+
+
+# -- fences ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -39,8 +140,13 @@ class _Access:
         return f"{who} {'writes' if self.writes else 'reads'} {self.storage.value}"
 
 
+def fences(placed: Placed) -> Iterator[str]:
+    """9. Fences: a proxy fence is between what warps and asynchronous units do in one place."""
+    yield from check_fences(placed.schedule)
+
+
 def check_fences(schedule: Schedule) -> Iterator[str]:
-    """Yield what warps and asynchronous units do in one place with no proxy fence between."""
+    """Yield what is done in one place of shared memory, and by a proxy, without a fence between."""
     if any(unit.proxy is not None for unit in schedule.machine.units.values()):
         yield from _Fences(schedule).unfenced()
 
@@ -79,7 +185,7 @@ class _Fences:
                 yield _Access("get", value, storage, writes=False)
                 continue
             yield _Access("issue", value, storage, writes=True)
-            for reader in {d.consumer for d in data if d.producer == value}:
+            for reader in dict.fromkeys(d.consumer for d in data if d.producer == value):
                 yield _Access("issue", reader, storage, writes=False)
 
     # -- where fences stand -------------------------------------------------------------------

@@ -1,0 +1,386 @@
+"""Memories: what is live in every row, which slots values have, and where: rule 4 of docs/model.md.
+
+Addresses are checked slot by slot, and instance by instance where values share them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+
+from twill.artifacts.loop import Invariant
+from twill.artifacts.schedule import Fixed, Storage
+from twill.verification.reading import Edge, Work, halved, slot_size
+from twill.verification.registers import released
+from twill.verification.times import Placed, occupy
+
+Slot = tuple[int, int | None]
+"""Address of a slot, and the half of the lanes of TMEM if it takes one."""
+Key = tuple[str, str, bool, str | None, str | None, int]
+"""Value, memory, whether it is staged, group, reader and its distance, of what has slots."""
+
+
+def memory(placed: Placed) -> Iterator[str]:
+    """4. Memory: in no row do live instances and invariants exceed a memory."""
+    for name, room in placed.model.memories.items():
+        used = placed.rows() + placed.model.fixed[name]
+        for operation in placed.model.operations:
+            time = placed.at(operation.index)
+            if operation.memory == name:
+                occupy(used, time, _released(placed, operation) - time, operation.footprint)
+            staged = _staged_until(placed, operation)
+            if name == "smem" and staged is not None:
+                occupy(used, time, staged - time, operation.transfer_bytes)
+        if used.max() > room:
+            unit = 2 if name == "tmem" else 1
+            yield (
+                f"{name} in slot {int(used.argmax())}: {int(used.max()) / unit:g} live, "
+                f"capacity {room / unit:g}"
+            )
+
+
+def _released(placed: Placed, operation: Work) -> int:
+    ends = [placed.read_at(edge) + edge.hold for edge in placed.reads(operation.index)]
+    return max(ends, default=placed.at(operation.index) + operation.latency)
+
+
+def _staged_until(placed: Placed, operation: Work) -> int | None:
+    """When the SMEM staging of a register value has been read by other groups, if any."""
+    ends = [placed.read_at(e) for e in placed.moved() if e.producer == operation.index]
+    return max(ends, default=None)
+
+
+# -- slots ----------------------------------------------------------------------------------------
+
+
+def storage(placed: Placed) -> Iterator[str]:
+    """Every result, copy and staging has its slots, once and of its size, and nothing else."""
+    sizes, given = dict(_stored(placed)), Counter[Key]()
+    for s in placed.schedule.storage:
+        key: Key = (s.value, s.memory, s.transfer, s.group, s.reader, s.distance)
+        given[key] += 1
+        if key in sizes and s.size != sizes[key]:
+            yield f"{_what(key)} takes {sizes[key]} a slot, not {s.size}"
+    for key in {**sizes, **given}:
+        if not given[key]:
+            yield f"{_what(key)} has no slots"
+        elif key not in sizes:
+            yield f"{_what(key)} has slots, and nothing needs them"
+        elif given[key] > 1:
+            yield f"{_what(key)} has slots {given[key]} times"
+
+
+def _stored(placed: Placed) -> Iterator[tuple[Key, int]]:
+    """Yield everything that needs slots, with the size of one."""
+    for operation in placed.model.operations:
+        name = operation.name
+        result = placed.schedule.loop.operation(name).result
+        if operation.registers:
+            yield (name, "registers", False, placed.place[name], None, 0), operation.registers
+        elif operation.memory and result:
+            size = slot_size(result, placed.schedule.machine)
+            yield (name, operation.memory, False, None, None, 0), size
+        if _staged_until(placed, operation) is not None:
+            yield (name, "smem", True, None, None, 0), operation.transfer_bytes
+    for e in placed.moved():
+        key = (placed.name(e.producer), "registers", False, placed.group(e.consumer))
+        size = placed.model.operations[e.producer].registers
+        yield (*key, placed.name(e.consumer), e.distance), size
+
+
+def _what(key: Key) -> str:
+    """Say what has slots."""
+    value, memory, staged, group, reader, distance = key
+    where = f"registers of {group}" if memory == "registers" and group else memory
+    for_whom = f" for {reader} at distance {distance}" if reader else " staged" if staged else ""
+    return f"{value}{for_whom} in {where}"
+
+
+def slots(placed: Placed) -> Iterator[str]:
+    """A slot is overwritten only after its last reader released it (Addresses)."""
+    depths, rings = placed.schedule.pipeline_depths, dict[str, int]()
+    for s in placed.schedule.storage:
+        begin, end = _life(placed, s)
+        needed = max(1, -(-(end - begin) // placed.interval))
+        if s.slots < needed:
+            yield (
+                f"{s.value} in {s.memory} lives {end - begin} and has {s.slots} slots, "
+                f"needs {needed}"
+            )
+        elif s.slots > needed and not s.addresses and s.reader is None:
+            yield f"{s.value} in {s.memory} needs {needed} slots and has {s.slots}"
+        if s.memory != "registers" and not s.transfer:
+            rings.setdefault(s.value, s.slots)
+    for operation in placed.model.operations:
+        depth = depths.get(operation.name)
+        if operation.streaming and depth is None:
+            yield f"streaming load {operation.name} has no pipeline depth"
+        if depth is not None and rings.get(operation.name, depth) != depth:
+            yield (
+                f"{operation.name} has a pipeline depth of {depth} and "
+                f"{rings[operation.name]} slots"
+            )
+
+
+def _life(placed: Placed, storage: Storage) -> tuple[int, int]:
+    """Time from which, and until which, an instance occupies its slot."""
+    operation = placed.work(storage.value)
+    time = placed.start[storage.value]
+    if storage.transfer:
+        return time, (_staged_until(placed, operation) or time) + placed.model.hop
+    if storage.reader is not None:
+        reader = placed.work(storage.reader).index
+        copied = [e for e in placed.model.edges if e.transferable and e.producer == operation.index]
+        reads = [
+            e.copy_reads for e in copied if (e.consumer, e.distance) == (reader, storage.distance)
+        ]
+        return placed.at(reader), placed.at(reader) + max(reads, default=0)
+    if storage.memory == "registers":
+        return time, released(placed, operation, until_read=True)
+    return time, _overwritten(placed, storage, storage.value)
+
+
+def _overwritten(placed: Placed, storage: Storage, by: str) -> int:
+    """When operation `by` may overwrite what `storage` holds in memory.
+
+    Every reader counts by itself: those on other groups than the writer's signal their end. An
+    update in place need not be told of those that a dependence orders before it.
+    """
+    v, hop = placed.work(storage.value).index, placed.model.hop
+    ends = []
+    for edge in placed.reads(v):
+        if storage.transfer and not (edge.transferable and placed.crosses(edge)):
+            continue
+        if not storage.transfer and _ordered_before_update(placed, edge, placed.work(by).index):
+            continue
+        told = hop if placed.group(edge.consumer) != placed.place[by] else 0
+        ends.append(placed.read_at(edge) + (0 if storage.transfer else edge.hold) + told)
+    away = hop if placed.group(v) != placed.place[by] else 0
+    return max(ends, default=placed.at(v) + placed.model.operations[v].latency + away)
+
+
+def _ordered_before_update(placed: Placed, read: Edge, v: int) -> bool:
+    """Whether operation v updates in place what is read, and a dependence has it wait."""
+    edges = placed.model.edges
+    updates = [
+        edge.distance
+        for edge, given in zip(edges, placed.schedule.loop.dependences, strict=True)
+        if (edge.producer, edge.consumer) == (read.producer, v) and given.in_place
+    ]
+    return any(
+        (order.producer, order.consumer) == (read.consumer, v)
+        and read.distance + order.distance <= distance
+        and (order.cross_delay if placed.crosses(order) else order.delay) >= read.hold
+        for order in edges
+        for distance in updates
+    )
+
+
+def recorded_depths(placed: Placed) -> Iterator[str]:
+    """Check that rings, and nothing else, say how deep they are, and what hides their latency."""
+    depths, hiding = placed.schedule.pipeline_depths, placed.schedule.hiding_depths
+    rings = {o.name: o for o in placed.model.operations if o.streaming}
+    for what, given in (("pipeline depth", depths), ("hiding depth", hiding)):
+        for name in sorted(rings.keys() ^ given.keys()):
+            yield f"{name} {'has no' if name in rings else 'is no ring and has a'} {what}"
+    for name, ring in rings.items():
+        needed = _hiding(placed, ring)
+        if hiding.get(name, needed) != needed:
+            yield f"hiding the latency of {name} takes {needed} slots, not {hiding[name]}"
+
+
+def _hiding(placed: Placed, ring: Work) -> int:
+    """Slots of a ring whose loads, and those that are read with them, take their time."""
+    read, operations = placed.reads(ring.index), placed.model.operations
+    readers = {edge.consumer for edge in read}
+    beside = {e.producer for e in placed.model.edges if e.streaming and e.consumer in readers}
+    late = max(operations[v].nominal_latency for v in {ring.index, *beside})
+    time, hop = placed.at(ring.index), placed.model.hop
+    ends = [placed.read_at(e) + e.reads + (hop if placed.crosses(e) else 0) for e in read]
+    return max(1, -(-(max(ends, default=time + ring.latency) - time + late) // placed.interval))
+
+
+# -- addresses ------------------------------------------------------------------------------------
+
+
+def addresses(placed: Placed) -> Iterator[str]:
+    """Every instance in SMEM or TMEM has a range of its own while it lives (Addresses)."""
+    every = [s for s in placed.schedule.storage if s.memory in placed.model.memories]
+    for s in every:
+        yield from _inside(placed, s)
+    with_addresses = [s for s in every if s.addresses]
+    yield from _halves(placed, with_addresses)
+    yield from _updates(placed, with_addresses)
+    yield from _invariants(placed)
+    for fixed, s in itertools.product(placed.schedule.fixed, with_addresses):
+        yield from _over(s, fixed)
+    for index, first in enumerate(with_addresses):
+        for a, b in itertools.combinations(_slots(first), 2):
+            if _overlap(a, first.size, b, first.size):
+                start = max(a[0], b[0])
+                yield f"two slots of {first.value} share {first.memory} address {start}"
+        for second in with_addresses[index + 1 :]:
+            if first.memory == second.memory:
+                yield from _shared(placed, first, second)
+
+
+def _over(storage: Storage, fixed: Fixed) -> Iterator[str]:
+    """Report the first slot that lies over an invariant."""
+    place = (fixed.address or 0, fixed.half)
+    for slot in _slots(storage) if storage.memory == fixed.memory else ():
+        if _overlap(place, fixed.size, slot, storage.size):
+            start = max(place[0], slot[0])
+            yield f"{storage.value} lies over {fixed.name} in {fixed.memory} (from {start})"
+            return
+
+
+def _inside(placed: Placed, storage: Storage) -> Iterator[str]:
+    """Every slot is aligned and inside its memory."""
+    name, memory = storage.value, storage.memory
+    if not storage.addresses:
+        yield f"{name} in {memory} has no address"
+        return
+    room = placed.schedule.machine.memories.by_name[memory].capacity
+    end, step = max(storage.addresses) + storage.size, _step(placed, memory, storage.size)
+    if end > room:
+        yield f"{name} ends at {end} of {memory}, capacity {room}"
+    for address in storage.addresses:
+        if address % step:
+            yield f"{name} at {memory} address {address} is not aligned to {step}"
+
+
+def _step(placed: Placed, memory: str, size: int) -> int:
+    """What addresses of a slot are multiples of."""
+    smem = placed.schedule.machine.memories.smem
+    if memory != "smem" or smem is None:
+        return 1
+    return smem.alignment.value if size < smem.swizzle.value else smem.swizzle.value
+
+
+def _halves(placed: Placed, every: list[Storage]) -> Iterator[str]:
+    """Only tiles of few rows take half the lanes; a product's two share one half."""
+    loop, tmem = placed.schedule.loop, placed.schedule.machine.memories.tmem
+    taken: dict[str, set[int]] = {s.value: set(s.halves) for s in every if not s.transfer}
+    taken |= {f.name: {f.half} for f in placed.schedule.fixed if f.half is not None}
+    for s in every:
+        tile = loop.operation(s.value).result
+        if s.halves and (tile is None or not halved(tile, tmem)):
+            yield f"{s.value} takes more than half the lanes of tmem"
+    for factor, product in _first_factors(placed):
+        both = (taken.get(factor), taken.get(product))
+        if all(both) and len(set().union(*filter(None, both))) > 1:
+            yield (
+                f"{factor} and {product} are first factor and accumulator of a product and lie "
+                "in different halves of tmem"
+            )
+
+
+def _first_factors(placed: Placed) -> Iterator[tuple[str, str]]:
+    """Yield the first factor of every product with the product, both by name."""
+    loop = placed.schedule.loop
+    products = {o.name for o in loop.operations if o.kind.startswith("mma")}
+    reads = [(d.producer, d.consumer, d.operand) for d in loop.dependences if d.kind == "data"]
+    reads += [(i.name, read.operation, read.operand) for i in loop.invariants for read in i.reads]
+    for factor, consumer, operand in reads:
+        if consumer in products and operand == 0:
+            yield factor, consumer
+
+
+def _updates(placed: Placed, every: list[Storage]) -> Iterator[str]:
+    """What is updated in place, and read by nobody else, stays where it is."""
+    places = {s.value: (s.memory, _slots(s)) for s in every if not s.transfer}
+    data = [d for d in placed.schedule.loop.dependences if d.kind == "data"]
+    for d in data:
+        alone = sum(other.producer == d.producer for other in data) == 1
+        u, v = placed.work(d.producer), placed.work(d.consumer)
+        alike = (u.footprint, u.halved) == (v.footprint, v.halved)
+        old, new = places.get(d.producer), places.get(d.consumer)
+        if not (d.in_place and alone and alike and old and new and old[0] == new[0]):
+            continue
+        here, there = old[1], new[1]
+        if any(
+            here[(i - d.distance) % len(here)] != there[i % len(there)]
+            for i in range(len(here) * len(there))
+        ):
+            yield f"{d.producer} is updated in place by {d.consumer} and lies elsewhere"
+
+
+def _invariants(placed: Placed) -> Iterator[str]:
+    """Every invariant in memory has one place, inside it and beside the others."""
+    given = placed.schedule.fixed
+    needed = {
+        (i.name, i.tile.memory): i
+        for i in placed.schedule.loop.invariants
+        if i.tile.memory in ("smem", "tmem")
+    }
+    places = [(f.name, f.memory) for f in given]
+    for name, memory in (*needed, *places):
+        found, wanted = places.count((name, memory)), (name, memory) in needed
+        if found != wanted:
+            yield f"{name} has {found} places in {memory} for the whole loop, not {wanted:d}"
+    for index, first in enumerate(given):
+        invariant = needed.get((first.name, first.memory))
+        if invariant is not None:
+            yield from _fixed(placed, first, invariant)
+        for second in given[index + 1 :]:
+            a, b = ((f.address or 0, f.half) for f in (first, second))
+            if first.memory == second.memory and _overlap(a, first.size, b, second.size):
+                yield f"{first.name} lies over {second.name} in {first.memory}"
+
+
+def _fixed(placed: Placed, fixed: Fixed, invariant: Invariant) -> Iterator[str]:
+    """An invariant's place has its size, is aligned and inside its memory."""
+    name, memory, machine = fixed.name, fixed.memory, placed.schedule.machine
+    size = slot_size(invariant.tile, machine)
+    if fixed.size != size:
+        yield f"{name} needs {size} of {memory} for the whole loop and has {fixed.size}"
+    if fixed.half is not None and not halved(invariant.tile, machine.memories.tmem):
+        yield f"{name} takes more than half the lanes of {memory}"
+    if fixed.address is None:
+        yield f"{name} in {memory} has no address"
+        return
+    if fixed.address % _step(placed, memory, size):
+        yield f"{name} at {memory} address {fixed.address} is not aligned"
+    end, room = fixed.address + fixed.size, machine.memories.by_name.get(memory)
+    if room is None or end > room.capacity:
+        yield f"{name} ends at {end} of {memory}, beyond its capacity"
+
+
+def _shared(placed: Placed, first: Storage, second: Storage) -> Iterator[str]:
+    """Report instances of two values that share an address while both live."""
+    touching = {
+        (i, j): max(a[0], b[0])
+        for i, a in enumerate(_slots(first))
+        for j, b in enumerate(_slots(second))
+        if _overlap(a, first.size, b, second.size)
+    }
+    if not touching:
+        return
+    begin_a, begin_b = placed.start[first.value], placed.start[second.value]
+    end_a = _overwritten(placed, first, second.value)
+    end_b = _overwritten(placed, second, first.value)
+    reach = -(-(max(end_a, end_b) - min(begin_a, begin_b)) // placed.interval) + 1
+    for i in range(first.slots * second.slots):
+        for j in range(i - reach, i + reach + 1):
+            address = touching.get((i % first.slots, j % second.slots))
+            shift = (j - i) * placed.interval
+            overwritten = begin_a <= begin_b + shift < end_a
+            overwrites = begin_b + shift <= begin_a < end_b + shift
+            if address is not None and (overwritten or overwrites):
+                yield (
+                    f"{first.value} of iteration {i} and {second.value} of iteration {j} "
+                    f"are both live at {first.memory} address {address}"
+                )
+                return
+
+
+def _slots(storage: Storage) -> list[Slot]:
+    halves = storage.halves or (None,) * storage.slots
+    return list(zip(storage.addresses, halves, strict=True))
+
+
+def _overlap(a: Slot, size_a: int, b: Slot, size_b: int) -> bool:
+    """Whether two slots have addresses, and lanes of them, in common."""
+    lanes = a[1] is None or b[1] is None or a[1] == b[1]
+    return lanes and a[0] < b[0] + size_b and b[0] < a[0] + size_a
