@@ -207,10 +207,10 @@ def test_the_running_example_at_fixed_intervals_and_stages() -> None:
 
 def test_wishes_make_a_question_infeasible_and_restoring_them_feasible() -> None:
     loop, machine = packaged("skipped_interval_issue")
-    few = ask(wished(loop, machine, limits={"groups": 1}), 3, 1, 20.0)
+    few = ask(wished(loop, machine, groups=1), 3, 1, 20.0)
     assert few.feasible is False
     assert ask(wished(loop, machine), 3, 1, 20.0).feasible is True
-    assert ask(wished(loop, machine, limits={"groups": 1}), 3, 2, 20.0).feasible is True
+    assert ask(wished(loop, machine, groups=1), 3, 2, 20.0).feasible is True
 
 
 def test_a_search_stops_at_the_level_that_matters(

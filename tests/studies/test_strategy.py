@@ -12,12 +12,12 @@ import pytest
 import twill
 from twill.artifacts.schedule import Schedule
 from twill.frontends.loops import packaged_loops
+from twill.studies.reproduce.roles import roles_of
 from twill.studies.reproduce.strategy import (
     FEATURES,
     STRATEGIES,
     Strategy,
     Windows,
-    roles_of,
     scheduled,
     strategy,
 )

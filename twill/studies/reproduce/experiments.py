@@ -129,7 +129,7 @@ def _judge_one_tile(case: Case, interval: int, stages: int) -> None:
 def _ask(case: Case, interval: int, stages: int, **limits: int) -> Asked:
     told = ", ".join(f"{name} {value}" for name, value in limits.items())
     case.report(f"I = {interval}, {stages} stages, {told}")
-    problem = wished(*packaged(FORWARD_BLACKWELL), limits=limits)
+    problem = wished(*packaged(FORWARD_BLACKWELL), **limits)
     return ask(problem, interval, stages, case.settings.timeout)
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.schedule import Rules, TimeScale
+from twill.artifacts.schedule import TimeScale
 from twill.deadline import Deadline
 from twill.engines.protocol import Answer, Limits
 from twill.problem.groups import available_groups
 from twill.problem.problem import Problem
-from twill.problem.solution import Assignment
 from twill.search.known import Known
 from twill.search.questions import Engines, Questions
 from twill.search.request import Options, Request
@@ -29,23 +28,16 @@ class Asked:
 
     Attributes
     ----------
-    interval_cycles, stages : int
-        What was asked about.
     feasible : bool or None
         None if it was not decided in time.
     core : tuple of str
         Constraint families in the unsatisfiable core, as far as an engine named them in time.
-    assignment : Assignment or None
-        A schedule.
     seconds : float
         Wall-clock time.
     """
 
-    interval_cycles: int
-    stages: int
     feasible: bool | None
     core: tuple[str, ...]
-    assignment: Assignment | None
     seconds: float
 
     @property
@@ -58,20 +50,9 @@ class Asked:
         return "infeasible" + (f" ({', '.join(self.core)})" if self.core else "")
 
 
-def wished(
-    loop: Loop,
-    machine: Machine,
-    *,
-    rules: Rules = "issue",
-    limits: Mapping[str, int] | None = None,
-    pins: Mapping[str, str] | None = None,
-    orders: Iterable[tuple[str, str]] = (),
-) -> Problem:
-    """Return the problem in clock cycles, with what is decided beforehand."""
-    request = Request(
-        loop, machine, rules=rules, limits=limits or {}, pins=pins or {}, orders=tuple(orders)
-    )
-    return request.problem(TimeScale())
+def wished(loop: Loop, machine: Machine, /, **limits: int) -> Problem:
+    """Return the problem in clock cycles, within some limits."""
+    return Request(loop, machine, limits=limits).problem(TimeScale())
 
 
 def ask(problem: Problem, interval: int, stages: int, seconds: float) -> Asked:
@@ -80,11 +61,7 @@ def ask(problem: Problem, interval: int, stages: int, seconds: float) -> Asked:
 
 
 def ask_in_turn(
-    problem: Problem,
-    interval: int,
-    stages: int,
-    groups: Iterable[int | None],
-    seconds: float,
+    problem: Problem, interval: int, stages: int, groups: Iterable[int | None], seconds: float
 ) -> Iterator[Asked]:
     """Ask about one interval with several numbers of warp groups.
 
@@ -107,7 +84,7 @@ def ask_in_turn(
             if answer.status == "unsat":
                 core = answer.families or _core(problem, interval, stages, limits)
             feasible = None if answer.status == "unknown" else answer.status == "sat"
-            yield Asked(interval, stages, feasible, core, answer.assignment, deadline.spent)
+            yield Asked(feasible, core, deadline.spent)
     finally:
         questions.close()
 
@@ -118,7 +95,7 @@ def _core(problem: Problem, interval: int, stages: int, limits: Limits) -> tuple
     return ()
 
 
-def least(problem: Problem, seconds: float, most_stages: int | None = None) -> tuple[int, bool]:
+def least(problem: Problem, seconds: float) -> tuple[int, bool]:
     """Return the least interval in cycles, and whether it was proved to be that.
 
     Raises
@@ -127,10 +104,8 @@ def least(problem: Problem, seconds: float, most_stages: int | None = None) -> t
         If there is no schedule, or none was found in time.
     """
     rival, prover = helpers()
-    options = Options(timeout=seconds, most_stages=most_stages)
-    return least_interval(
-        problem, engine_factory("difference"), options, rival=rival, prover=prover
-    )
+    finder = engine_factory("difference")
+    return least_interval(problem, finder, Options(timeout=seconds), rival=rival, prover=prover)
 
 
 def _questions(problem: Problem) -> Questions:

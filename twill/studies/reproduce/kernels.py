@@ -12,7 +12,8 @@ from twill.problem.problem import Problem
 from twill.studies.modulo_loop import excess, software_pipelined
 from twill.studies.reproduce.claims import Case, packaged, percent
 from twill.studies.reproduce.feasibility import ask, ask_in_turn, least, wished
-from twill.studies.reproduce.strategy import MOST, Strategy, roles_of, strategy
+from twill.studies.reproduce.roles import roles_of
+from twill.studies.reproduce.strategy import MOST, Strategy, strategy
 
 FORWARD_HOPPER, FORWARD_BLACKWELL = "fa_fwd_hopper", "fa_fwd_blackwell"
 CLOSE = 0.05
@@ -261,7 +262,7 @@ def _judge_registers(case: Case, interval: int) -> None:
     """Judge whether registers keep one stage from the interval that two have."""
     seconds = case.settings.timeout
     loop, machine = packaged(BACKWARD_HOPPER)
-    asked = ask(wished(loop, machine, limits={"stages": 1}), interval, 1, seconds)
+    asked = ask(wished(loop, machine, stages=1), interval, 1, seconds)
     free = _without_registers(case, interval)
     core = ", ".join(asked.core) or "not named"
     case.judge(
@@ -277,7 +278,7 @@ def _judge_registers(case: Case, interval: int) -> None:
 
 
 def _without_registers(case: Case, interval: int) -> str:
-    problem = wished(*packaged(BACKWARD_HOPPER), limits={"stages": 1})
+    problem = wished(*packaged(BACKWARD_HOPPER), stages=1)
     return ask(replace(problem, registers=None), interval, 1, case.settings.timeout).said
 
 
@@ -354,7 +355,7 @@ def _judge_three(case: Case, schedule: Schedule) -> None:
     assert machine.registers is not None
     needs = _most_live(schedule) + int(machine.registers.reserve.value)
     seconds = REDUCED_SHARE * case.settings.timeout
-    problem = wished(loop, machine, limits={"registers": FEW_REGISTERS})
+    problem = wished(loop, machine, registers=FEW_REGISTERS)
     three, two = ask_in_turn(problem, interval, stages, (4, 3), seconds)
     told = [
         f"{compute} compute groups: "

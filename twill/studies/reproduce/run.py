@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 
 from twill.artifacts.schedule import Schedule
-from twill.children import end_with_parent
 from twill.console import Report, silent
 from twill.errors import InputError, short
 from twill.search.request import Request
+from twill.studies.executors import local
 from twill.studies.reproduce import experiments, kernels
 from twill.studies.reproduce.claims import Case, CaseResult, Settings
 
@@ -57,10 +56,18 @@ def reproduce(
     for name in chosen:
         if name not in CASES:
             raise InputError(f"one of {', '.join(CASES)} (got {short(name)})", path="case")
-    if len(chosen) == 1 or jobs == 1:
-        found = _several(chosen, Settings(timeout, jobs, stop), report)
-    else:
-        found = _apart(chosen, Settings(timeout, 1, stop), jobs, report)
+    found: dict[str, CaseResult] = {}
+    with local(1 if len(chosen) == 1 else jobs) as executor:
+        if executor is None:
+            found = _several(chosen, Settings(timeout, jobs, stop), report)
+        else:
+            # Searches inside have one process at a time.
+            settings = Settings(timeout, 1, stop)
+            tasks = [[name for name in task if name in chosen] for task in LONGEST_FIRST]
+            several = [executor.submit(_several, task, settings) for task in tasks if task]
+            for future in as_completed(several):
+                found |= future.result()
+                report(f"{len(found)} of {len(chosen)} cases done")
     return [found[name] for name in CASES if name in found]
 
 
@@ -73,18 +80,4 @@ def _several(
     for name in names:
         texts, body = CASES[name]
         found[name] = Case(name, texts, settings, report, solutions).work(body)
-    return found
-
-
-def _apart(
-    names: list[str], settings: Settings, jobs: int, report: Report
-) -> dict[str, CaseResult]:
-    """Work on cases side by side; searches inside them have one process at a time."""
-    found = {}
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_parent) as pool:
-        tasks = [[name for name in task if name in names] for task in LONGEST_FIRST]
-        for future in as_completed([pool.submit(_several, task, settings) for task in tasks]):
-            found.update(future.result())
-            report(f"{len(found)} of {len(names)} cases done")
     return found

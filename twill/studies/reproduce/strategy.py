@@ -1,124 +1,22 @@
-"""The strategy of a schedule, named from the schedule itself: roles, overlaps, hoists."""
+"""The strategy of a schedule, named from the schedule itself: roles, overlaps, hoists.
+
+A solved schedule is read as it was placed, one that was written by hand as the simulated SM
+executes it.
+"""
 
 from __future__ import annotations
 
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
 
-from twill.artifacts.loop import Loop, Operation
-from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.lower.baselines import components
 from twill.problem.problem import build_problem
 from twill.sim.engine.record import Recording
 from twill.sim.execute import run
-
-Role = Literal[
-    "load", "first product", "later product", "softmax", "rescaling", "staging", "preparation"
-]
-PRODUCT, EXPONENTIAL, STORE = "mma", "exp2", "store"
-
-
-@dataclass(frozen=True)
-class Roles:
-    """What each operation is for.
-
-    Attributes
-    ----------
-    role : dict
-        By operation: ``load`` (of variable latency), ``first product``, ``later product``,
-        ``softmax`` (what a sub-tile computes between its products), ``rescaling`` (of an
-        accumulator before a product adds to it), ``staging`` (what becomes of a finished product
-        inside the loop, such as the store of a reduction), ``preparation`` (of what was loaded).
-    tile : dict
-        The sub-tile of first and later products, softmax and rescaling, counted from 0.
-    exponentials : tuple of str
-        Exponentials of whole tiles, not those of one number a row.
-    """
-
-    role: Mapping[str, Role]
-    tile: Mapping[str, int]
-    exponentials: tuple[str, ...]
-
-    @property
-    def tiles(self) -> list[int]:
-        """Every sub-tile."""
-        return sorted(set(self.tile.values()))
-
-    def named(self, *roles: Role, tile: int | None = None) -> list[str]:
-        """Return the operations that have one of some roles, in program order."""
-        return [
-            name
-            for name, role in self.role.items()
-            if role in roles and (tile is None or self.tile.get(name) == tile)
-        ]
-
-
-def roles_of(loop: Loop, machine: Machine) -> Roles:
-    """Say what each operation of a loop is for."""
-    loads = {o.name for o in loop.operations if machine.cost(o).variable_latency}
-    products = {o.name for o in loop.operations if o.kind == PRODUCT}
-    before = _before(loop)
-    later = {name for name in products if before[name] & products}
-    # What only a later product makes, and no first one feeds otherwise, is no sub-tile's own.
-    tied = loop.model_copy(
-        update={"dependences": tuple(d for d in loop.dependences if d.producer not in later)}
-    )
-    fed = [o for o in loop.operations if o.name in products or before[o.name] & products]
-    tiles = [tile for tile in components(tied, fed) if any(o.name in products for o in tile)]
-    tile = {o.name: number for number, members in enumerate(tiles) for o in members}
-    rescaling = {
-        d.producer
-        for d in loop.dependences
-        if d.in_place and d.consumer in later and d.producer not in products
-    }
-
-    def role(operation: Operation) -> Role:
-        name = operation.name
-        if name in loads:
-            return "load"
-        if name in products:
-            return "later product" if name in later else "first product"
-        if name in tile:
-            return "rescaling" if name in rescaling else "softmax"
-        return "staging" if before[name] & later else "preparation"
-
-    found = {o.name: role(o) for o in loop.operations}
-    tile = {name: number for name, number in tile.items() if found[name] != "staging"}
-    return Roles(found, tile, tuple(_exponentials(loop.operations)))
-
-
-def _exponentials(operations: Iterable[Operation]) -> list[str]:
-    return [
-        o.name
-        for o in operations
-        if o.kind == EXPONENTIAL and o.result is not None and len(o.result.shape) > 1
-    ]
-
-
-def _before(loop: Loop) -> dict[str, set[str]]:
-    """Return for each operation all that it needs of its own iteration."""
-    needs: dict[str, set[str]] = defaultdict(set)
-    for dependence in loop.dependences:
-        if not dependence.distance and dependence.kind == "data":
-            needs[dependence.consumer].add(dependence.producer)
-    found: dict[str, set[str]] = {}
-
-    def collect(name: str) -> set[str]:
-        if name not in found:
-            found[name] = set()
-            for producer in needs[name]:
-                found[name] |= {producer} | collect(producer)
-        return found[name]
-
-    for operation in loop.operations:
-        collect(operation.name)
-    return found
-
+from twill.studies.reproduce.roles import Role, roles_of
 
 SIMULATED_ITERATIONS = 32
 MIDDLE = (14, 22)
@@ -226,8 +124,6 @@ class Strategy:
 
     Attributes
     ----------
-    schedule : str
-        Its name.
     groups : dict
         For each warp group its roles, with the sub-tile where there is one: ``softmax 0``.
     under_others : dict
@@ -250,7 +146,6 @@ class Strategy:
         Published strategies all of whose properties it has; see `STRATEGIES`.
     """
 
-    schedule: str
     groups: dict[str, tuple[str, ...]]
     under_others: dict[int, float]
     under_own: dict[int, float]
@@ -259,10 +154,6 @@ class Strategy:
     crossing: tuple[str, ...]
     features: dict[str, bool]
     names: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the strategy as plain data."""
-        return asdict(self)
 
     def lacks(self, name: str) -> list[str]:
         """Return the properties of a published strategy that this one does not have."""
@@ -280,7 +171,6 @@ def strategy(schedule: Schedule, *, executed: bool | None = None) -> Strategy:
     facts = _Facts(schedule, simulated(schedule) if executed else scheduled(schedule))
     features = {name: test(facts) for name, test in FEATURES.items()}
     return Strategy(
-        schedule=schedule.name,
         groups={group: tuple(sorted(roles)) for group, roles in facts.doing.items()},
         under_others=facts.under_others,
         under_own=facts.under_own,
@@ -296,7 +186,7 @@ class _Facts:
     """What the features are read from."""
 
     def __init__(self, schedule: Schedule, windows: Windows) -> None:
-        self.roles: Roles = roles_of(schedule.loop, schedule.machine)
+        self.roles = roles_of(schedule.loop, schedule.machine)
         self.windows, self.group = windows, schedule.assignment
         self.stage, self._crossing = _stages(schedule), _crossing(schedule)
         self.tiles = [t for t in self.roles.tiles if self.roles.named("softmax", tile=t)]
