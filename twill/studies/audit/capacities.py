@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 
-from twill.studies.audit.subject import Finding, Subject
+from twill.artifacts.machine import Registers
+from twill.studies.audit.subject import Check, Finding, Subject
 
 MEMORY_UNITS = {"smem": "bytes", "tmem": "columns"}
+
+
+def _of_registers(check: Callable[[Subject, Registers], Iterator[Finding]]) -> Check:
+    """Let a check look at the register file of machines that have one."""
+
+    @functools.wraps(check)
+    def checked(subject: Subject) -> Iterator[Finding]:
+        if subject.machine.registers is not None:
+            yield from check(subject, subject.machine.registers)
+
+    return checked
 
 
 def clock(subject: Subject) -> Iterator[Finding]:
@@ -63,11 +76,9 @@ def in_order_units(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def register_order(subject: Subject) -> Iterator[Finding]:
+@_of_registers
+def register_order(_: Subject, registers: Registers) -> Iterator[Finding]:
     """The least allocation is below the most, and so is what a thread can use."""
-    registers = subject.machine.registers
-    if registers is None:
-        return
     least, limit, most = registers.least.value, registers.limit.value, registers.most.value
     if least > most:
         yield Finding(
@@ -83,11 +94,9 @@ def register_order(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def register_steps(subject: Subject) -> Iterator[Finding]:
+@_of_registers
+def register_steps(_: Subject, registers: Registers) -> Iterator[Finding]:
     """Allocations go in whole steps, and the largest leaves less than one step unusable."""
-    registers = subject.machine.registers
-    if registers is None:
-        return
     step, most, limit = registers.step.value, registers.most.value, registers.limit.value
     for key, value in (("least", registers.least.value), ("most", most)):
         if value % step:
@@ -105,11 +114,9 @@ def register_steps(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def register_reserve(subject: Subject) -> Iterator[Finding]:
+@_of_registers
+def register_reserve(_: Subject, registers: Registers) -> Iterator[Finding]:
     """The reserve leaves registers for values, of which there is a whole number."""
-    registers = subject.machine.registers
-    if registers is None:
-        return
     reserve = registers.reserve.value
     if reserve >= min(registers.limit.value, registers.most.value):
         yield Finding(
@@ -125,11 +132,9 @@ def register_reserve(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def register_file(subject: Subject) -> Iterator[Finding]:
+@_of_registers
+def register_file(subject: Subject, registers: Registers) -> Iterator[Finding]:
     """The register file holds one group of each width at the least allocation."""
-    registers = subject.machine.registers
-    if registers is None:
-        return
     for index, pool in enumerate(subject.machine.groups):
         blocks = -(-pool.warps // registers.warps.value)
         threads = subject.machine.threads(blocks * registers.warps.value)
@@ -143,11 +148,9 @@ def register_file(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def group_widths(subject: Subject) -> Iterator[Finding]:
+@_of_registers
+def group_widths(subject: Subject, registers: Registers) -> Iterator[Finding]:
     """A group is a fraction or a multiple of the warps that share an allocation."""
-    registers = subject.machine.registers
-    if registers is None:
-        return
     together = registers.warps.value
     for index, pool in enumerate(subject.machine.groups):
         if pool.warps % together and together % pool.warps:
