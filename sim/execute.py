@@ -302,7 +302,7 @@ def _profile(
         return None
     count = len(sm.hardware.contexts)
     contexts = {
-        (warp.group.name, warp.lane + k): (sm.hardware.contexts.index(warp.context) + k) % count
+        (warp.group.name, warp.number + k): (sm.hardware.contexts.index(warp.context) + k) % count
         for warp in sm.warps
         for k in range(warp.stands_for)
     }
@@ -381,7 +381,7 @@ def _busy(schedule: Schedule) -> dict[str, float]:
 
 def _spent(sm: StreamingMultiprocessor) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
     """Return the cycles of the groups' first warps: stalls of all of them, everything of each."""
-    groups = {w.group.name: dict(sorted(w.spent.items())) for w in sm.warps if w.lane == 0}
+    groups = {w.group.name: dict(sorted(w.spent.items())) for w in sm.warps if w.number == 0}
     stalls: dict[str, float] = defaultdict(float)
     for spent in groups.values():
         for cause, cycles in spent.items():

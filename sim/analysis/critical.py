@@ -267,7 +267,7 @@ class BindingEvents:
         if not last.group:
             return None, _Completed(last.operation, span.iteration, end)
         step = Step("signal", warp[0], span.subject, span.iteration, last.cycle, end)
-        return step, _Issuing((last.group, last.lane), last.cycle)
+        return step, _Issuing((last.group, last.warp), last.cycle)
 
     def _own_result(
         self, warp: Warp, span: Span, end: float

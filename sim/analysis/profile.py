@@ -180,8 +180,8 @@ def _issue_slots(
         return []
     taken = [0.0] * count
     for operation, group in schedule.assignment.items():
-        for lane in range(works[operation].warps):
-            taken[contexts.get((group, lane), 0)] += works[operation].slots(lane)
+        for warp in range(works[operation].warps):
+            taken[contexts.get((group, warp), 0)] += works[operation].slots(warp)
     return [instructions / interval for instructions in taken]
 
 

@@ -19,7 +19,7 @@ from twill.errors import InputError, short
 from twill.sim.analysis.measure import steady_state
 from twill.sim.analysis.throughput import clock_of, flop_per_iteration
 from twill.sim.engine.conditions import Conditions
-from twill.sim.engine.observer import Observer
+from twill.sim.engine.events import Handlers, Started
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 MOST_SIMULATED = 64
@@ -181,15 +181,16 @@ def kernel(
     )
 
 
-class _FirstUse(Observer):
+class _FirstUse:
     """The cycle at which the first operation that is no load starts."""
 
     def __init__(self, loads: set[str]) -> None:
         self.loads, self.cycle = loads, math.inf
+        self.handlers: Handlers = {Started: self._started}
 
-    def started(self, operation: str, iteration: int, cycle: float) -> None:
-        if operation not in self.loads:
-            self.cycle = min(self.cycle, cycle)
+    def _started(self, event: Started) -> None:
+        if event.operation not in self.loads:
+            self.cycle = min(self.cycle, event.cycle)
 
 
 @dataclass

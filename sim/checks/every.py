@@ -19,6 +19,7 @@ from twill.sim.checks.races import Races
 from twill.sim.checks.references import TOLERANCE, known
 from twill.sim.checks.values import Values
 from twill.sim.engine.conditions import Conditions
+from twill.sim.engine.events import Observer
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 SPARE_ITERATIONS = 4
@@ -147,7 +148,9 @@ def check(
     )
     watched = numbers.watch() if numbers is not None else None
     occupancy = Occupancy(schedule)
-    observers = [Races(schedule), occupancy, *([watched] if watched is not None else [])]
+    observers: list[Observer] = [Races(schedule), occupancy]
+    if watched is not None:
+        observers.append(watched)
     conditions = Conditions.of(iterations=count, seed=seed, latency=latency)
     sm = StreamingMultiprocessor(schedule, conditions, observers)
     sm.run()

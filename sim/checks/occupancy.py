@@ -23,13 +23,11 @@ from twill.artifacts.base import Part
 from twill.artifacts.machine import HALVES
 from twill.artifacts.pieces import pieces
 from twill.artifacts.schedule import Schedule, Storage
-from twill.sim.engine.addresses import Slot, beneath
-from twill.sim.engine.observer import Observer
-from twill.sim.engine.registers import pool
-from twill.sim.engine.slots import COPY, copy_for
+from twill.sim.engine.events import Access, Handlers, ReadEnds, WriteBegins, WriteEnds
+from twill.sim.engine.hardware import pool
+from twill.sim.engine.slots import COPY, STAGING, Slot, beneath, copy_for
 
 UNITS = {"smem": "bytes", "tmem": "columns", "registers": "registers per thread"}
-STAGING = "staging in smem"
 FILE = "register file"
 MEMORIES = ("smem", "tmem", STAGING)
 _Key = tuple[str, str, int, int]
@@ -98,8 +96,8 @@ class _Life:
         return min(self.last_access, self.overwritten)
 
 
-class Occupancy(Observer):
-    """Follows how full registers and memories are; read it when the execution is over."""
+class Occupancy:
+    """An observer of how full registers and memories are; read it when the execution is over."""
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
@@ -117,32 +115,25 @@ class Occupancy(Observer):
             user = dependence.consumer
             if dependence.kind == "data" and (dependence.in_place or user in elementwise):
                 self._takes[user].add((dependence.producer, dependence.distance))
+        self.handlers: Handlers = {
+            WriteBegins: self._begin,
+            WriteEnds: self._end_write,
+            ReadEnds: self._end_read,
+        }
 
     # -- what the execution tells -------------------------------------------------------------
 
-    def writing(
-        self,
-        value: str,
-        place: str,
-        slot: int,
-        iteration: int,
-        operation: str,
-        group: str,
-        lane: int,
-        begin: float,
-    ) -> None:
-        """Take the begin of an instance's life; see `Observer.writing`."""
-        apart = place if place == STAGING or place.startswith(COPY) else ""
-        size = self._sizes.get((value, apart))
-        if size is None:
+    def _begin(self, event: WriteBegins) -> None:
+        """Begin an instance's life."""
+        place, staged, key = event.place, event.place == STAGING, _key(event)
+        size = self._sizes.get((event.value, place if staged or place.startswith(COPY) else ""))
+        if size is None or key in self._lives:
             return
-        where = place if place in ("smem", "tmem") else f"registers of {group}"
-        where = "smem" if place == STAGING else where
-        key = (value, place, iteration, _warp(place, lane))
-        if key not in self._lives:
-            self._lives[key] = _Life(where, slot, size, begin, begin)
-            if where in MEMORIES:
-                self._overwrite((value, place == STAGING, slot), self._lives[key])
+        where = "smem" if staged else f"registers of {event.group}"
+        where = place if place in ("smem", "tmem") else where
+        life = self._lives[key] = _Life(where, event.slot, size, event.begin, event.begin)
+        if where in MEMORIES:
+            self._overwrite((event.value, staged, event.slot), life)
 
     def _overwrite(self, slot: Slot, life: _Life) -> None:
         """Let all end that lies at the addresses of an instance when that begins."""
@@ -152,44 +143,22 @@ class Occupancy(Observer):
                 old.overwritten = min(old.overwritten, life.begin)
         self._there[slot] = life
 
-    def wrote(
-        self,
-        value: str,
-        place: str,
-        slot: int,
-        iteration: int,
-        operation: str,
-        group: str,
-        lane: int,
-        begin: float,
-        end: float,
-    ) -> None:
-        """Take the end of a write; see `Observer.wrote`."""
-        life = self._lives.get((value, place, iteration, _warp(place, lane)))
+    def _end_write(self, event: WriteEnds) -> None:
+        life = self._lives.get(_key(event))
         if life is not None:
-            life.last_access = max(life.last_access, end)
+            life.last_access = max(life.last_access, event.end)
 
-    def read(
-        self,
-        value: str,
-        place: str,
-        slot: int,
-        iteration: int,
-        operation: str,
-        of_iteration: int,
-        group: str,
-        lane: int,
-        begin: float,
-        end: float,
-    ) -> None:
-        """Take the end of a read; see `Observer.read`."""
-        key = (value, place, iteration, _warp(place, lane))
+    def _end_read(self, event: ReadEnds) -> None:
+        key = _key(event)
         life = self._lives.get(key)
-        if life is not None and value in self._pieces:
-            by = (operation, of_iteration - iteration)
-            self._reads[key][by] = max(end, self._reads[key].get(by, end))
-        if life is not None and end >= life.last_access:
-            life.last_access, life.reader = end, (operation, of_iteration)
+        if life is None:
+            return
+        if event.value in self._pieces:
+            by = (event.operation, event.of_iteration - event.iteration)
+            self._reads[key][by] = max(event.end, self._reads[key].get(by, event.end))
+        if event.end >= life.last_access:
+            life.last_access = event.end
+            life.reader = (event.operation, event.of_iteration)
 
     # -- when it is over ----------------------------------------------------------------------
 
@@ -396,16 +365,16 @@ class Occupancy(Observer):
         return found
 
 
+def _key(event: Access) -> _Key:
+    warp = 0 if event.place in MEMORIES else event.warp
+    return event.value, event.place, event.iteration, warp
+
+
 def _apart(storage: Storage) -> str:
     """Return the place of a value's staging or copy; empty for the value itself."""
     if storage.transfer:
         return STAGING
     return "" if storage.reader is None else copy_for(storage.reader, storage.distance)
-
-
-def _warp(place: str, lane: int) -> int:
-    """Return the warp that a place belongs to: memories belong to all."""
-    return 0 if place in MEMORIES else lane
 
 
 def _most(series: list[Iterator[tuple[float, float]]]) -> Iterator[tuple[float, float]]:

@@ -1,20 +1,32 @@
-"""Whether a pipelined program computes what the loop as written computes."""
+"""Whether a pipelined program computes what the loop as written computes.
+
+What it computes is followed through its slots, as expressions. A read finds what lies in the slot
+at its first and at its last cycle; if that changed in between it gets half of each. While a slot is
+being written a reader finds half of what was there before and half of the new. A write over the
+addresses of other slots leaves nothing there. No read is refused, and nothing is assumed to be in
+its slot because a schedule says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
-from twill.sim.checks.dataflow import Dataflow, Expressions, Inputs
+from twill.sim.checks.dataflow import NOTHING, Dataflow, Expressions, Inputs
 from twill.sim.checks.inputs import RandomInputs
-from twill.sim.checks.provenance import Provenance
 from twill.sim.checks.tiles import Array
+from twill.sim.engine.events import Access, Handlers, ReadBegins, ReadEnds, WriteBegins, WriteEnds
+from twill.sim.engine.memory import SHARED, Cell, Cells, Instance
+from twill.sim.engine.slots import STAGING
+from twill.sim.engine.work import works
 
-Instance = tuple[str, int]
+END_READ, END_WRITE, BEGIN = range(3)
+"""Order within a cycle; what begins does so in the order in which it is told."""
 
 
 @dataclass(frozen=True)
@@ -118,3 +130,127 @@ def _difference(key: Instance, right: Array, wrong: Array) -> Difference:
         gap = np.abs(right.astype(np.float64) - wide.astype(np.float64))
     largest = float(gap[unequal].max()) if unequal.any() else 0.0
     return Difference(*key, right.size, int(unequal.sum()), largest)
+
+
+# -- through slots ----------------------------------------------------------------------------
+
+
+@dataclass
+class _Slot:
+    """What a slot holds, what is being written to it, and who writes there or over it."""
+
+    holds: int = NOTHING
+    coming: int | None = None
+    writer: Instance | None = None
+
+
+_Operands = dict[tuple[str, int], dict[int, int]]
+"""What was read, by operand (a value and its distance) and by warp."""
+
+
+class Provenance:
+    """An observer that follows what a program computes through its slots."""
+
+    def __init__(self, schedule: Schedule, expressions: Expressions) -> None:
+        self._expressions = expressions
+        self._works = works(schedule.loop, schedule.machine)
+        self._cells = Cells(schedule, self._works)
+        self._events: list[tuple[float, int, int, Access]] = []
+        self._slots: dict[Cell, _Slot] = defaultdict(_Slot)
+        self._read: dict[tuple[str, int, int], _Operands] = defaultdict(lambda: defaultdict(dict))
+        self._homes: dict[Instance, dict[Cell, int]] = defaultdict(dict)
+        kinds = (ReadBegins, ReadEnds, WriteBegins, WriteEnds)
+        self.handlers: Handlers = dict.fromkeys(kinds, self._keep)
+
+    def _keep(self, event: Access) -> None:
+        """Keep the first or the last cycle of an access."""
+        cycle, order = event.begin, BEGIN
+        if isinstance(event, ReadEnds):
+            # A store has its registers once it is issued.
+            stored = event.operation not in self._works and event.place != STAGING
+            if event.end <= event.begin or stored:
+                return
+            cycle, order = event.end, END_READ
+        if isinstance(event, WriteEnds):
+            cycle, order = event.end, END_WRITE if event.end > event.begin else BEGIN
+        self._events.append((cycle, order, len(self._events), event))
+
+    def results(
+        self, wanted: Iterable[Instance], last: Iterable[Instance] = ()
+    ) -> dict[Instance, int]:
+        """Return the expressions of results.
+
+        `last`: those that must still be in their slots at the end; others are what was written.
+        """
+        for _, _, _, event in sorted(self._events, key=lambda entry: entry[:3]):
+            self._follow(event, self._cells.of(event))
+        self._events.clear()
+        kept = set(last)
+        return {instance: self._result(instance, kept) for instance in wanted}
+
+    def _result(self, instance: Instance, kept: Set[Instance]) -> int:
+        written = self._homes[instance]
+        if not written:
+            return NOTHING
+        parts = [self._slots[c].holds if instance in kept else written[c] for c in sorted(written)]
+        return self._expressions.of_warps(parts)
+
+    def _follow(self, event: Access, cell: Cell) -> None:
+        """Let an access begin or end, in the order of cycles."""
+        who, slot = (event.operation, event.of_iteration), self._slots[cell]
+        operand = (event.value, event.of_iteration - event.iteration)
+        match event:
+            case ReadBegins():
+                self._execution(event)[operand][cell.warp] = self._found(event, slot)
+            case ReadEnds():
+                if slot.writer != who:  # it updates in place what it reads
+                    read, now = self._execution(event)[operand], self._found(event, slot)
+                    read[cell.warp] = self._expressions.mixed(read.get(cell.warp, now), now)
+            case WriteBegins():
+                slot.coming, slot.writer = self._made(event, cell.warp), who
+                for lost in self._cells.beneath(cell):
+                    self._slots[lost] = _Slot(writer=who)
+            case WriteEnds():
+                made = self._made(event, cell.warp)
+                if slot.writer == who:
+                    slot.holds, slot.coming, slot.writer = made, None, None
+                if event.operation == event.value:
+                    self._homes[who][cell] = made
+
+    def _found(self, event: Access, slot: _Slot) -> int:
+        if slot.coming is None:
+            return slot.holds
+        if self._cells.chained(event):
+            return slot.coming
+        return self._expressions.mixed(slot.holds, slot.coming)
+
+    def _execution(self, event: Access) -> _Operands:
+        """Return what an operation has read with all of its warps, or what one warp moves."""
+        warp = SHARED if event.operation in self._works else event.warp
+        return self._read[event.operation, event.of_iteration, warp]
+
+    def _made(self, event: Access, warp: int) -> int:
+        """Return what an operation makes on a warp, or as a whole, of what it has read."""
+        operation, iteration = event.operation, event.of_iteration
+        read = self._execution(event)
+        if operation not in self._works:
+            return next((n for warps in read.values() for n in warps.values()), NOTHING)
+        of = []
+        for source in self._expressions.dataflow.sources[operation]:
+            if source.kind == "made" and iteration < source.distance:
+                before = source.distance - iteration
+                of.append(self._expressions.number("first", source.name, before))
+            elif source.kind == "made":
+                of.append(self._operand(read.get((source.name, source.distance), {}), warp))
+        return self._expressions.made(operation, iteration, of)
+
+    def _operand(self, warps: Mapping[int, int], warp: int) -> int:
+        if not warps:
+            return NOTHING
+        if warp in warps:
+            return warps[warp]
+        if SHARED in warps:
+            return warps[SHARED]
+        if warp == SHARED:
+            return self._expressions.of_warps([warps[k] for k in sorted(warps)])
+        return warps[min(warps)]

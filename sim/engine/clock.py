@@ -1,11 +1,14 @@
-"""The simulated clock."""
+"""The simulated clock, and who hears of what happens."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import simpy
+
+from twill.sim.engine.events import Access, Event, Observer
 
 Action = Callable[[], object]
 
@@ -15,7 +18,7 @@ def _nothing() -> None:
 
 
 class Clock:
-    """Time in cycles, and what happens when.
+    """Time in cycles, what happens when, and who is told.
 
     The issue contexts run ahead of the queue of events, as far as nothing in it can intervene, and
     set `now` as they go.
@@ -30,16 +33,35 @@ class Clock:
         Called after each of them.
     horizon : callable
         Returns the cycle of the next event, infinite if there is none.
+    tell : callable, optional
+        Passes an event of the execution on to all observers; None while nobody listens.
+    tell_access : callable, optional
+        The same for accesses, which are the most: None while nobody listens to them.
     """
 
-    __slots__ = ("_environment", "after_event", "events", "horizon", "now")
-
-    def __init__(self) -> None:
+    def __init__(self, observers: Iterable[Observer] = ()) -> None:
         self._environment = simpy.Environment()
+        self._handlers: dict[type[Event], list[Callable[[Any], object]]] = defaultdict(list)
+        for observer in observers:
+            for kind, handle in observer.handlers.items():
+                self._handlers[kind].append(handle)
         self.horizon: Callable[[], float] = self._environment.peek
         self.now = 0.0
         self.events = 0
         self.after_event: Action = _nothing
+        self.tell: Callable[[Event], None] | None = None
+        self.tell_access: Callable[[Access], None] | None = None
+
+    def listen(self) -> None:
+        """Tell the observers of everything from now on."""
+        if self._handlers:
+            self.tell = self._tell
+        if any(issubclass(kind, Access) for kind in self._handlers):
+            self.tell_access = self._tell
+
+    def _tell(self, event: Event) -> None:
+        for handle in self._handlers[type(event)]:
+            handle(event)
 
     def at(self, when: float, action: Action) -> None:
         """Let something happen.

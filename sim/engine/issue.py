@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from twill.artifacts.loop import MOST_WARPS
 from twill.sim.engine.clock import Clock
 from twill.sim.engine.conditions import WarpScheduler
 from twill.sim.engine.hardware import Context, Unit
-from twill.sim.engine.streams import Stretch
-
-if TYPE_CHECKING:
-    from twill.sim.engine.warps import Warp
+from twill.sim.engine.warps import Stretch, Warp
 
 ALWAYS_OPEN = Unit("")
 
@@ -57,14 +53,12 @@ class IssueStage:
 
     Attributes
     ----------
-    watched : bool
-        Whether there is an observer to tell.
     events : int
         Instructions, or bundles of them, issued so far, and warps resumed after a delay.
     """
 
     def __init__(self, clock: Clock, scheduler: WarpScheduler) -> None:
-        self._clock, self.watched = clock, False
+        self._clock = clock
         self._contexts: list[Context] = []
         self._only_context: Context | None = None
         self._issuing: dict[Context, list[Warp]] = {}
@@ -234,7 +228,7 @@ class IssueStage:
         self.events += 1
         if cycle > self._clock.now:
             self._clock.now = cycle
-        if self.watched:
+        if self._clock.tell is not None:
             warp.issued(stretch, cycle, pace.ready)
         warp.command(stretch.part, index)
 
@@ -287,7 +281,7 @@ class IssueStage:
         warp.wanted = ready if ready > warp.next else warp.next
         if first > self._clock.now:
             self._clock.now = first
-        if self.watched:
+        if self._clock.tell is not None:
             warp.issued(stretch, first, pace.ready)
 
     def _lost(self, warp: Warp, stretch: Stretch, wanted: float, free: float, cycle: float) -> None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from twill.artifacts.schedule import Schedule
-from twill.sim.engine.addresses import beneath
 from twill.sim.engine.clock import Clock
-from twill.sim.engine.observer import Observer
-from twill.sim.engine.slots import Slots, copy_for
+from twill.sim.engine.events import Access, ReadBegins, ReadEnds, WriteBegins, WriteEnds
+from twill.sim.engine.slots import NOWHERE, STAGING, Slots, beneath, copy_for
 from twill.sim.engine.work import Work, handed_on
 
 Instance = tuple[str, int]
 """An operation and its iteration."""
+SHARED = -1
+"""The warp of what all warps share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class Accesses:
     """What one warp reads and writes for an operation.
 
     Attributes
@@ -70,11 +72,6 @@ class Memory:
     """Registers, SMEM and TMEM of one SM, as slots of values.
 
     `checks`: whether wrong reads and writes are refused; if not, they happen.
-
-    Attributes
-    ----------
-    observer : Observer or None
-        Who watches.
     """
 
     def __init__(
@@ -89,7 +86,6 @@ class Memory:
         self._checks = checks
         self._works, self._iterations = works, iterations
         self._clock = clock
-        self.observer: Observer | None = None
         self._home = schedule.assignment
         self._storage = {(s.value, s.transfer): s for s in schedule.storage if s.reader is None}
         self._copies = {
@@ -98,7 +94,7 @@ class Memory:
         self._slots: dict[tuple[str, str, int], Slots] = {}
         self._beneath = beneath(schedule.storage)
         self._at_addresses: dict[tuple[str, bool], list[Slots]] = defaultdict(list)
-        self._accesses: dict[tuple[str, int], Access] = {}
+        self._accesses: dict[tuple[str, int], Accesses] = {}
         self.readers: dict[str, list[Instance]] = defaultdict(list)
         """Who reads a value, with the distance."""
         for reader in works.values():
@@ -123,7 +119,7 @@ class Memory:
         return None if storage is None else storage.slots
 
     def place(
-        self, value: str, group: str, lane: int, reader: str = "", distance: int = 0
+        self, value: str, group: str, warp: int, reader: str = "", distance: int = 0
     ) -> Slots:
         """Return where a warp writes a value, or reads it for an operation.
 
@@ -133,63 +129,63 @@ class Memory:
         if storage is not None and storage.memory != "registers":
             return self._slots_of(value, storage.memory, 0, storage.slots, staged=False)
         if storage is None:
-            held = lane if group == self._home[value] else self._works[value].holder(lane)
-            return self._slots_of(value, "no memory", held, self._iterations)
+            held = warp if group == self._home[value] else self._works[value].holder(warp)
+            return self._slots_of(value, NOWHERE, held, self._iterations)
         if group == self._home[value]:
-            return self._slots_of(value, f"registers of {group}", lane, storage.slots)
+            return self._slots_of(value, f"registers of {group}", warp, storage.slots)
         copy = self._copies.get((value, reader, distance))
         count = copy.slots if copy is not None else 1
-        return self._slots_of(value, copy_for(reader, distance), lane, count)
+        return self._slots_of(value, copy_for(reader, distance), warp, count)
 
-    def staging(self, value: str, lane: int) -> Slots:
+    def staging(self, value: str, warp: int) -> Slots:
         """Return where a warp's part of a value passes through SMEM."""
         count = self.count(value, staged=True) or 1
-        return self._slots_of(value, "staging in smem", lane, count, staged=True)
+        return self._slots_of(value, STAGING, warp, count, staged=True)
 
     def _slots_of(
-        self, value: str, place: str, lane: int, count: int, *, staged: bool | None = None
+        self, value: str, place: str, warp: int, count: int, *, staged: bool | None = None
     ) -> Slots:
         """Return the slots of a value; `staged` is None where they are not in addressed memory."""
-        key = (value, place, lane)
+        key = (value, place, warp)
         if key not in self._slots:
             self._slots[key] = Slots(value, place, count, checks=self._checks)
             if staged is not None:
                 self._at_addresses[value, staged].append(self._slots[key])
         return self._slots[key]
 
-    def access(self, work: Work, lane: int) -> Access:
+    def access(self, work: Work, warp: int) -> Accesses:
         """Return what a warp reads and writes for an operation."""
-        key = (work.name, lane)
+        key = (work.name, warp)
         if key not in self._accesses:
-            self._accesses[key] = self._make_access(work, lane)
+            self._accesses[key] = self._make_access(work, warp)
         return self._accesses[key]
 
-    def _make_access(self, work: Work, lane: int) -> Access:
+    def _make_access(self, work: Work, warp: int) -> Accesses:
         group = self._home[work.name]
         operands = tuple(
             Operand(
                 value=read.value,
-                slots=self.place(read.value, group, lane, work.name, read.distance),
+                slots=self.place(read.value, group, warp, work.name, read.distance),
                 distance=read.distance,
                 chained=read.chained,
                 own=self.in_registers(read.value),
             )
             for read in work.reads
         )
-        return Access(
+        return Accesses(
             operands=operands,
             watched=tuple(o for o in operands if self._is_watched(o, group)),
             results=tuple(
-                (other, self.place(work.name, group, other)) for other in self._written(work, lane)
+                (other, self.place(work.name, group, other)) for other in self._written(work, warp)
             ),
             own=self.in_registers(work.name),
         )
 
-    def _written(self, work: Work, lane: int) -> Iterable[int]:
+    def _written(self, work: Work, warp: int) -> Iterable[int]:
         """Return the warps for which one warp writes."""
         if not self.is_handed_on(work.name):
-            return (lane,)
-        return range(lane, self._handed_on[work.name], work.warps)
+            return (warp,)
+        return range(warp, self._handed_on[work.name], work.warps)
 
     def _is_watched(self, operand: Operand, group: str) -> bool:
         """Whether it is a synchronous result of the reader's own group, or a copy of another's."""
@@ -199,7 +195,7 @@ class Memory:
 
     # -- reads and writes ---------------------------------------------------------------------
 
-    def touch(self, work: Work, iteration: int, lane: int, *, first: bool) -> None:
+    def touch(self, work: Work, iteration: int, warp: int, *, first: bool) -> None:
         """Begin a warp's reads, and its write of the result.
 
         `first`: whether it is the first of the group, which stands for all in memory.
@@ -209,19 +205,18 @@ class Memory:
         SimulationError
             If an operand is not there, or what is overwritten is still being read.
         """
-        access, now, reader = self.access(work, lane), self._clock.now, (work.name, iteration)
-        group = self._home[work.name]
+        access, now, reader = self.access(work, warp), self._clock.now, (work.name, iteration)
+        tell, group = self._clock.tell_access, self._home[work.name]
         for operand in access.operands:
             of = iteration - operand.distance
             if of >= 0 and (first or operand.own):
                 slots = operand.slots
-                if self.observer is not None:
-                    self.observer.reading(*slots.instance(of), *reader, group, lane, now)
+                if tell is not None:
+                    tell(ReadBegins(*slots.instance(of), *reader, group, warp, now, now))
                 slots.read(of, now, math.inf, reader, chained=operand.chained)
         for whose, result in access.results if first or access.own else ():
-            if self.observer is not None:
-                instance = result.instance(iteration)
-                self.observer.writing(*instance, work.name, group, whose, now)
+            if tell is not None:
+                tell(WriteBegins(*result.instance(iteration), *reader, group, whose, now, now))
             self._write_over(result, iteration, staged=False, writer=work.name)
             result.begin_write(iteration, now, reader)
 
@@ -229,7 +224,7 @@ class Memory:
         self,
         work: Work,
         iteration: int,
-        lane: int,
+        warp: int,
         ends: tuple[float, float, float],
         *,
         last: bool,
@@ -240,23 +235,27 @@ class Memory:
         Memory is read, and a result in memory is there, once the last warp is done.
 
         `ends`: cycles at which registers and memory are read, and from which the result can be.
+        `who`: cycle at which the operation started, and the warp that began it.
         """
-        access, reader = self.access(work, lane), (work.name, iteration)
+        access, reader = self.access(work, warp), (work.name, iteration)
+        tell, group = self._clock.tell_access, self._home[work.name]
         issued, read, readable = ends
+        started, leader = who
         for operand in access.operands:
             of, own = iteration - operand.distance, operand.own
             if of >= 0 and (own or last):
                 until = issued if own else read
                 operand.slots.hold(of, until, reader)
-                if self.observer is not None:
-                    by = (self._home[work.name], lane if own else who[1])
-                    self.observer.read(*operand.slots.instance(of), *reader, *by, who[0], until)
+                if tell is not None:
+                    by = warp if own else leader
+                    instance = operand.slots.instance(of)
+                    tell(ReadEnds(*instance, *reader, group, by, started, until))
         for whose, result in access.results if last or access.own else ():
             result.end_write(iteration, readable)
-            if self.observer is not None:
-                by = (self._home[work.name], whose if access.own else who[1])
+            if tell is not None:
+                by = whose if access.own else leader
                 instance = result.instance(iteration)
-                self.observer.wrote(*instance, work.name, *by, who[0], readable)
+                tell(WriteEnds(*instance, *reader, group, by, started, readable))
 
     def move(
         self,
@@ -276,18 +275,18 @@ class Memory:
         SimulationError
             If the source does not hold it, or what is overwritten is still being read.
         """
-        now, staged = self._clock.now, target.place == "staging in smem"
+        now, staged, who = self._clock.now, target.place == STAGING, (name, iteration)
         until = now if staged else done
-        if self.observer is not None:
+        if (tell := self._clock.tell_access) is not None:
             reads, writes = source.instance(iteration), target.instance(iteration)
-            self.observer.reading(*reads, name, iteration, *by, now)
-            self.observer.writing(*writes, name, *by, now)
-            self.observer.read(*reads, name, iteration, *by, now, until)
-            self.observer.wrote(*writes, name, *by, now, done)
-        source.read(iteration, now, until, (name, iteration))
+            tell(ReadBegins(*reads, *who, *by, now, now))
+            tell(WriteBegins(*writes, *who, *by, now, now))
+            tell(ReadEnds(*reads, *who, *by, now, until))
+            tell(WriteEnds(*writes, *who, *by, now, done))
+        source.read(iteration, now, until, who)
         if staged:
             self._write_over(target, iteration, staged=True, writer=name)
-        target.begin_write(iteration, now, (name, iteration))
+        target.begin_write(iteration, now, who)
         target.end_write(iteration, done)
 
     def _write_over(self, slots: Slots, iteration: int, *, staged: bool, writer: str) -> None:
@@ -309,3 +308,52 @@ class Memory:
             if lost.holds[number] >= 0
             for name, distance in ((other, 0), *self.readers[other])
         ]
+
+
+class Cell(NamedTuple):
+    """A slot of a value, of one warp where each has its own, otherwise of all (`SHARED`)."""
+
+    value: str
+    place: str
+    warp: int
+    slot: int
+
+
+class Cells:
+    """Which cells the accesses that observers hear of concern."""
+
+    def __init__(self, schedule: Schedule, works: Mapping[str, Work]) -> None:
+        self._works, self._home = works, schedule.assignment
+        self._chained = {
+            (reader.name, read.value, read.distance)
+            for reader in works.values()
+            for read in reader.reads
+            if read.chained
+        }
+        self._beneath = beneath(schedule.storage)
+        self._warps = range(max((group.warps for group in schedule.groups), default=0))
+
+    def of(self, access: Access) -> Cell:
+        """Return the cell of an access: of staging, that of the warp whose part it is.
+
+        So it is with what another group made that lies nowhere.
+        """
+        value, place, warp = access.value, access.place, access.warp
+        if place in ("smem", "tmem"):
+            warp = SHARED
+        elif place == STAGING or (place == NOWHERE and access.group != self._home[value]):
+            warp = self._works[value].holder(warp)
+        return Cell(value, place, warp, access.slot)
+
+    def beneath(self, cell: Cell) -> Iterator[Cell]:
+        """Yield the cells that lie over the addresses of one."""
+        staged = cell.place == STAGING
+        for value, other, number in self._beneath.get((cell.value, staged, cell.slot), ()):
+            where = STAGING if other else "smem" if staged else cell.place
+            for warp in self._warps if other else (SHARED,):
+                yield Cell(value, where, warp, number)
+
+    def chained(self, access: Access) -> bool:
+        """Return whether an operation accumulates on what its own unit is still making."""
+        distance = access.of_iteration - access.iteration
+        return (access.operation, access.value, distance) in self._chained

@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from twill.artifacts.machine import Unit
 from twill.artifacts.schedule import Await, Schedule, Wait
 from twill.sim.engine.barriers import Barriers
 from twill.sim.engine.clock import Clock
-from twill.sim.engine.conditions import Mechanism
+from twill.sim.engine.conditions import Conditions, Mechanism
+from twill.sim.engine.events import Arrived, Busy, Completed, Started
 from twill.sim.engine.hardware import Hardware, Use
-from twill.sim.engine.latency import Latencies
+from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.memory import Instance, Memory
-from twill.sim.engine.observer import Observer
 from twill.sim.engine.units import AsynchronousUnit, Command
+from twill.sim.engine.warps import Warp
 from twill.sim.engine.work import Work
-
-if TYPE_CHECKING:
-    from twill.sim.engine.warps import Warp
 
 
 @dataclass(slots=True)
@@ -36,7 +33,7 @@ class Execution:
     started : float
         Cycle at which it was started.
     leader : int
-        The lane that began it first.
+        The warp that began it first.
     ends : (float, float, float), optional
         See `twill.sim.engine.memory.Memory.settle`.
     signals : tuple of str
@@ -63,8 +60,6 @@ class Operations:
 
     Attributes
     ----------
-    observer : Observer or None
-        Who watches.
     finished_at : list of float
         Cycle at which each iteration's last result was complete.
     last_begun_at : float
@@ -74,30 +69,30 @@ class Operations:
     def __init__(
         self,
         schedule: Schedule,
+        conditions: Conditions,
         works: dict[str, Work],
-        iterations: int,
         clock: Clock,
         hardware: Hardware,
         memory: Memory,
         barriers: Barriers,
-        latencies: Latencies,
-        without: frozenset[Mechanism] = frozenset(),
     ) -> None:
         self._works, self._clock, self._hardware = works, clock, hardware
-        self._memory, self._barriers, self._latencies = memory, barriers, latencies
-        self.observer: Observer | None = None
+        self._memory, self._barriers = memory, barriers
+        self._latencies = parse_latencies(
+            conditions.latency, works, schedule.machine, conditions.seed
+        )
         self._home = schedule.assignment
         self._running: dict[Instance, Execution] = {}
         self._remembered = _farthest(schedule)
         self._through_memory = {name: self._passes(work) for name, work in works.items()}
-        self.lanes: dict[str, tuple[int, ...]] = {}
-        """Lanes that take part in each operation, of those that are executed."""
-        self.finished_at = [0.0] * iterations
-        self.last_begun_at, self._last = math.inf, iterations - 1
+        self.warps: dict[str, tuple[int, ...]] = {}
+        """Warps of its group that take part in each operation, of those that are executed."""
+        self.finished_at = [0.0] * conditions.iterations
+        self.last_begun_at, self._last = math.inf, conditions.iterations - 1
         self._units = {
             unit: AsynchronousUnit(
                 unit,
-                _description(schedule.machine.units[unit], without),
+                _description(schedule.machine.units[unit], conditions.without),
                 clock,
                 hardware,
                 self._serve,
@@ -121,13 +116,16 @@ class Operations:
         if iteration == self._last:
             self.last_begun_at = min(self.last_begun_at, self._clock.now)
         if first:
-            execution.leader = warp.lane
+            execution.leader = warp.number
         if not work.asynchronous:
             if first:
                 execution.started = self._clock.now
-                if self.observer is not None:
-                    self.observer.started(work.name, iteration, self._clock.now)
-            self._memory.touch(work, iteration, warp.lane, first=first)
+                self._tell_start(work, iteration)
+            self._memory.touch(work, iteration, warp.number, first=first)
+
+    def _tell_start(self, work: Work, iteration: int) -> None:
+        if (tell := self._clock.tell) is not None:
+            tell(Started(work.name, iteration, self._clock.now))
 
     def end(self, warp: Warp, work: Work, iteration: int, issued: float, done: float) -> None:
         """End a synchronous operation on one warp.
@@ -139,7 +137,7 @@ class Operations:
         last = execution.ended == work.warps
         ends = (issued, done, done + work.tail)
         who = (execution.started, execution.leader)
-        self._memory.settle(work, iteration, warp.lane, ends, last=last, who=who)
+        self._memory.settle(work, iteration, warp.number, ends, last=last, who=who)
         if last:
             self._complete(work, iteration, done + work.tail)
 
@@ -162,17 +160,15 @@ class Operations:
 
     def _use(self, command: Command, use: Use) -> None:
         """Take what a port does for a command."""
-        if self.observer is not None:
-            name, iteration = command.work.name, command.iteration
-            self.observer.busy(use.unit, name, iteration, use.begin, use.end)
+        if (tell := self._clock.tell) is not None:
+            tell(Busy(use.unit, command.work.name, command.iteration, use.begin, use.end))
 
     def _serve(self, command: Command, start: float, end: float, free: float) -> float:
         """Take a command's start and end; return when what it moves is there."""
         work, iteration = command.work, command.iteration
         execution = self._running[work.name, iteration]
-        if self.observer is not None:
-            unit = work.demands[0].unit
-            self.observer.busy(unit, work.name, iteration, start, free)
+        if (tell := self._clock.tell) is not None:
+            tell(Busy(work.demands[0].unit, work.name, iteration, start, free))
         if command.index == 0:
             execution.started = start
             if start > self._clock.now:
@@ -185,10 +181,9 @@ class Operations:
 
     def _start(self, work: Work, iteration: int) -> None:
         """Let an asynchronous operation read its operands when its unit starts on it."""
-        if self.observer is not None:
-            self.observer.started(work.name, iteration, self._clock.now)
-        for lane in self.lanes[work.name]:
-            self._memory.touch(work, iteration, lane, first=lane == 0)
+        self._tell_start(work, iteration)
+        for warp in self.warps[work.name]:
+            self._memory.touch(work, iteration, warp, first=warp == 0)
         execution = self._running[work.name, iteration]
         if execution.ends is not None:
             self._settle(work, iteration, execution)
@@ -208,8 +203,8 @@ class Operations:
     def _settle(self, work: Work, iteration: int, execution: Execution) -> None:
         assert execution.ends is not None
         who = (execution.started, 0)
-        for lane in self.lanes[work.name]:
-            self._memory.settle(work, iteration, lane, execution.ends, last=True, who=who)
+        for warp in self.warps[work.name]:
+            self._memory.settle(work, iteration, warp, execution.ends, last=True, who=who)
 
     # -- completion ---------------------------------------------------------------------------
 
@@ -231,8 +226,8 @@ class Operations:
     def _complete(self, work: Work, iteration: int, done: float) -> None:
         execution = self._running[work.name, iteration]
         execution.done_at = done
-        if self.observer is not None:
-            self.observer.completed(work.name, iteration, done)
+        if (tell := self._clock.tell) is not None:
+            tell(Completed(work.name, iteration, done))
         self._signal(work, iteration, execution)
         for waiting in execution.waiting:
             self._clock.at(done, waiting)
@@ -244,9 +239,8 @@ class Operations:
         done = execution.done_at
         assert done is not None
         for barrier in execution.signals:
-            if self.observer is not None:
-                now = self._clock.now
-                self.observer.arrived(barrier, iteration, "", 0, work.name, now, done)
+            if (tell := self._clock.tell) is not None:
+                tell(Arrived(barrier, iteration, "", 0, work.name, self._clock.now, done))
             self._barriers.deliver(barrier, iteration, done, work.name, work.bytes)
 
     def completion(
@@ -254,28 +248,27 @@ class Operations:
         warp: Warp,
         operation: str,
         iteration: int,
-        resume: Callable[[], None],
         *,
         of_all: bool = False,
     ) -> bool:
-        """Return whether an operation is complete; otherwise let something happen when it is.
+        """Return whether an operation is complete; otherwise resume the warp when it is.
 
         `of_all`: whether all warps of the group have to complete it, also where each holds its own
         part of the result.
         """
         now, own = self._clock.now, not of_all
         if own and not self._works[operation].asynchronous and self._memory.in_registers(operation):
-            slots = self._memory.place(operation, warp.group.name, warp.lane)
+            slots = self._memory.place(operation, warp.group.name, warp.number)
             ready = slots.ready(iteration)
             if ready <= now or ready == math.inf:
                 return True
-            self._clock.at(ready, resume)
+            self._clock.at(ready, warp.resume)
             return False
         execution = self.execution(operation, iteration)
         if execution.done_at is None:
-            execution.waiting.append(resume)
+            execution.waiting.append(warp.resume)
         elif execution.done_at > now:
-            self._clock.at(execution.done_at, resume)
+            self._clock.at(execution.done_at, warp.resume)
         else:
             return True
         return False

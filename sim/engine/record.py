@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
-from twill.sim.engine.observer import Observer, Stall
+from twill.sim.engine.events import (
+    Access,
+    Arrived,
+    Busy,
+    Completed,
+    Event,
+    Issued,
+    ReadEnds,
+    Stalled,
+    Started,
+    Waited,
+    WriteBegins,
+    WriteEnds,
+)
 
 DEFAULT_EVENTS, TRACED_EVENTS = 1 << 16, 1 << 24
 DEFAULT_ITERATIONS = 512
@@ -28,7 +41,7 @@ class Span(NamedTuple):
     begin, end : float
         Cycles.
     kind : str
-        ``issue`` or the kind of a stall (see `Observer.stalled`).
+        ``issue`` or the kind of a stall (see `twill.sim.engine.events.Stalled`).
     subject, iteration : str, int
         The operation that is issued; what the stall is about.
     unit : str
@@ -58,27 +71,6 @@ class Use(NamedTuple):
 Timed = TypeVar("Timed", Span, Use)
 
 
-class Arrival(NamedTuple):
-    """An arrival at a barrier: by a warp, or by an operation where the group is empty."""
-
-    cycle: float
-    visible: float
-    group: str
-    lane: int
-    operation: str
-
-
-class Wakeup(NamedTuple):
-    """A wait that came to its end: on a ``barrier``, or for the ``completion`` of an operation."""
-
-    cycle: float
-    group: str
-    lane: int
-    kind: str
-    subject: str
-    iteration: int
-
-
 class Lifetime(NamedTuple):
     """An instance of a value in a slot, from the begin of its write to the end of its last read.
 
@@ -92,7 +84,7 @@ class Lifetime(NamedTuple):
     place: str
     slot: int
     iteration: int
-    lane: int
+    warp: int
 
 
 def in_time(events: Iterable[Timed]) -> list[Timed]:
@@ -103,7 +95,7 @@ def in_time(events: Iterable[Timed]) -> list[Timed]:
     return sorted(events, key=lambda event: event.begin)
 
 
-class Recording(Observer):
+class Recording:
     """Keeps the last part of what an execution tells.
 
     `events`: spans and uses that are kept of every warp and every unit, and arrivals and
@@ -120,7 +112,7 @@ class Recording(Observer):
         For each asynchronous unit what it did, in the order in which it was told.
     arrivals : dict
         For each phase of a barrier its arrivals.
-    wakeups : list of Wakeup
+    wakeups : list of Waited
         Waits that came to their end.
     starts, completions : dict
         Cycle at which each operation of each iteration started and was complete.
@@ -139,26 +131,46 @@ class Recording(Observer):
         self.iterations = iterations
         self.spans: dict[Warp, deque[Span]] = defaultdict(lambda: deque(maxlen=events))
         self.uses: dict[str, deque[Use]] = defaultdict(lambda: deque(maxlen=events))
-        self.arrivals: dict[Instance, list[Arrival]] = defaultdict(list)
-        self.wakeups: deque[Wakeup] = deque(maxlen=events)
+        self.arrivals: dict[Instance, list[Arrived]] = defaultdict(list)
+        self.wakeups: deque[Waited] = deque(maxlen=events)
         self.starts: dict[Instance, float] = {}
         self.completions: dict[Instance, float] = {}
         self.work_ends: dict[Instance, tuple[str, float]] = {}
-        self._values, self._events = values, events
+        self._events = events
+        self.handlers: dict[type[Event], Callable[[Any], None]] = {
+            Issued: self._issued,
+            Stalled: self._stalled,
+            Busy: self._busy,
+            Started: self._started,
+            Completed: self._completed,
+            Arrived: self._arrived,
+            Waited: self.wakeups.append,
+        }
+        if values:
+            accesses = (ReadEnds, WriteBegins, WriteEnds)
+            self.handlers |= dict.fromkeys(accesses, self._accessed)
         self._lives: dict[tuple[str, str, int, int, int], list[float]] = {}
 
-    def issued(
-        self,
-        group: str,
-        lane: int,
-        operation: str,
-        iteration: int,
-        unit: str,
-        begin: float,
-        end: float,
-    ) -> None:
+    def _stalled(self, event: Stalled) -> None:
+        group, warp, kind, subject, iteration, begin, end = event
+        self.spans[group, warp].append(Span(begin, end, kind, subject, iteration))
+
+    def _started(self, event: Started) -> None:
+        self.starts[event.operation, event.iteration] = event.cycle
+        _forget(self.starts, self._events)
+
+    def _completed(self, event: Completed) -> None:
+        self.completions[event.operation, event.iteration] = event.cycle
+        _forget(self.completions, self._events)
+
+    def _arrived(self, event: Arrived) -> None:
+        self.arrivals[event.barrier, event.iteration].append(event)
+        _forget(self.arrivals, self._events)
+
+    def _issued(self, event: Issued) -> None:
         """Extend the warp's last span, or add one."""
-        spans = self.spans[group, lane]
+        group, warp, operation, iteration, unit, begin, end = event
+        spans = self.spans[group, warp]
         if spans:
             last = spans[-1]
             if (
@@ -173,22 +185,9 @@ class Recording(Observer):
                 return
         spans.append(Span(begin, end, "issue", operation, iteration, unit, 1))
 
-    def stalled(
-        self,
-        group: str,
-        lane: int,
-        kind: Stall,
-        subject: str,
-        iteration: int,
-        begin: float,
-        end: float,
-    ) -> None:
-        """Add a span."""
-        if end > begin:
-            self.spans[group, lane].append(Span(begin, end, kind, subject, iteration))
-
-    def busy(self, unit: str, operation: str, iteration: int, begin: float, end: float) -> None:
+    def _busy(self, event: Busy) -> None:
         """Extend the unit's last use, or add one."""
+        unit, operation, iteration, begin, end = event
         if end >= self.work_ends.get((operation, iteration), ("", 0.0))[1]:
             self.work_ends[operation, iteration] = (unit, end)
             _forget(self.work_ends, self._events)
@@ -200,93 +199,23 @@ class Recording(Observer):
                 return
         uses.append(Use(begin, end, operation, iteration))
 
-    def started(self, operation: str, iteration: int, cycle: float) -> None:
-        """Remember the cycle."""
-        self.starts[operation, iteration] = cycle
-        _forget(self.starts, self._events)
-
-    def completed(self, operation: str, iteration: int, cycle: float) -> None:
-        """Remember the cycle."""
-        self.completions[operation, iteration] = cycle
-        _forget(self.completions, self._events)
-
-    def arrived(
-        self,
-        barrier: str,
-        iteration: int,
-        group: str,
-        lane: int,
-        operation: str,
-        cycle: float,
-        visible: float,
-    ) -> None:
-        """Add an arrival."""
-        self.arrivals[barrier, iteration].append(Arrival(cycle, visible, group, lane, operation))
-        _forget(self.arrivals, self._events)
-
-    def waited(self, group: str, lane: int, barrier: str, iteration: int, cycle: float) -> None:
-        """Add a wait."""
-        self.wakeups.append(Wakeup(cycle, group, lane, "barrier", barrier, iteration))
-
-    def awaited(self, group: str, lane: int, operation: str, iteration: int, cycle: float) -> None:
-        """Add a wait."""
-        self.wakeups.append(Wakeup(cycle, group, lane, "completion", operation, iteration))
-
-    def writing(
-        self,
-        value: str,
-        place: str,
-        slot: int,
-        iteration: int,
-        operation: str,
-        group: str,
-        lane: int,
-        begin: float,
-    ) -> None:
-        """Begin a lifetime."""
-        if self._values:
-            self._lives[value, place, slot, iteration, lane] = [begin, begin, begin]
-
-    def wrote(
-        self,
-        value: str,
-        place: str,
-        slot: int,
-        iteration: int,
-        operation: str,
-        group: str,
-        lane: int,
-        begin: float,
-        end: float,
-    ) -> None:
-        """Extend a lifetime to the end of the write."""
-        life = self._lives.get((value, place, slot, iteration, lane))
+    def _accessed(self, event: Access) -> None:
+        """Begin a lifetime, or extend it."""
+        key = (event.value, event.place, event.slot, event.iteration, event.warp)
+        if isinstance(event, WriteBegins):
+            self._lives[key] = [event.begin, event.begin, event.begin]
+            return
+        life = self._lives.get(key)
+        if life is not None and isinstance(event, WriteEnds):
+            life[1] = event.end
         if life is not None:
-            life[1:] = end, max(life[2], end)
-
-    def read(
-        self,
-        value: str,
-        place: str,
-        slot: int,
-        iteration: int,
-        operation: str,
-        of_iteration: int,
-        group: str,
-        lane: int,
-        begin: float,
-        end: float,
-    ) -> None:
-        """Extend a lifetime to the end of the read."""
-        life = self._lives.get((value, place, slot, iteration, lane))
-        if life is not None:
-            life[2] = max(life[2], end)
+            life[2] = max(life[2], event.end)
 
     def lifetimes(self) -> Iterable[Lifetime]:
         """Yield the lifetimes of values, in the order of their begins."""
         ordered = sorted(self._lives.items(), key=lambda item: (item[1], item[0]))
-        for (value, place, slot, iteration, lane), (begin, written, end) in ordered:
-            yield Lifetime(begin, written, end, value, place, slot, iteration, lane)
+        for (value, place, slot, iteration, warp), (begin, written, end) in ordered:
+            yield Lifetime(begin, written, end, value, place, slot, iteration, warp)
 
 
 def _forget(events: dict[Instance, Any], most: int) -> None:

@@ -1,12 +1,17 @@
-"""Slots that hold instances of values, and the check that every read finds its own."""
+"""Slots that hold instances of values: every read finds its own, and who lies over whom."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Iterable
 
-from twill.sim.engine.errors import SimulationError
+from twill.artifacts.schedule import Storage
+from twill.sim.engine.events import SimulationError
 
 NEVER = -1
+STAGING, NOWHERE = "staging in smem", "no memory"
+"""Places of values that pass between groups, and of those that have no storage."""
 COPY = "copy for "
 
 
@@ -152,3 +157,27 @@ class Slots:
         slot = iteration % self.count
         if self.reader[slot] == reader and self.reading_until[slot] == math.inf:
             self.reading_until[slot] = until
+
+
+Slot = tuple[str, bool, int]
+"""A value, whether it is the staging of a register value, and the slot."""
+
+
+def beneath(storage: Iterable[Storage]) -> dict[Slot, list[Slot]]:
+    """Return, for every slot with an address, the other slots that a write to it destroys.
+
+    `storage`: A schedule's storage; addresses are bytes, or columns with the half of their lanes.
+    """
+    found: dict[Slot, list[Slot]] = defaultdict(list)
+    cells: dict[str, list[tuple[int, int, frozenset[int], Slot]]] = defaultdict(list)
+    for entry in storage:
+        for number, address in enumerate(entry.addresses):
+            lanes = frozenset({entry.halves[number]} if entry.halves else {0, 1})
+            slot = (entry.value, entry.transfer, number)
+            end = address + entry.size
+            for begun, ended, taken, other in cells[entry.memory]:
+                if address < ended and begun < end and lanes & taken:
+                    found[slot].append(other)
+                    found[other].append(slot)
+            cells[entry.memory].append((address, end, lanes, slot))
+    return dict(found)

@@ -9,18 +9,15 @@ from fractions import Fraction
 
 from twill.artifacts.schedule import Group, Program, Schedule
 from twill.errors import InputError
-from twill.sim.engine.barriers import Barriers
+from twill.sim.engine.barriers import Barriers, deadlock
 from twill.sim.engine.clock import Clock
 from twill.sim.engine.conditions import Conditions
-from twill.sim.engine.deadlock import deadlock
-from twill.sim.engine.errors import SimulationError
-from twill.sim.engine.hardware import Hardware
+from twill.sim.engine.events import Observer, SimulationError
+from twill.sim.engine.hardware import Hardware, set_registers
 from twill.sim.engine.issue import IssueStage
-from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.memory import Memory
-from twill.sim.engine.observer import Observer, together
 from twill.sim.engine.operations import Operations
-from twill.sim.engine.registers import set_registers
+from twill.sim.engine.programs import Execution, Parts
 from twill.sim.engine.warps import Warp
 from twill.sim.engine.work import Work, works
 
@@ -49,45 +46,41 @@ class StreamingMultiprocessor:
     ) -> None:
         _check(schedule)
         iterations, without = conditions.iterations, conditions.without
-        self.schedule, self.iterations = schedule, iterations
-        self.clock = Clock()
-        self.observer: Observer | None = None
-        self._observer, self.watched_from = together(observers), watched_from
-        self.hardware = Hardware(schedule.machine, without, interference=conditions.interference)
+        self.schedule = schedule
         self.works = works(
             schedule.loop, schedule.machine, bundle=conditions.bundle, without=without
         )
         _check_signals(schedule, self.works)
-        self.barriers = Barriers(
-            self.clock, schedule.barriers, schedule.machine.transactions, checks=checks
+        self.clock = clock = Clock(observers)
+        self.hardware = Hardware(schedule.machine, without, interference=conditions.interference)
+        self._barriers = Barriers(schedule, clock, self.hardware, checks=checks)
+        memory = Memory(schedule, self.works, iterations, clock, checks=checks)
+        self._operations = Operations(
+            schedule, conditions, self.works, clock, self.hardware, memory, self._barriers
         )
-        self.memory = Memory(schedule, self.works, iterations, self.clock, checks=checks)
-        self.issue = IssueStage(self.clock, conditions.warp_scheduler)
-        self.operations = Operations(
-            schedule,
-            self.works,
-            iterations,
-            self.clock,
-            self.hardware,
-            self.memory,
-            self.barriers,
-            parse_latencies(conditions.latency, self.works, schedule.machine, conditions.seed),
-            without,
+        self._issue = IssueStage(clock, conditions.warp_scheduler)
+        self._parts = Parts(
+            iterations=iterations,
+            listening_from=watched_from,
+            clock=clock,
+            works=self.works,
+            hardware=self.hardware,
+            barriers=self._barriers,
+            memory=memory,
+            operations=self._operations,
+            issue=self._issue,
         )
-        self._arrivals: dict[tuple[str, int, str], tuple[int, float]] = {}
-        self._meeting: dict[str, list[Warp]] = defaultdict(list)
-        self._programs = {program.group: program for program in schedule.programs}
         self.warps = list(self._make_warps(conditions.seed))
         for name, work in self.works.items():
             home = schedule.assignment[name]
-            self.operations.lanes[name] = tuple(
-                w.lane for w in self.warps if w.group.name == home and w.lane < work.warps
+            self._operations.warps[name] = tuple(
+                w.number for w in self.warps if w.group.name == home and w.number < work.warps
             )
 
     @property
     def finished_at(self) -> list[float]:
         """Cycle at which each iteration's last result was complete."""
-        return self.operations.finished_at
+        return self._operations.finished_at
 
     @property
     def in_flight(self) -> int:
@@ -95,7 +88,7 @@ class StreamingMultiprocessor:
 
         That is how many of them drain: none follows that takes what they leave free.
         """
-        begun = self.operations.last_begun_at
+        begun = self._operations.last_begun_at
         return sum(finished > begun for finished in self.finished_at)
 
     @property
@@ -106,7 +99,7 @@ class StreamingMultiprocessor:
     @property
     def events(self) -> int:
         """What has happened so far: bundles of instructions, and everything that waits for time."""
-        return self.issue.events + self.clock.events
+        return self._issue.events + self.clock.events
 
     def run(self) -> None:
         """Execute until every warp is at its end.
@@ -118,34 +111,28 @@ class StreamingMultiprocessor:
             registers.
         """
         set_registers(self.schedule)
-        if not self.watched_from:
-            self.watch()
+        if not self._parts.listening_from:
+            self.clock.listen()
         for warp in self.warps:
             self.clock.at(0, warp.resume)
         self.clock.run()
         stuck = [warp for warp in self.warps if not warp.finished]
         if stuck:
             raise SimulationError(
-                "deadlock", deadlock(self.schedule, self.barriers, stuck, self.clock.now)
+                "deadlock", deadlock(self.schedule, self._barriers, stuck, self.clock.now)
             )
-
-    def watch(self) -> None:
-        """Tell the observers of everything from now on."""
-        observer, self._observer = self._observer, None
-        if observer is not None:
-            self.observer = self.memory.observer = self.operations.observer = observer
-            self.issue.watched = True
 
     # -- warps --------------------------------------------------------------------------------
 
     def _make_warps(self, seed: int) -> Iterator[Warp]:
         """Place wide groups on whole sets of contexts, single warps behind them."""
         contexts = self.hardware.contexts
+        programs = {program.group: program for program in self.schedule.programs}
         placed: list[tuple[Group, Program, int, int]] = []
         step = len(contexts) if self._in_step() else 1
         first = 0
         for group in sorted(self.schedule.groups, key=lambda g: -g.warps):
-            program = self._programs.get(group.name)
+            program = programs.get(group.name)
             if program is not None:
                 stride = step if group.warps % step == 0 else 1
                 placed += [(group, program, n, first + n) for n in range(0, group.warps, stride)]
@@ -153,10 +140,12 @@ class StreamingMultiprocessor:
         ages = list(range(len(placed)))
         if seed:
             random.Random(seed).shuffle(ages)  # noqa: S311 - no secret
-        for age, (group, program, lane, position) in zip(ages, placed, strict=True):
+        for age, (group, program, number, position) in zip(ages, placed, strict=True):
             stands_for = step if group.warps % step == 0 else 1
             context = contexts[position % len(contexts)]
-            yield Warp(self, group, program, lane, stands_for, age, context)
+            warp = Warp(self.clock, group, number, stands_for, age, context)
+            Execution(self._parts, warp, program)
+            yield warp
 
     def _in_step(self) -> bool:
         """Whether all contexts do the same at the same time, so that one stands for all.
@@ -176,41 +165,6 @@ class StreamingMultiprocessor:
             if not even and (pipes or group.warps > 1):
                 return False
         return True
-
-    def meet(self, warp: Warp) -> bool:
-        """Return whether all warps of a group are here; the others go on with the last one."""
-        waiting = self._meeting[warp.group.name]
-        waiting.append(warp)
-        if sum(one.stands_for for one in waiting) < warp.group.warps:
-            return False
-        if self.observer is not None:
-            self.observer.met(warp.group.name, self.clock.now)
-        for other in waiting[:-1]:
-            self.clock.at(self.clock.now, other.resume)
-        waiting.clear()
-        return True
-
-    def arrive(
-        self, warp: Warp, barrier: str, iteration: int, staged: float, expect: int = 0
-    ) -> None:
-        """Arrive for a group once its last warp does.
-
-        `staged`: cycle at which what the warp stored before is there for others to see.
-        `expect`: bytes that the phase has to wait for.
-        """
-        hardware = self.hardware
-        costs = hardware.named if self.barriers.is_named(barrier) else hardware.signals
-        key = (barrier, iteration, warp.group.name)
-        seen = max(self.clock.now, staged) + costs.signal
-        arrived, others = self._arrivals.pop(key, (0, 0.0))
-        arrived, last = arrived + warp.stands_for, max(seen, others)
-        if self.observer is not None:
-            who = (warp.group.name, warp.lane)
-            self.observer.arrived(barrier, iteration, *who, "", self.clock.now, seen)
-        if arrived < warp.group.warps:
-            self._arrivals[key] = arrived, last
-        else:
-            self.barriers.arrive(barrier, iteration, last, warp.group.name, expect)
 
 
 def _check(schedule: Schedule) -> None:

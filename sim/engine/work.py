@@ -94,19 +94,19 @@ class Work:
     by_proxy: bool = False
     others: tuple[tuple[int, tuple[Segment, ...]], ...] = ()
 
-    def holder(self, lane: int) -> int:
+    def holder(self, warp: int) -> int:
         """Return which of its warps holds the part of its result that some warp reads.
 
-        `lane`: the position in its group of the warp that reads; a wider operation reads parts
+        `warp`: the position in its group of the warp that reads; a wider operation reads parts
         twice.
         """
-        return lane % self.warps
+        return warp % self.warps
 
-    def issued_by(self, lane: int) -> tuple[Segment, ...]:
+    def issued_by(self, warp: int) -> tuple[Segment, ...]:
         """Return what one of its warps issues."""
         found = self.segments
         for first, segments in self.others:
-            if lane >= first:
+            if warp >= first:
                 found = segments
         return found
 
@@ -115,22 +115,22 @@ class Work:
         """Instructions that its first warp issues for it; bundles count as one."""
         return sum(segment.count for segment in self.segments)
 
-    def slots(self, lane: int) -> int:
+    def slots(self, warp: int) -> int:
         """Return the issue slots that a warp takes for it, each instruction of a bundle one."""
-        return sum(segment.count * segment.size for segment in self.issued_by(lane))
+        return sum(segment.count * segment.size for segment in self.issued_by(warp))
 
-    def extent(self, part: Issue, lane: int) -> tuple[int, int]:
+    def extent(self, part: Issue, warp: int) -> tuple[int, int]:
         """Return a warp's first instruction of a part and the one after its last."""
-        total = sum(segment.count for segment in self.issued_by(lane))
+        total = sum(segment.count for segment in self.issued_by(warp))
         if part.begin is None or part.end is None or part.of is None:
             return 0, total
         return -(-part.begin * total // part.of), -(-part.end * total // part.of)
 
-    def stream(self, part: Issue, lane: int) -> Iterator[tuple[Segment, int]]:
+    def stream(self, part: Issue, warp: int) -> Iterator[tuple[Segment, int]]:
         """Yield a warp's instructions of a part, each with its index."""
-        begin, end = self.extent(part, lane)
+        begin, end = self.extent(part, warp)
         before = 0
-        for segment in self.issued_by(lane):
+        for segment in self.issued_by(warp):
             first, last = max(begin, before), min(end, before + segment.count)
             for index in range(first, last):
                 yield segment, index
@@ -186,7 +186,7 @@ def handed_on(works: Mapping[str, Work], home: Mapping[str, str]) -> dict[str, i
 def _simplified(work: Work, bundle: int, without: frozenset[Mechanism]) -> Work:
     """Return an operation in bundles, and without what is switched off."""
     if not work.asynchronous:
-        others = tuple((lane, _in_bundles(segments, bundle)) for lane, segments in work.others)
+        others = tuple((warp, _in_bundles(segments, bundle)) for warp, segments in work.others)
         return replace(work, segments=_in_bundles(work.segments, bundle), others=others)
     if "issue-cost" in without:
         work = replace(work, segments=tuple(replace(s, interval=0.0) for s in work.segments))
@@ -274,7 +274,7 @@ def _shares(
     contexts = min(operation.warps, machine.contexts.value)
     totals = [step.instructions * contexts for step in cost.steps]
     edges = {0, *(total % operation.warps for total in totals)}
-    for lane in sorted(edges):
+    for warp in sorted(edges):
         segments = []
         for step, total in zip(cost.steps, totals, strict=True):
             interval = step.cycles / step.instructions
@@ -283,7 +283,7 @@ def _shares(
             part = step.count / unit.capacity
             if shared:
                 interval *= part
-            count = total // operation.warps + (lane < total % operation.warps)
+            count = total // operation.warps + (warp < total % operation.warps)
             segments.append(
                 Segment(
                     unit=step.unit,
@@ -292,4 +292,4 @@ def _shares(
                     share=interval / contexts if shared else interval * part,
                 )
             )
-        yield lane, tuple(segments)
+        yield warp, tuple(segments)

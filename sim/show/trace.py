@@ -16,7 +16,8 @@ from typing import Any
 
 from twill.artifacts.schedule import Schedule, Storage
 from twill.formats import plural
-from twill.sim.engine.record import Lifetime, Recording, Wakeup
+from twill.sim.engine.events import Waited
+from twill.sim.engine.record import Lifetime, Recording
 from twill.sim.engine.slots import copy_for
 from twill.sim.show.timeline import Slice, tracks
 
@@ -84,7 +85,7 @@ class _Threads:
         """Yield the two ends of an arrow for each wait that ended with something in sight."""
         number = 0
         for wakeup in self._recording.wakeups:
-            to = None if wakeup.lane else self._find(GROUPS, wakeup.group, wakeup.cycle)
+            to = None if wakeup.warp else self._find(GROUPS, wakeup.group, wakeup.cycle)
             source = self._source(wakeup) if to is not None else None
             if to is None or source is None or source.cycle > wakeup.cycle:
                 continue
@@ -102,7 +103,7 @@ class _Threads:
             return None
         return _Point(process, number, cycle)
 
-    def _source(self, wakeup: Wakeup) -> _Point | None:
+    def _source(self, wakeup: Waited) -> _Point | None:
         """Return what a wait ended with: an arrive, or the end of an operation's work."""
         operation = wakeup.subject
         if wakeup.kind != "completion":
@@ -176,7 +177,7 @@ def live(schedule: Schedule, lifetimes: Iterable[Lifetime]) -> dict[str, list[tu
     elementwise = {o.name for o in schedule.loop.operations if o.elementwise}
     lives: dict[str, list[tuple[float, float, Extent]]] = defaultdict(list)
     for life in lifetimes:
-        if life.lane == 0 or life.place in ("smem", "tmem"):
+        if life.warp == 0 or life.place in ("smem", "tmem"):
             for name, extent in places.get((life.value, life.place, life.slot), ()):
                 late = life.value in elementwise and name not in (SMEM, TMEM)
                 lives[name].append((life.written if late else life.begin, life.end, extent))

@@ -17,7 +17,7 @@ from twill.artifacts.schedule import Await, Instruction, Schedule, Wait, package
 from twill.sim.checks.every import check, enough_iterations
 from twill.sim.checks.races import Races
 from twill.sim.engine.conditions import Conditions
-from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.events import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import run
 from twill.traces.make_orders import documents

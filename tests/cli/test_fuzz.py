@@ -32,8 +32,7 @@ from twill.artifacts.expressions import MOST_CYCLES
 from twill.artifacts.schedule import Schedule
 from twill.frontends.loops import load_loop
 from twill.frontends.schedules import load_schedule
-from twill.sim.engine.latency import parse_latency
-from twill.sim.engine.latency_file import LatencyFile
+from twill.sim.engine.latency import LatencyFile, parse_latency
 
 COUNT = 300
 MANY = 3_000

@@ -32,7 +32,7 @@ from twill.problem.groups import WarpGroup
 from twill.show.code import code
 from twill.show.ir import ir
 from twill.sim.checks.every import check
-from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.events import SimulationError
 from twill.verification.programs import _meet, check_fences
 
 

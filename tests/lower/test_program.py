@@ -37,7 +37,7 @@ from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.every import check
 from twill.sim.checks.values import Values
 from twill.sim.engine.conditions import Conditions
-from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.events import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 

@@ -44,7 +44,7 @@ from twill.memory.packing import Buffer, Range, heaviest_clique, pack
 from twill.problem.groups import WarpGroup
 from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment, excess, sums_of
-from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.events import SimulationError
 
 GROUPS = (
     WarpGroup(1, True, 24, 8),

@@ -20,7 +20,7 @@ from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.every import check
 from twill.sim.checks.values import Values
 from twill.sim.engine.conditions import Conditions
-from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.events import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 DISTANCES = [(0, 1), (1, 0), (0, 0), (1, 2), (3, 0, 1, 3)]

@@ -16,8 +16,8 @@ from twill.engines.protocol import Question
 from twill.engines.yices.engine import DifferenceEngine
 from twill.problem.groups import allocated, available_groups
 from twill.problem.problem import Problem, build_problem
-from twill.sim.engine.errors import SimulationError
-from twill.sim.engine.registers import pool, set_registers
+from twill.sim.engine.events import SimulationError
+from twill.sim.engine.hardware import pool, set_registers
 
 # Warp groups of four warps: registers a lane of all of them, 65,536 / (128 n) rounded down to 8s.
 POOLS = {1: 256, 2: 512, 3: 504, 4: 512, 5: 480, 6: 480, 7: 504, 8: 512}

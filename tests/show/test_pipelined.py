@@ -16,8 +16,7 @@ from twill.artifacts.schedule import Arrive
 from twill.frontends.schedules import load_schedule
 from twill.show.code import code, program_data
 from twill.sim.engine.conditions import Conditions
-from twill.sim.engine.errors import SimulationError
-from twill.sim.engine.observer import Observer
+from twill.sim.engine.events import Arrived, Handlers, SimulationError, Waited
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 ROOT = Path(__file__).parents[2]
@@ -166,47 +165,20 @@ def test_the_interpreter_finds_missing_signals(
         interpret("\n".join(lines[:first] + lines[first + 1 :]), attention_schedule, 9, seeds=12)
 
 
-class Log(Observer):
-    """What every group waits for and arrives at, and where each operation begins."""
+class Log:
+    """What every group waits for and arrives at."""
 
     def __init__(self) -> None:
         self.groups: dict[str, list[tuple[str, str, int]]] = {}
+        verbs = {"barrier": "wait", "completion": "await"}
+        self.handlers: Handlers = {
+            Waited: lambda event: self._add(event, (verbs[event.kind], event.subject)),
+            Arrived: lambda event: self._add(event, ("arrive", event.barrier)),
+        }
 
-    def _add(self, group: str, lane: int, entry: tuple[str, str, int]) -> None:
-        if group and lane == 0:
-            self.groups.setdefault(group, []).append(entry)
-
-    def waited(
-        self,
-        group: str,
-        lane: int,
-        barrier: str,
-        iteration: int,
-        cycle: float,  # noqa: ARG002
-    ) -> None:
-        self._add(group, lane, ("wait", barrier, iteration))
-
-    def awaited(
-        self,
-        group: str,
-        lane: int,
-        operation: str,
-        iteration: int,
-        cycle: float,  # noqa: ARG002
-    ) -> None:
-        self._add(group, lane, ("await", operation, iteration))
-
-    def arrived(
-        self,
-        barrier: str,
-        iteration: int,
-        group: str,
-        lane: int,
-        operation: str,  # noqa: ARG002
-        cycle: float,  # noqa: ARG002
-        visible: float,  # noqa: ARG002
-    ) -> None:
-        self._add(group, lane, ("arrive", barrier, iteration))
+    def _add(self, event: Waited | Arrived, what: tuple[str, str]) -> None:
+        if event.group and event.warp == 0:
+            self.groups.setdefault(event.group, []).append((*what, event.iteration))
 
 
 def signals(steps: Iterator[tuple[dict[str, Any], int]]) -> list[tuple[str, str, int]]:

@@ -21,7 +21,7 @@ from twill.sim.analysis.whole_kernel import kernel
 from twill.sim.checks.every import check
 from twill.sim.checks.races import Races
 from twill.sim.engine.conditions import Conditions
-from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.events import SimulationError
 from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import Run, run, simulate, with_advice

@@ -11,8 +11,8 @@ import twill
 from tests.sim.test_run import unsolved
 from tests.support.small import op, small_loop, small_machine
 from twill.artifacts.schedule import Arrive, Barrier, Instruction, Issue, Wait
-from twill.sim.engine.deadlock import shortest_cycle
-from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.barriers import shortest_cycle
+from twill.sim.engine.events import SimulationError
 
 
 @pytest.mark.parametrize("seed", range(40))

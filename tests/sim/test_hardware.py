@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -24,44 +25,37 @@ from twill.artifacts.schedule import (
     Wait,
 )
 from twill.sim.engine.conditions import MECHANISMS, Conditions
-from twill.sim.engine.errors import SimulationError
-from twill.sim.engine.hardware import Port
-from twill.sim.engine.observer import Observer
-from twill.sim.engine.registers import set_registers
+from twill.sim.engine.events import (
+    Busy,
+    Completed,
+    Handlers,
+    SimulationError,
+    Stalled,
+    Waited,
+)
+from twill.sim.engine.hardware import Port, set_registers
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 Data = dict[str, Any]
 
 
-class Seen(Observer):
+class Seen:
     """Commands, operations and waits, with their cycles."""
 
     def __init__(self) -> None:
         self.commands: list[tuple[str, float, float]] = []
         self.done: dict[tuple[str, int], float] = {}
         self.passed: list[float] = []
-        self.stalls: dict[str, float] = {}
+        self.stalls: dict[str, float] = defaultdict(float)
+        self.handlers: Handlers = {
+            Busy: lambda e: self.commands.append((e.operation, e.begin, e.end)),
+            Completed: lambda e: self.done.update({(e.operation, e.iteration): e.cycle}),
+            Waited: lambda e: self.passed.append(e.cycle),
+            Stalled: self.stalled,
+        }
 
-    def busy(self, unit: str, operation: str, iteration: int, begin: float, end: float) -> None:  # noqa: ARG002
-        self.commands.append((operation, begin, end))
-
-    def completed(self, operation: str, iteration: int, cycle: float) -> None:
-        self.done[operation, iteration] = cycle
-
-    def waited(self, group: str, lane: int, barrier: str, iteration: int, cycle: float) -> None:  # noqa: ARG002
-        self.passed.append(cycle)
-
-    def stalled(
-        self,
-        group: str,  # noqa: ARG002
-        lane: int,  # noqa: ARG002
-        kind: str,
-        subject: str,  # noqa: ARG002
-        iteration: int,  # noqa: ARG002
-        begin: float,
-        end: float,
-    ) -> None:
-        self.stalls[kind] = self.stalls.get(kind, 0) + end - begin
+    def stalled(self, event: Stalled) -> None:
+        self.stalls[event.kind] += event.end - event.begin
 
 
 def machine_with(change: Data, **options: Any) -> twill.Machine:

@@ -16,7 +16,7 @@ from tests.support.small import op, small_loop
 from twill.artifacts.loop import Operation
 from twill.artifacts.schedule import Group, Issue, Placement, Program, Schedule
 from twill.sim.engine.conditions import WARP_SCHEDULERS, Conditions, WarpScheduler
-from twill.sim.engine.observer import Observer
+from twill.sim.engine.events import Handlers, Issued
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.engine.work import works
 from twill.studies.bench.simulator import Speed, crowd, measure
@@ -27,25 +27,17 @@ Order = Sequence[tuple[str, int]]
 """What one group issues: pipes, and how many instructions each time."""
 
 
-class Issues(Observer):
+class Issues:
     """Cycles at which each group's first warp issues."""
 
     def __init__(self) -> None:
         self.cycles: dict[str, list[float]] = defaultdict(list)
+        self.handlers: Handlers = {Issued: self.issued}
 
-    def issued(
-        self,
-        group: str,
-        lane: int,
-        operation: str,  # noqa: ARG002 - one of each group at a time
-        iteration: int,  # noqa: ARG002 - there is one
-        unit: str,
-        begin: float,
-        end: float,
-    ) -> None:
-        if lane == 0:
-            step = PIPES[unit]
-            self.cycles[group] += range(int(begin), int(end), step)
+    def issued(self, event: Issued) -> None:
+        if event.warp == 0:
+            step = PIPES[event.unit]
+            self.cycles[event.group] += range(int(event.begin), int(event.end), step)
 
 
 def groups_of(programs: Sequence[Order], machine: twill.Machine) -> Schedule:

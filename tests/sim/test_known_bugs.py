@@ -30,7 +30,7 @@ from twill.artifacts.schedule import (
 )
 from twill.problem.groups import WarpGroup
 from twill.sim.checks.every import check
-from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.events import SimulationError
 
 TRIP_COUNTS = (1, 2, 3, 7, 16)
 BYTES = 1024

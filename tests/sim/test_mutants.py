@@ -14,7 +14,7 @@ from twill.artifacts.schedule import Arrive, Await, Schedule, Wait, packaged_sch
 from twill.frontends.loops import packaged_loops
 from twill.sim.checks.races import Races
 from twill.sim.engine.conditions import Conditions
-from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.events import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 LEAST_SHARE = 0.99

@@ -19,6 +19,7 @@ from twill.errors import InputError
 from twill.sim.checks.every import check, enough_iterations
 from twill.sim.checks.occupancy import FILE, Occupancy, Occupied
 from twill.sim.engine.conditions import Conditions
+from twill.sim.engine.events import ReadEnds, WriteBegins, WriteEnds
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.verification.registers import registers_along_programs
 
@@ -64,15 +65,31 @@ def test_an_elementwise_result_takes_over_its_operand() -> None:
     assert watched.series()["registers of all"] == [(0, 4), (10, 12), (19, 8), (30, 0)]
 
 
+def live(
+    watched: Occupancy,
+    place: tuple[str, str, int, int],
+    reader: tuple[str, int, str, int],
+    begin: float,
+    written: float,
+    end: float,
+) -> None:
+    """Tell of the life of an instance: a write, and a read that begins when it is there."""
+    writer = (place[0], place[3], *reader[2:])
+    for event in (
+        WriteBegins(*place, *writer, begin, begin),
+        WriteEnds(*place, *writer, begin, written),
+        ReadEnds(*place, *reader, written, end),
+    ):
+        watched.handlers[type(event)](event)
+
+
 def test_warps_that_drift_apart_do_not_add_up() -> None:
     # Each warp has one instance at a time, the second warp ten cycles later.
     watched = Occupancy(chain(elementwise=False))
-    for lane, late in ((0, 0.0), (1, 10.0)):
+    for warp, late in ((0, 0.0), (1, 10.0)):
         for iteration in (0, 1):
             place, begin = ("a", "registers of all", 0, iteration), late + 8 * iteration
-            watched.writing(*place, "a", "all", lane, begin)
-            watched.wrote(*place, "a", "all", lane, begin, begin + 2)
-            watched.read(*place, "b", iteration, "all", lane, begin + 2, begin + 7)
+            live(watched, place, ("b", iteration, "all", warp), begin, begin + 2, begin + 7)
     assert watched.report(30)["registers of all"].peak == 4
 
 
@@ -81,9 +98,7 @@ def test_a_slot_that_is_written_while_it_is_read_is_occupied_once() -> None:
     watched = Occupancy(ring())
     for iteration in (0, 1):
         place, begin = ("load", "smem", 0, iteration), 10.0 * iteration
-        watched.writing(*place, "load", "", 0, begin)
-        watched.wrote(*place, "load", "", 0, begin, begin + 5)
-        watched.read(*place, "mma", iteration, "", 0, begin + 5, begin + 15)
+        live(watched, place, ("mma", iteration, "", 0), begin, begin + 5, begin + 15)
     assert watched.report(30)["smem"].peak == 64
 
 

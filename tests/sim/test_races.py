@@ -28,8 +28,19 @@ from twill.sim.checks.every import check
 from twill.sim.checks.races import Races
 from twill.sim.checks.values import Values
 from twill.sim.engine.conditions import Conditions
-from twill.sim.engine.errors import SimulationError
-from twill.sim.engine.observer import Observer
+from twill.sim.engine.events import (
+    Access,
+    Arrived,
+    Handlers,
+    Issued,
+    ReadBegins,
+    ReadEnds,
+    SimulationError,
+    Started,
+    Waited,
+    WriteBegins,
+    WriteEnds,
+)
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 ITERATIONS = 6
@@ -83,7 +94,7 @@ def races(schedule: Schedule, iterations: int = ITERATIONS) -> str | None:
     return None
 
 
-class Happened(Observer):
+class Happened:
     """The graph of what happened: warps in program order, completions and barriers between."""
 
     def __init__(self, schedule: Schedule) -> None:
@@ -97,6 +108,16 @@ class Happened(Observer):
         self.ends: dict[Any, int] = {}
         self.accesses: list[tuple[Any, Any, bool, int, int]] = []
         self.open: dict[Any, int] = {}
+        self.handlers: Handlers = {
+            Issued: self.issued,
+            Started: self.started,
+            Arrived: self.arrived,
+            Waited: self.waited,
+            ReadBegins: self.begin,
+            ReadEnds: self.end,
+            WriteBegins: self.begin,
+            WriteEnds: self.end,
+        }
 
     def node(self, agent: Any, *after: int) -> int:
         number = len(self.graph)
@@ -106,87 +127,54 @@ class Happened(Observer):
         self.last[agent] = number
         return number
 
-    def issued(self, *event: Any) -> None:
-        group, lane, operation, iteration = event[:4]
-        self.issues[operation, iteration].append(self.node((group, lane)))
+    def issued(self, event: Issued) -> None:
+        issue = self.node((event.group, event.warp))
+        self.issues[event.operation, event.iteration].append(issue)
 
-    def started(self, *event: Any) -> None:
-        if event[0] in self.asynchronous:
+    def started(self, event: Started) -> None:
+        if event.operation in self.asynchronous:
             self.node(event[:2], *self.issues[event[:2]])
 
-    def arrived(self, *event: Any) -> None:
-        barrier, iteration, group, lane, operation = event[:5]
-        phase = (barrier, iteration % self.slots[barrier], iteration // self.slots[barrier])
+    def arrived(self, event: Arrived) -> None:
+        slots = self.slots[event.barrier]
+        phase = (event.barrier, event.iteration % slots, event.iteration // slots)
         # A unit may tell ahead that it will arrive: its end counts.
-        who = self.node((group, lane)) if group else (operation, iteration)
+        by_itself = (event.operation, event.iteration)
+        who = self.node((event.group, event.warp)) if event.group else by_itself
         self.arrivals[phase].append(who)
 
-    def waited(self, *event: Any) -> None:
-        group, lane, barrier, iteration = event[:4]
-        number, slot = iteration // self.slots[barrier], iteration % self.slots[barrier]
-        before = [n for k in range(number + 1) for n in self.arrivals[barrier, slot, k]]
+    def waited(self, event: Waited) -> None:
+        if event.kind == "barrier":
+            number, slot = divmod(event.iteration, self.slots[event.subject])
+            phases = [(event.subject, slot, k) for k in range(number + 1)]
+            before = [arrival for phase in phases for arrival in self.arrivals[phase]]
+        else:
+            before = [(event.subject, event.iteration)]
+            if before[0] not in self.ends:
+                return
         ended = [self.ends.get(n) if isinstance(n, tuple) else n for n in before]
-        self.node((group, lane), *(n for n in ended if n is not None))
+        self.node((event.group, event.warp), *(n for n in ended if n is not None))
 
-    def awaited(self, *event: Any) -> None:
-        group, lane, operation, iteration = event[:4]
-        if (operation, iteration) in self.ends:
-            self.node((group, lane), self.ends[operation, iteration])
+    def access(self, event: Access) -> tuple[Any, Any, bool]:
+        where: Any = (event.value, event.place, event.slot, event.warp)
+        if event.place == "smem":
+            where = self.addresses[event.value][event.slot]
+        write = isinstance(event, WriteBegins | WriteEnds)
+        return where, (event.operation, event.of_iteration), write
 
-    def reading(self, *event: Any) -> None:
-        value, place, slot, _, operation, of, group, lane, _ = event
-        self.begin(
-            self.where(value, place, slot, lane),
-            (operation, of),
-            group,
-            lane,
-            write=False,
-        )
+    def agent(self, event: Access) -> Any:
+        by_itself = event.operation in self.asynchronous
+        return (event.operation, event.of_iteration) if by_itself else (event.group, event.warp)
 
-    def read(self, *event: Any) -> None:
-        value, place, slot, _, operation, of, group, lane, _, _ = event
-        self.end(
-            self.where(value, place, slot, lane),
-            (operation, of),
-            group,
-            lane,
-            write=False,
-        )
+    def begin(self, event: Access) -> None:
+        self.open[self.access(event)] = self.node(self.agent(event))
 
-    def writing(self, *event: Any) -> None:
-        value, place, slot, iteration, operation, group, lane, _ = event
-        self.begin(
-            self.where(value, place, slot, lane),
-            (operation, iteration),
-            group,
-            lane,
-            write=True,
-        )
-
-    def wrote(self, *event: Any) -> None:
-        value, place, slot, iteration, operation, group, lane, _, _ = event
-        self.end(
-            self.where(value, place, slot, lane),
-            (operation, iteration),
-            group,
-            lane,
-            write=True,
-        )
-
-    def where(self, value: str, place: str, slot: int, lane: int) -> Any:
-        return self.addresses[value][slot] if place == "smem" else (value, place, slot, lane)
-
-    def agent(self, who: Any, group: str, lane: int) -> Any:
-        return who if who[0] in self.asynchronous else (group, lane)
-
-    def begin(self, where: Any, who: Any, group: str, lane: int, *, write: bool) -> None:
-        self.open[where, who, write] = self.node(self.agent(who, group, lane))
-
-    def end(self, where: Any, who: Any, group: str, lane: int, *, write: bool) -> None:
-        begun = self.open.pop((where, who, write), None)
+    def end(self, event: Access) -> None:
+        access = where, who, write = self.access(event)
+        begun = self.open.pop(access, None)
         if begun is None:
             return  # told once for each warp of what all of them read
-        last = self.node(self.agent(who, group, lane))
+        last = self.node(self.agent(event))
         if who[0] in self.asynchronous:
             self.ends[who] = last
         self.accesses.append((where, who, write, begun, last))

@@ -27,7 +27,8 @@ from twill.artifacts.schedule import (
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.analysis.measure import steady_state
 from twill.sim.engine.conditions import Conditions
-from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.events import SimulationError
+from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 Data = dict[str, Any]
@@ -102,11 +103,9 @@ def test_a_late_product_delays_the_exponential_on_one_warp_only(late: int) -> No
 
 
 def done_at(schedule: twill.Schedule, operation: str) -> float:
-    sm = StreamingMultiprocessor(schedule, Conditions(iterations=1))
-    sm.run()
-    execution = sm.operations.execution(operation, 0)
-    assert execution.done_at is not None
-    return execution.done_at
+    recording = Recording()
+    StreamingMultiprocessor(schedule, Conditions(iterations=1), [recording]).run()
+    return recording.completions[operation, 0]
 
 
 def test_attention_on_hopper_keeps_its_promise(attention_schedule: twill.Schedule) -> None:

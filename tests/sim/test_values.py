@@ -20,10 +20,9 @@ from twill.lower.baselines import multi_warp, sequential
 from twill.sim.checks.dataflow import Dataflow, Inputs
 from twill.sim.checks.every import check
 from twill.sim.checks.inputs import RandomInputs
-from twill.sim.checks.provenance import Provenance
 from twill.sim.checks.references import TOLERANCE, Kernel, known
 from twill.sim.checks.tiles import placed, rounded
-from twill.sim.checks.values import Values
+from twill.sim.checks.values import Provenance, Values
 from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 

@@ -21,7 +21,7 @@ from twill.names import file_name
 from twill.problem.problem import build_problem
 from twill.sim.analysis.throughput import clock_of, flop_per_iteration
 from twill.sim.engine.conditions import Conditions
-from twill.sim.engine.errors import SimulationError
+from twill.sim.engine.events import SimulationError
 from twill.sim.execute import Run, simulate
 from twill.studies.subjects import VARIANTS, Subject, experts, variant
 from twill.studies.subjects import Variant as Way

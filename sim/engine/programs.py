@@ -1,0 +1,353 @@
+"""Programs: what each instruction does on a warp, in order, round by round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+
+from twill.artifacts.schedule import (
+    Arrive,
+    Await,
+    Fence,
+    Get,
+    Instruction,
+    Interleave,
+    Issue,
+    Program,
+    Put,
+    Wait,
+)
+from twill.sim.engine.barriers import Barriers
+from twill.sim.engine.clock import Clock
+from twill.sim.engine.events import Fenced, Stall, Waited
+from twill.sim.engine.hardware import Hardware
+from twill.sim.engine.issue import IssueStage
+from twill.sim.engine.memory import Instance, Memory
+from twill.sim.engine.operations import Operations
+from twill.sim.engine.warps import ISSUE, Pace, Running, Stretch, Warp, stream
+from twill.sim.engine.work import Work
+
+Steps = Generator[None, None, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the programs of one SM use.
+
+    `listening_from`: round from which on the observers are told, once any warp begins it.
+    """
+
+    iterations: int
+    listening_from: int
+    clock: Clock
+    works: dict[str, Work]
+    hardware: Hardware
+    barriers: Barriers
+    memory: Memory
+    operations: Operations
+    issue: IssueStage
+
+
+class Execution:
+    """One warp's execution of a program."""
+
+    def __init__(self, parts: Parts, warp: Warp, program: Program) -> None:
+        self._parts, self._warp, self._program = parts, warp, program
+        self._clock, self._works, self._memory = parts.clock, parts.works, parts.memory
+        self._operations, self._barriers = parts.operations, parts.barriers
+        self._wait_cost = parts.hardware.signals.wait
+        self._streams: dict[tuple[int, ...], tuple[Stretch, ...]] = {}
+        self._underway: dict[Instance, Pace] = {}
+        self._staged = self._ended = 0.0
+        self._mixed = len({self._works[part.operation].warps for part in program.issues}) > 1
+        self._width: frozenset[int] | None = None
+        self._steps = self._run()
+        warp.resume, warp.command = self._resume, self._command
+
+    def _resume(self) -> None:
+        next(self._steps, None)
+
+    def _run(self) -> Steps:
+        """Execute every round of the program."""
+        warp = self._warp
+        for number in range(self._parts.iterations + self._program.last_stage):
+            if number == self._parts.listening_from:
+                self._clock.listen()
+            for position, instruction in enumerate(self._program.body):
+                steps = self._execute(position, instruction, number)
+                if steps is not None:
+                    if self._mixed:
+                        yield from self._meet(instruction, number)
+                    yield from steps
+        if self._sleeps():
+            yield
+        stalled = sum(cycles for cause, cycles in warp.spent.items() if cause != ISSUE)
+        warp.spent[ISSUE] = max(0.0, self._clock.now - stalled)
+        warp.finished = True
+
+    def _execute(self, position: int, instruction: Instruction, number: int) -> Steps | None:
+        """Return what an instruction does in a round, None if that is nothing or takes no time."""
+        if isinstance(instruction, Issue):
+            return self._issue(position, (instruction,), number)
+        if isinstance(instruction, Interleave):
+            return self._issue(position, instruction.parts, number)
+        iteration = number - instruction.stage
+        if not self._exists(iteration):
+            return None
+        if isinstance(instruction, Put):
+            return self._put(instruction, iteration)
+        if isinstance(instruction, Get):
+            return self._get(instruction, iteration)
+        return self._synchronise(instruction, iteration)
+
+    def _synchronise(
+        self, instruction: Await | Wait | Arrive | Fence, iteration: int
+    ) -> Steps | None:
+        if isinstance(instruction, Fence):
+            if (tell := self._clock.tell) is not None:
+                tell(Fenced(self._warp.group.name, self._warp.number, self._clock.now))
+            return None
+        iteration -= instruction.distance
+        if not self._exists(iteration):
+            return None
+        if isinstance(instruction, Await):
+            return self._await(instruction, iteration)
+        if isinstance(instruction, Wait):
+            return self._wait(instruction, iteration)
+        return self._arrive(instruction, iteration)
+
+    def _exists(self, iteration: int) -> bool:
+        return 0 <= iteration < self._parts.iterations
+
+    # -- widths -------------------------------------------------------------------------------
+
+    def _meet(self, instruction: Instruction, number: int) -> Steps:
+        """Wait for the group's other warps where another number of them goes to work.
+
+        Those that have no share in an operation do not run ahead of it, nor it of them.
+        """
+        widths = self._widths(instruction, number)
+        if not widths or (widths == self._width and len(widths) == 1):
+            return
+        first, self._width = self._width is None, widths
+        if first:
+            return
+        if self._sleeps():
+            yield
+        warp, begun = self._warp, self._clock.now
+        group = warp.group.name
+        if not self._barriers.meet(warp):
+            yield
+            warp.count(f"wait {group}", self._clock.now - begun)
+            warp.stalled("synchronisation", group, number, begun, self._clock.now)
+        self._pay(group, number, self._wait_cost)
+
+    def _widths(self, instruction: Instruction, number: int) -> frozenset[int]:
+        """Return how many warps have a share in what an instruction does in a round."""
+        match instruction:
+            case Put():
+                names: Iterable[str] = (instruction.value,)
+            case Get():
+                names = (instruction.reader,)
+            case Issue() | Interleave():
+                parts = instruction.parts if isinstance(instruction, Interleave) else (instruction,)
+                names = (part.operation for part in parts if self._exists(number - part.stage))
+            case _:
+                names = ()
+        return frozenset(self._works[name].warps for name in names)
+
+    # -- issuing ------------------------------------------------------------------------------
+
+    def _issue(self, position: int, parts: Sequence[Issue], number: int) -> Steps:
+        """Issue parts of one or more operations, their instructions alternating."""
+        running = self._taken(parts, number)
+        if not running:
+            return
+        for part, work, iteration in running:
+            if part.first:
+                yield from self._begin(work, iteration)
+            if part.last:
+                self._operations.signal_when_done(work, iteration, part.signals)
+        warp = self._warp
+        warp.running = running
+        warp.stretches = self._stream(position, running)
+        warp.paces = [
+            self._underway.setdefault((work.name, iteration), Pace())
+            for _, work, iteration in running
+        ]
+        if warp.stretches:
+            warp.position, warp.left = 0, warp.stretches[0].count
+            self._parts.issue.take(warp)
+            yield
+        for (part, work, iteration), pace in zip(running, warp.paces, strict=True):
+            self._end(work, iteration, pace, last=part.last)
+
+    def _taken(self, parts: Sequence[Issue], number: int) -> list[Running]:
+        """Return the parts that this warp has a share in, with their iterations."""
+        return [
+            (part, work, number - part.stage)
+            for part in parts
+            if self._exists(number - part.stage)
+            and self._warp.number < (work := self._works[part.operation]).warps
+        ]
+
+    def _stream(self, position: int, running: Sequence[Running]) -> tuple[Stretch, ...]:
+        """Return the instructions of the parts; they differ only where iterations are missing."""
+        key = (position, *[id(part) for part, _, _ in running])
+        found = self._streams.get(key)
+        if found is None:
+            warp = self._warp
+            found = stream(running, warp.number, warp.context, self._operations.queues)
+            self._streams[key] = found
+        return found
+
+    def _begin(self, work: Work, iteration: int) -> Steps:
+        """Stall until operands in registers are there, then read them and claim the result."""
+        ready, value, of = -math.inf, "", iteration
+        for operand in self._memory.access(work, self._warp.number).watched:
+            instance = iteration - operand.distance
+            if instance >= 0:
+                when = operand.slots.ready(instance)
+                if ready < when < math.inf:
+                    ready, value, of = when, operand.value, instance
+        self._stall_until(ready, value, of)
+        if self._sleeps():
+            yield
+        yield from self._block_for(self._operations.unfinished(self._warp, work, iteration))
+        self._operations.begin(self._warp, work, iteration)
+
+    def _block_for(self, unfinished: Sequence[Instance]) -> Steps:
+        """Wait for operations of the group's other warps."""
+        warp = self._warp
+        for operation, of in unfinished:
+            if not self._operations.completion(warp, operation, of, of_all=True):
+                yield from self._block(("completion", operation, of))
+                self._pay(operation, of, self._wait_cost)
+                if self._sleeps():
+                    yield
+
+    def _end(self, work: Work, iteration: int, pace: Pace, *, last: bool) -> None:
+        """Let an operation go on, or with its last part end."""
+        warp = self._warp
+        if work.asynchronous:
+            warp.next = max(warp.next, math.ceil(pace.ready))
+        elif last:
+            done = pace.last + work.issued_by(warp.number)[-1].interval
+            self._ended = max(self._ended, done)
+            self._operations.end(warp, work, iteration, pace.last, done)
+        if last:
+            del self._underway[work.name, iteration]
+
+    def _command(self, part: int, index: int) -> None:
+        _, work, iteration = self._warp.running[part]
+        self._operations.command(self._warp, work, iteration, index)
+
+    # -- synchronisation ----------------------------------------------------------------------
+
+    def _await(self, instruction: Await, iteration: int) -> Steps:
+        if self._sleeps():
+            yield
+        warp, operation = self._warp, instruction.operation
+        if not self._operations.completion(warp, operation, iteration):
+            yield from self._block(("completion", operation, iteration))
+        self._pay(operation, iteration, self._wait_cost)
+        if (tell := self._clock.tell) is not None:
+            group, now = warp.group.name, self._clock.now
+            tell(Waited(group, warp.number, "completion", operation, iteration, now))
+
+    def _wait(self, instruction: Wait, iteration: int) -> Steps:
+        if self._sleeps():
+            yield
+        warp, barrier, begun = self._warp, instruction.barrier, self._clock.now
+        group, costs = warp.group.name, self._barriers.costs(barrier)
+        if self._barriers.is_named(barrier):
+            self._arrive_at(barrier, iteration)
+        if not self._barriers.wait(barrier, iteration, group, warp.resume):
+            yield from self._block(("barrier", barrier, iteration))
+            self._barriers.distinguish(barrier, iteration, group)
+            if instruction.polling:
+                tests = math.ceil((self._clock.now - begun) / costs.poll)
+                warp.next = begun + costs.poll * tests
+                if self._sleeps():
+                    yield
+        self._pay(barrier, iteration, costs.wait)
+        if (tell := self._clock.tell) is not None:
+            tell(Waited(group, warp.number, "barrier", barrier, iteration, self._clock.now))
+
+    def _arrive(self, instruction: Arrive, iteration: int) -> Steps:
+        if self._sleeps():
+            yield
+        barrier = instruction.barrier
+        self._arrive_at(barrier, iteration, instruction.expect or 0)
+        self._pay(barrier, iteration, self._barriers.costs(barrier).arrive)
+
+    def _arrive_at(self, barrier: str, iteration: int, expect: int = 0) -> None:
+        """Arrive once what the warp has stored and made is there for others to see."""
+        staged, self._staged = max(self._staged, self._ended), 0.0
+        self._barriers.arrive_with(self._warp, barrier, iteration, staged, expect)
+
+    def _put(self, instruction: Put, iteration: int) -> Steps:
+        """Store to the staging; the warp goes on while the data travels."""
+        value, memory, warp = instruction.value, self._memory, self._warp
+        if warp.number >= self._works[value].warps:
+            return
+        source = memory.place(value, warp.group.name, warp.number)
+        ready = source.ready(iteration)
+        self._stall_until(ready if ready < math.inf else -math.inf, value, iteration)
+        if self._sleeps():
+            yield
+        yield from self._block_for(self._operations.unfinished_beneath(warp, value, iteration))
+        done = self._clock.now + self._works[value].transfer // 2
+        self._staged = max(self._staged, done)
+        by = (warp.group.name, warp.number)
+        staging = memory.staging(value, warp.number)
+        memory.move(source, staging, iteration, f"put of {value}", by, done)
+
+    def _get(self, instruction: Get, iteration: int) -> Steps:
+        """Load from the staging; the scoreboard holds back whoever reads the copy."""
+        value, memory, warp = instruction.value, self._memory, self._warp
+        if warp.number >= self._works[instruction.reader].warps:
+            return
+        if self._sleeps():
+            yield
+        work = self._works[value]
+        done = self._clock.now + work.transfer - work.transfer // 2
+        self._staged = max(self._staged, done)
+        by = (warp.group.name, warp.number)
+        copy = memory.place(value, *by, instruction.reader, instruction.distance)
+        staging = memory.staging(value, work.holder(warp.number))
+        memory.move(staging, copy, iteration, f"get of {value}", by, done)
+
+    # -- time ---------------------------------------------------------------------------------
+
+    def _sleeps(self) -> bool:
+        """Let time pass until the warp can issue again; return whether it is resumed then."""
+        warp = self._warp
+        return warp.next > self._clock.now and self._parts.issue.sleep(warp)
+
+    def _block(self, reason: tuple[Stall, str, int]) -> Steps:
+        """Wait to be resumed."""
+        warp, begun = self._warp, self._clock.now
+        warp.blocked_on = reason
+        yield
+        warp.blocked_on = None
+        now = self._clock.now
+        warp.count(f"wait {reason[1]}", now - begun)
+        warp.stalled(*reason, begun, now)
+
+    def _stall_until(self, ready: float, value: str, iteration: int) -> None:
+        """Wait for the scoreboard: nothing issues before `ready`."""
+        warp = self._warp
+        earliest = max(warp.next, self._clock.now)
+        if ready > earliest:
+            warp.count("scoreboard", ready - earliest)
+            warp.next = math.ceil(ready)
+            warp.stalled("scoreboard", value, iteration, earliest, warp.next)
+
+    def _pay(self, subject: str, iteration: int, cycles: int) -> None:
+        """Pay for a wait or an arrive itself."""
+        warp, now = self._warp, self._clock.now
+        warp.count("synchronisation", cycles)
+        warp.next = max(math.ceil(now), int(now) + cycles)
+        warp.stalled("synchronisation", subject, iteration, now, warp.next)
