@@ -14,6 +14,7 @@ from twill.artifacts.schedule import Group
 from twill.engines.cpsat.engine import CpSatEngine
 from twill.engines.protocol import Question
 from twill.engines.yices.engine import DifferenceEngine
+from twill.problem import rules
 from twill.problem.groups import allocated, available_groups
 from twill.problem.problem import Problem, build_problem
 from twill.sim.engine.events import SimulationError
@@ -35,7 +36,7 @@ def test_solver_and_simulator_know_the_pool(
 ) -> None:
     file = build_problem(attention_schedule.loop, attention_schedule.machine).registers
     assert file is not None
-    assert file.pool(blocks) == registers
+    assert rules.pool(file, blocks) == registers
     assert pool(launched(attention_schedule, [4] * blocks)) == registers * 128
 
 

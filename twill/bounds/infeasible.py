@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from twill.artifacts.machine import HALVES
 from twill.errors import Refusal, RefusedError
+from twill.problem import rules
 from twill.problem.groups import WarpGroup
 from twill.problem.problem import Problem
 
@@ -39,10 +40,10 @@ def _refuse_registers(problem: Problem) -> None:
     file = problem.registers
     if file is None:
         return
-    most = min(file.most, file.limit)
+    most, room = min(file.most, file.limit), rules.room(file, file.most)
     for operation in problem.operations:
         needed = max(operation.registers, operation.working_set)
-        if needed > most - file.reserve:
+        if needed > room:
             raise RefusedError(
                 f"{problem.loop.name}: the result of {operation.name} needs {needed} "
                 f"registers per thread; {problem.machine.name} has {most} of which "
@@ -51,7 +52,7 @@ def _refuse_registers(problem: Problem) -> None:
                     families=("registers",),
                     value=operation.name,
                     needed=needed,
-                    limit=most - file.reserve,
+                    limit=room,
                     unit="registers per thread",
                 ),
             )

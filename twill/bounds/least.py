@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twill.bounds.configurations import ConfigurationBound, configuration_bound
+from twill.problem import rules
 from twill.problem.costs import Reservation
 from twill.problem.groups import WarpGroup, shares
 from twill.problem.lifetimes import Moment, register_ends
@@ -260,7 +261,7 @@ def lacks_registers(problem: Problem, interval: int, groups: Sequence[WarpGroup]
         return False
     wide = [group for group in groups if group.warps >= file.warps]
     blocks = sum(share.blocks for share in shares(file, groups))
-    most = max(file.pool(count) for count in range(1, blocks + 1))
+    most = max(rules.pool(file, count) for count in range(1, blocks + 1))
     offered = max(
         (
             min(count * wide[0].live_limit, most - count * file.reserve)

@@ -17,6 +17,7 @@ from twill.lower.pipeline import Pipeline
 from twill.lower.takeovers import Takeover, Tenant, distances, takeovers
 from twill.lower.turns import Turn, turns
 from twill.memory.addresses import Allocation
+from twill.problem import rules
 from twill.problem.lifetimes import least_distances
 from twill.problem.operations import Edge
 
@@ -511,7 +512,7 @@ class Signals:
 
     def received_at(self, edge: Edge) -> int:
         """Return when the consumer's group reads the staging of a value, ahead of the consumer."""
-        ahead = self.problem.operations[edge.producer].received_ahead
+        ahead = rules.fetched_ahead(self.problem.operations[edge.producer])
         return self.pipeline.start[edge.consumer] - ahead
 
     def release_waits(self, release: Release) -> list[Request]:

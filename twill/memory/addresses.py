@@ -14,6 +14,7 @@ from functools import cached_property
 from twill.artifacts.loop import Tile
 from twill.artifacts.machine import HALVES
 from twill.memory.packing import Apart, Buffer, Range, first_fit, heaviest_clique, pack
+from twill.problem import rules
 from twill.problem.lifetimes import Chain, Moment, chains, least_distances, memory_occupants
 from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
@@ -180,12 +181,13 @@ class _Memory:
         """Return how many instances of occupant i are alive at a start of `starting`."""
         writer = self.occupants[starting].start
         begin, time = self.start[self.occupants[i].start], self.start[writer]
-        hops = self.until_read or self.problem.rules == "issue"
+        reading = "issue" if self.until_read else self.problem.rules
+        hop = rules.release_seen(self.problem.hop, reading)
         ends = [begin]
         for end in filter(self._counts, self.ends[i]):
             signalled = self.group[end.operation] != self.group[writer]
             until = self.start[end.operation] + end.offset + end.iterations * self.interval
-            ends.append(until + (self.problem.hop if signalled and hops else 0))
+            ends.append(until + (hop if signalled else 0))
         return (time - begin) // self.interval - (time - max(ends)) // self.interval
 
     @cached_property

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from twill.problem import rules
 from twill.problem.operations import ProblemOperation, RegisterFile
 from twill.problem.problem import Problem
 
@@ -40,7 +41,7 @@ class WarpGroup:
 
     def takes(self, operation: ProblemOperation) -> bool:
         """Return whether an operation may run on it."""
-        return self.warps >= operation.warps and self.variable_latency == operation.variable_latency
+        return rules.takes(self.warps, operation, variable_latency=self.variable_latency)
 
 
 def available_groups(problem: Problem) -> tuple[WarpGroup, ...]:
@@ -132,7 +133,8 @@ def narrower_is_as_good(problem: Problem) -> bool:
         return False
     blocks = 1 + sum(w // file.warps * count for w, count in counts.items())
     return all(
-        file.pool(few) >= min(few * file.most, file.pool(many) - (many - few) * file.least)
+        rules.pool(file, few)
+        >= min(few * file.most, rules.pool(file, many) - (many - few) * file.least)
         for few, many in itertools.combinations(range(1, blocks + 1), 2)
     )
 
@@ -261,7 +263,7 @@ def shares(file: RegisterFile, groups: Sequence[WarpGroup]) -> list[Share]:
     """
     wide = [g for g, group in enumerate(groups) if group.warps >= file.warps]
     narrow = tuple(g for g, group in enumerate(groups) if group.warps < file.warps)
-    found = [Share((g,), groups[g].warps // file.warps) for g in wide]
+    found = [Share((g,), rules.blocks(file, groups[g].warps)) for g in wide]
     if narrow:
         found.append(Share(narrow, narrow_blocks(file, [groups[g] for g in narrow])))
     return found
@@ -273,7 +275,7 @@ def narrow_blocks(file: RegisterFile, groups: Sequence[WarpGroup]) -> int:
     warps -= sum(
         groups[pool.members[0]].warps * (len(pool.members) - pool.most) for pool in pools(groups)
     )
-    return -(-warps // file.warps)
+    return rules.blocks(file, warps)
 
 
 def likely_groups(problem: Problem) -> int:
@@ -301,8 +303,8 @@ def allocated(
             narrow = all(groups[g].warps < file.warps for g in used)
             blocks = narrow_blocks(file, [groups[g] for g in used]) if narrow else share.blocks
             live = max(needed[g] or 0 for g in used)
-            allocation[Share(tuple(used), blocks)] = least_allocation(file, live)
-    pool = file.pool(sum(share.blocks for share in allocation))
+            allocation[Share(tuple(used), blocks)] = rules.allocation(file, live)
+    pool = rules.pool(file, sum(share.blocks for share in allocation))
     room = pool - sum(share.blocks * a for share, a in allocation.items())
     if room < 0 or any(a > file.most for a in allocation.values()):
         return None
@@ -310,18 +312,9 @@ def allocated(
     result = list(groups)
     for share, amount in allocation.items():
         for g in share.members:
-            live_limit = min(amount, file.limit) - file.reserve
+            live_limit = rules.room(file, amount)
             result[g] = replace(groups[g], allocation=amount, live_limit=live_limit)
     return tuple(result)
-
-
-def least_allocation(file: RegisterFile, live: int) -> int:
-    """Return the least allocation that holds so many live registers per thread.
-
-    `live`: registers per thread of values and working sets.
-    """
-    wanted = -(-(live + file.reserve) // file.step) * file.step
-    return max(file.least, wanted)
 
 
 def _hand_out(
@@ -351,4 +344,4 @@ def _hand_out(
 
 
 def _most_live(file: RegisterFile | None) -> int:
-    return UNLIMITED if file is None else min(file.most, file.limit) - file.reserve
+    return UNLIMITED if file is None else rules.room(file, file.most)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from twill.problem import rules
 from twill.problem.operations import Edge
 from twill.problem.problem import Problem
 
@@ -81,7 +82,7 @@ def register_occupants(problem: Problem) -> list[Occupant]:
                     f"working set of {operation.name}",
                     operation.working_set,
                     v,
-                    (Moment(v, max(operation.cycles, operation.issue)),),
+                    (Moment(v, rules.working(operation)),),
                     v,
                 )
             )
@@ -99,7 +100,8 @@ def register_occupants(problem: Problem) -> list[Occupant]:
     for (u, v, _), edges in copies.items():
         producer, consumer = problem.operations[u], problem.operations[v]
         held = max(edge.copy_hold for edge in edges)
-        if held + producer.received_ahead:
+        ahead = rules.fetched_ahead(producer)
+        if held + ahead:
             occupants.append(
                 Occupant(
                     f"copy of {producer.name} for {consumer.name}",
@@ -108,7 +110,7 @@ def register_occupants(problem: Problem) -> list[Occupant]:
                     (Moment(v, held),),
                     v,
                     apart=(u, v),
-                    delay=-producer.received_ahead,
+                    delay=-ahead,
                 )
             )
     return occupants
@@ -123,7 +125,7 @@ def register_ends(problem: Problem, v: int) -> tuple[Moment, ...]:
     """
     operation = problem.operations[v]
     if not problem.consumers[v]:
-        return (Moment(v, operation.latency),)
+        return (Moment(v, rules.unread(operation)),)
     ends = []
     for edge in problem.consumers[v]:
         pair = (v, edge.consumer)
@@ -131,14 +133,14 @@ def register_ends(problem: Problem, v: int) -> tuple[Moment, ...]:
             ends.append(_read(edge))
         else:
             ends.append(_read(edge, same=pair))
-            ends.append(Moment(v, operation.latency + operation.transfer, apart=pair))
+            ends.append(Moment(v, rules.staged(operation), apart=pair))
     return tuple(ends)
 
 
 def memory_occupants(problem: Problem, memory: str) -> list[Occupant]:
     """Return what takes addressed memory: values, and staged transfers in SMEM."""
     occupants = []
-    hop = problem.hop if problem.rules == "issue" else 0
+    hop = rules.release_seen(problem.hop, problem.rules)
     for operation in problem.operations:
         v = operation.index
         if operation.memory == memory:
@@ -157,7 +159,7 @@ def memory_occupants(problem: Problem, memory: str) -> list[Occupant]:
 def memory_ends(problem: Problem, v: int) -> tuple[Moment, ...]:
     """Return when the memory of v's result becomes free."""
     if not problem.consumers[v]:
-        return (Moment(v, problem.operations[v].latency),)
+        return (Moment(v, rules.unread(problem.operations[v])),)
     return tuple(_read(edge) for edge in problem.consumers[v])
 
 

@@ -56,11 +56,6 @@ class ProblemOperation:
     nominal_latency: int
     in_order_unit: str | None
 
-    @property
-    def received_ahead(self) -> int:
-        """Time that a reader on another group takes to read the staging, ahead of its issue."""
-        return self.transfer - self.transfer // 2
-
 
 @dataclass(frozen=True)
 class Edge:
@@ -118,13 +113,6 @@ class RegisterFile:
     threads: int
     reserve: int
     launch: int | None = None
-
-    def pool(self, blocks: int) -> int:
-        """Return the registers per thread that all blocks have together."""
-        whole = self.file // self.threads
-        if self.launch is None or not blocks:
-            return whole
-        return blocks * min(self.most, whole // blocks // self.launch * self.launch)
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ class Problem:
         told when u has been issued (docs/model.md, turns).
         """
         first, second = self.operations[u], self.operations[v]
-        return model.turn(first, second, self.hop) if self.rules == "issue" else 0
+        return model.turn(first, second, self.hop, self.rules)
 
     @property
     def in_turn(self) -> dict[int, str]:
@@ -151,7 +151,7 @@ def build_problem(
             by_name[d.consumer],
             convert,
             hop,
-            freed=rules == "paper" or taken[d.consumer] == d,
+            freed=model.takes_over(d, taken[d.consumer], rules),
         )
         for d in loop.dependences
     )
@@ -225,8 +225,11 @@ def _operation(
 ) -> ProblemOperation:
     result = operation.result
     memory = result.memory if result and result.memory in ("smem", "tmem") else None
-    waits = any(d.consumer == operation.name for d in loop.dependences)
-    streaming = cost.variable_latency and memory is not None and not waits
+    streaming = model.streaming(
+        variable_latency=cost.variable_latency,
+        addressed=memory is not None,
+        waits=any(d.consumer == operation.name for d in loop.dependences),
+    )
     reservations = tuple(
         Reservation(r.unit, convert(r.start), convert(r.length), r.count) for r in cost.reservations
     )
@@ -244,7 +247,7 @@ def _operation(
         reservations=reservations,
         cycles=cycles,
         issue=issue,
-        blocked_span=issue if rules == "issue" else cycles,
+        blocked_span=model.blocked_span(cycles, issue, rules),
         latency=0 if streaming else latency,
         registers=result.registers_each(threads) if result and in_registers else 0,
         working_set=cost.working_set,
@@ -269,12 +272,8 @@ def _with_takeovers(
     widened = []
     for operation in operations:
         taken = model.taken_over(loop, by_name, operation.name)
-        extra = by_name[taken.producer].registers - operation.registers if taken else 0
-        widened.append(
-            operation
-            if extra <= 0
-            else replace(operation, working_set=operation.working_set + extra)
-        )
+        extra = model.widening(by_name[taken.producer], operation) if taken else 0
+        widened.append(replace(operation, working_set=operation.working_set + extra))
     return tuple(widened)
 
 
@@ -290,7 +289,6 @@ def _edge(
     """Return a dependence as integers; `freed` where the value counts as free at v's issue."""
     given = None if dependence.delay is None else convert(dependence.delay)
     reads, copy_reads = model.reads(dependence, u, v), model.copy_reads(v)
-    freed = freed or dependence.in_place
     return Edge(
         producer=u.index,
         consumer=v.index,

@@ -1,6 +1,8 @@
 """The rules of the model, one function each, and where docs/model.md states them.
 
-They are about two operations at a time; what holds for all of a schedule is with the engines.
+They are about one operation or dependence at a time, or about one warp group; what has to hold for
+a schedule as a whole the engines state, each family of constraints in a method. What an operation
+costs is in `twill.problem.costs`.
 """
 
 from __future__ import annotations
@@ -8,7 +10,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from twill.artifacts.loop import Dependence, Loop
-from twill.problem.operations import ProblemOperation
+from twill.artifacts.schedule import Rules
+from twill.problem.operations import ProblemOperation, RegisterFile
+
+# -- operations -----------------------------------------------------------------------------------
+
+
+def streaming(*, variable_latency: bool, addressed: bool, waits: bool) -> bool:
+    """Whether a ring of slots hides an operation's latency (Operations).
+
+    `addressed`: whether its result is in SMEM or TMEM; `waits`: whether a dependence leads to it.
+    """
+    return variable_latency and addressed and not waits
+
+
+def blocked_span(cycles: int, issue: int, rules: Rules) -> int:
+    """Return for how long from its start an operation keeps its group from a wait (rule 7).
+
+    `cycles`, `issue`: time for which it is executed, and for which it is issued.
+    """
+    return issue if rules == "issue" else cycles
+
+
+# -- dependences ----------------------------------------------------------------------------------
 
 
 def one_unit(u: ProblemOperation, v: ProblemOperation) -> bool:
@@ -58,6 +82,17 @@ def cross_delay(
     return least + (0 if signals_itself else hop) + (u.transfer if moved else 0)
 
 
+def turn(u: ProblemOperation, v: ProblemOperation, hop: int, rules: Rules) -> int:
+    """Return how long after u an operation of another group follows on their unit (rule 3, turns).
+
+    `hop`: from the issue of an arrive until a blocked waiter goes on.
+    """
+    return u.issue + hop if rules == "issue" and one_unit(u, v) else 0
+
+
+# -- lifetimes ------------------------------------------------------------------------------------
+
+
 def reads(dependence: Dependence, u: ProblemOperation, v: ProblemOperation) -> int:
     """Return the time after v's issue for which it reads u's value (Lifetimes, release).
 
@@ -97,9 +132,85 @@ def taken_over(
     return max(candidates, key=lambda d: operations[d.producer].registers, default=None)
 
 
-def turn(u: ProblemOperation, v: ProblemOperation, hop: int) -> int:
-    """Return how long after u an operation of another group follows on their unit (rule 3, turns).
+def takes_over(dependence: Dependence, taken: Dependence | None, rules: Rules) -> bool:
+    """Whether the value counts as free at its consumer's issue (Lifetimes, release).
+
+    `taken`: whose registers the consumer takes over.
+    """
+    return rules == "paper" or dependence.in_place or taken == dependence
+
+
+def widening(operand: ProblemOperation, result: ProblemOperation) -> int:
+    """Return the registers that a result does not take of a wider operand (Lifetimes)."""
+    return max(0, operand.registers - result.registers)
+
+
+def working(operation: ProblemOperation) -> int:
+    """Return the time from its issue for which an operation has its working set (Lifetimes)."""
+    return max(operation.cycles, operation.issue)
+
+
+def unread(operation: ProblemOperation) -> int:
+    """Return the time from its issue for which a value lives that nobody reads (Lifetimes)."""
+    return operation.latency
+
+
+def staged(operation: ProblemOperation) -> int:
+    """Return the time from its issue until a register value is in SMEM (rule 6, transfer)."""
+    return operation.latency + operation.transfer
+
+
+def fetched_ahead(operation: ProblemOperation) -> int:
+    """Return the time before its reader's issue when a copy takes registers (rule 6, transfer)."""
+    return operation.transfer - operation.transfer // 2
+
+
+def release_seen(hop: int, rules: Rules) -> int:
+    """Return for how long a slot is still in another group's way (rule 4, memory).
 
     `hop`: from the issue of an arrive until a blocked waiter goes on.
     """
-    return u.issue + hop if one_unit(u, v) else 0
+    return hop if rules == "issue" else 0
+
+
+# -- warp groups and their registers --------------------------------------------------------------
+
+
+def takes(warps: int, operation: ProblemOperation, *, variable_latency: bool) -> bool:
+    """Whether a warp group may execute an operation (rule 8, variable latency; widths).
+
+    `variable_latency`: whether the group is one of those for such operations.
+    """
+    return warps >= operation.warps and variable_latency == operation.variable_latency
+
+
+def blocks(file: RegisterFile, warps: int) -> int:
+    """Return how many allocations so many warps take (rule 5, registers)."""
+    return -(-warps // file.warps)
+
+
+def room(file: RegisterFile, allocated: int) -> int:
+    """Return the registers per thread that may be live on a group (rule 5).
+
+    `allocated`: registers per thread.
+    """
+    return min(allocated, file.limit) - file.reserve
+
+
+def allocation(file: RegisterFile, live: int) -> int:
+    """Return the least allocation that holds so many live registers per thread (rule 5).
+
+    Returns: more than there may be, where none does.
+    """
+    amount = -(-file.least // file.step) * file.step
+    while room(file, amount) < live and amount <= file.most:
+        amount += file.step
+    return amount
+
+
+def pool(file: RegisterFile, count: int) -> int:
+    """Return the registers per thread that `count` allocations have together (rule 5)."""
+    whole = file.file // file.threads
+    if file.launch is None or not count:
+        return whole
+    return count * min(file.most, whole // count // file.launch * file.launch)

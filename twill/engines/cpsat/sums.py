@@ -15,7 +15,8 @@ from twill.engines.cpsat.times import Times
 from twill.engines.places import Literal, Places
 from twill.engines.protocol import ADDRESSES, Hint
 from twill.memory.addresses import Conflict, allocate
-from twill.problem.groups import Share, least_allocation, shares
+from twill.problem import rules
+from twill.problem.groups import Share, shares
 from twill.problem.lifetimes import (
     Moment,
     Occupant,
@@ -255,7 +256,7 @@ class _Allocations:
     def __init__(self, file: RegisterFile, times: Times, places: Places) -> None:
         self._places, self._clauses, self._model = places, times.clauses, times.model
         self._file = file
-        least = least_allocation(file, 0)
+        least = rules.allocation(file, 0)
         self._steps = (file.most - least) // file.step
         self.room: list[Any] = [0] * len(places.groups)
         total, blocks = [], []
@@ -268,7 +269,7 @@ class _Allocations:
                 blocks.append(size * used)
             for g in share.members:
                 self.room[g] = least - file.reserve + file.step * more
-        pools = [file.pool(count) for count in range(sum(s.blocks for s in together) + 1)]
+        pools = [rules.pool(file, count) for count in range(sum(s.blocks for s in together) + 1)]
         pool = self._model.new_int_var(min(pools), max(pools), "register pool")
         self._model.add_element(sum(blocks), pools, pool)
         self._model.add(sum(total) <= pool)

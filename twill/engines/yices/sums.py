@@ -13,7 +13,8 @@ from twill.engines.protocol import ADDRESSES, Hint
 from twill.engines.yices.clauses import Diagram, Literal
 from twill.engines.yices.system import System
 from twill.memory.addresses import Conflict, allocate
-from twill.problem.groups import Share, least_allocation, shares
+from twill.problem import rules
+from twill.problem.groups import Share, shares
 from twill.problem.lifetimes import Moment, Occupant, memory_occupants
 from twill.problem.solution import (
     Assignment,
@@ -185,7 +186,7 @@ class Sums:
         file, new = problem.registers, False
         assert file is not None
         for g, live in enumerate(peaks(problem, interval, found)):
-            if live is None or least_allocation(file, live) == least_allocation(file, 0):
+            if live is None or rules.allocation(file, live) == rules.allocation(file, 0):
                 continue
             event = peak(problem, interval, self._sums["registers"], found, g)
             if ("registers", event) not in self.stated:
@@ -202,7 +203,7 @@ class _Allocations:
         assert file is not None
         self._system, self._clauses, self._file = system, system.clauses, file
         self._levels: list[list[tuple[int, Literal]]] = [[] for _ in system.places.groups]
-        clauses, least = system.clauses, least_allocation(file, 0)
+        clauses, least = system.clauses, rules.allocation(file, 0)
         items: list[tuple[int, Literal]] = []
         unused: list[tuple[int, Literal]] = []
         with clauses.under(system.guards.get("registers")):
@@ -259,7 +260,7 @@ class _Allocations:
         most = sum(blocks for blocks, _ in used)
         for count in range(1, most + 1):
             fewer, more = few.at_most(count - 1), many.at_most(most - count - 1)
-            self._clauses.clause(fewer, more, allocated.at_most(self._file.pool(count)))
+            self._clauses.clause(fewer, more, allocated.at_most(rules.pool(self._file, count)))
 
     def link_averages(self) -> None:
         """State that what values take of a group on average fits what is allocated to it."""
@@ -279,8 +280,7 @@ class _Allocations:
         known: Literal | None = None
         with clauses.under(self._system.guards.get("registers")):
             for level, more in reversed(self._levels[g]):
-                below = min(level - file.step, file.limit) - file.reserve
-                fits = diagram.at_most(below)
+                fits = diagram.at_most(rules.room(file, level - file.step))
                 if known is None or fits != known:
                     clauses.clause(clauses.negated(here), more, fits)
                 known = fits
