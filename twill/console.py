@@ -267,6 +267,11 @@ def warn(message: str) -> None:
     sys.stderr.write(f"{WARNING}{one_line(message)}\n")
 
 
+def note(message: str) -> None:
+    """Write a line of what is done to stderr."""
+    sys.stderr.write(f"{one_line(message)}\n")
+
+
 def say(text: str = "") -> None:
     """Write a line to stdout."""
     sys.stdout.write(f"{visible(text)}\n")

@@ -21,7 +21,7 @@ from twill.engines.yices.engine import DifferenceEngine
 from twill.problem.groups import available_groups
 from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
-from twill.search.proofs import bound_reached
+from twill.search.known import bound_reached
 from twill.studies.bench.synthetic import synthetic_loop
 from twill.verification.bounds import check_configurations
 from twill.verification.reading import read_model

@@ -31,13 +31,20 @@ from twill.bounds.least import (
     resource_argument,
     resource_bound,
 )
-from twill.engines.protocol import Answer, Status
+from twill.engines.protocol import Status
 from twill.problem.groups import WarpGroup
 from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
-from twill.search.known import Reached
-from twill.search.levels import _bisected, _from_below, _largest, measured, proofs
-from twill.search.proofs import bound_reached, not_proved, proof_within
+from twill.search.known import (
+    Reached,
+    bound_reached,
+    measured,
+    not_proved,
+    proof_within,
+    proofs,
+)
+from twill.search.levels import _bisected, _from_below, _largest
+from twill.search.questions import Outcome
 from twill.verification.bounds import by_recurrences, least_interval, shortest, unit_needs
 
 PAIRS = list(itertools.combinations_with_replacement(range(2, 12), 2))
@@ -243,13 +250,13 @@ class Oracle:
         self.best, self.largest, self.unknown = best, largest, unknown
         self.asked: list[int] = []
 
-    def __call__(self, probe: int) -> Answer:
+    def __call__(self, probe: int) -> Outcome:
         self.asked.append(probe)
         if probe in self.unknown:
-            return Answer("unknown")
+            return Outcome("unknown", 0)
         there = probe <= self.best if self.largest else probe >= self.best
         status: Status = "sat" if there else "unsat"
-        return Answer(status, at(probe) if there else None, solver=f"asked {probe}")
+        return Outcome(status, 0, None, at(probe) if there else None, f"asked {probe}")
 
 
 @pytest.mark.parametrize("look", [_from_below, _bisected])

@@ -42,7 +42,7 @@ def solved(
 ) -> Found | None:
     """Return what a search finds, None if it refuses."""
     try:
-        found = search(problem, factory, options)
+        found = search(problem, factory, options or Options())
     except RefusedError as error:
         if "does not mean that there is none" in str(error):
             raise UndecidedError from None

@@ -29,7 +29,7 @@ from twill.problem.operations import Wishes
 from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
 from twill.search.request import Options
-from twill.search.scheduler import helpers
+from twill.search.scheduler import range_prover
 from twill.search.search import search
 
 
@@ -262,8 +262,7 @@ def test_rows_are_for_few_rows_and_one_interval(
 @pytest.mark.slow
 def test_the_least_interval_of_attention_in_normalized_time(coarse: Problem) -> None:
     assert every_bound(coarse).interval == 71
-    rival, prover = helpers()
-    found = search(coarse, DifferenceEngine, Options(until="groups"), rival=rival, prover=prover)
+    found = search(coarse, DifferenceEngine, Options(until="groups"), range_prover())
     assert found.interval == 72
     assert found.proof.bound.reason == "no joint schedule"
     assert all(level.proved for level in found.proof.levels)

@@ -20,7 +20,7 @@ from twill import console, deadline
 from twill.deadline import Deadline, OutOfTime, check
 from twill.frontends.loops import load_loop, packaged_loops
 from twill.search import search
-from twill.search.request import Options, Request
+from twill.search.request import EngineName, Options, Request
 from twill.search.scheduler import Interrupted, solve
 
 PACKAGE = Path(twill.__file__).parent
@@ -117,11 +117,10 @@ def judge(found: twill.Schedule, best: twill.Schedule) -> None:
     assert found.proof.levels[0].proved == (found.proof.bound.reason != "not proved")
 
 
-@pytest.mark.parametrize("few", [0, 16], ids=["ranges", "intervals"])
+@pytest.mark.parametrize("engine", ["both", "difference"])
 def test_a_search_that_ends_early_keeps_its_best_schedule_and_claims_no_more(
-    monkeypatch: pytest.MonkeyPatch, few: int
+    monkeypatch: pytest.MonkeyPatch, engine: EngineName
 ) -> None:
-    monkeypatch.setattr(search, "FEW_OPERATIONS", few)
     above = between = 0
     for seed in (17, 20, 35, 36, 48):
         loop, machine = random_loop(seed)
@@ -130,7 +129,7 @@ def test_a_search_that_ends_early_keeps_its_best_schedule_and_claims_no_more(
             with monkeypatch.context() as patch:
                 ticking(patch)
                 patch.setattr(search, "LAST_SECONDS", 1000.0)
-                found = twill.schedule(loop, machine, options=Options(timeout=ticks))
+                found = twill.schedule(loop, machine, engine=engine, options=Options(timeout=ticks))
             judge(found, best)
             above += rank(found) > rank(best)
             assert found.proof is not None
@@ -140,11 +139,10 @@ def test_a_search_that_ends_early_keeps_its_best_schedule_and_claims_no_more(
     assert between >= 3
 
 
-@pytest.mark.parametrize("few", [0, 16], ids=["ranges", "intervals"])
+@pytest.mark.parametrize("engine", ["both", "difference"])
 def test_an_interruption_keeps_the_best_schedule_and_claims_no_more(
-    monkeypatch: pytest.MonkeyPatch, few: int
+    monkeypatch: pytest.MonkeyPatch, engine: EngineName
 ) -> None:
-    monkeypatch.setattr(search, "FEW_OPERATIONS", few)
     kept = lost = 0
     for seed in (17, 20, 35, 36, 48):
         loop, machine = random_loop(seed)
@@ -159,7 +157,7 @@ def test_an_interruption_keeps_the_best_schedule_and_claims_no_more(
 
                 patch.setattr(console, "check", interrupt)
                 try:
-                    solve(Request(loop, machine))
+                    solve(Request(loop, machine, engine=engine))
                 except Interrupted as stopped:
                     judge(stopped.solved.schedule, best)
                     kept += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from dataclasses import replace
 
 import pytest
 
@@ -11,17 +11,14 @@ from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
 from twill.bounds.infeasible import as_written
 from twill.bounds.least import Bounds
-from twill.engines.protocol import Limits, Question, Refutation
+from twill.engines.protocol import Limits, Question
 from twill.engines.yices.engine import DifferenceEngine
 from twill.frontends.loops import load_loop
 from twill.problem.groups import available_groups
 from twill.problem.problem import Problem, build_problem
-from twill.problem.solution import Assignment
 from twill.search import scheduler, search
-from twill.search.known import Known
-from twill.search.questions import Questions
-from twill.search.ranges import Ranges
-from twill.search.request import EngineName, TimeMode
+from twill.search.request import EngineName, Request, TimeMode
+from twill.search.scheduler import solve
 
 
 @pytest.mark.parametrize("engine", ["difference", "cpsat"])
@@ -209,42 +206,33 @@ def test_the_loop_as_it_is_written_has_a_schedule_in_that_order() -> None:
         assert starts == sorted(starts)
 
 
-@pytest.mark.parametrize("bounded", [True, False])
-def test_the_way_of_large_loops_ends_at_the_same_interval(
-    monkeypatch: pytest.MonkeyPatch, bounded: bool
+def test_without_bounds_the_search_ends_at_the_same_interval(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found, first = 0, 0
+    found, above = 0, 0
     for seed in range(12):
-        loop, machine = random_loop(seed)
+        request = Request(*random_loop(seed))
         try:
-            expected = twill.schedule(loop, machine).initiation_interval
+            expected = solve(request).schedule.initiation_interval
         except twill.RefusedError:
             continue
         said: list[str] = []
-
-        def report(message: str, said: list[str] = said) -> None:
-            said.append(message)
-
         with monkeypatch.context() as patch:
-            patch.setattr(search, "FEW_OPERATIONS", 1)
-            if not bounded:
-                patch.setattr(search, "every_bound", without_bounds)
-                # The proof then leaves out what the bounds say, which the verifier misses.
-                patch.setattr(scheduler, "refuse_invalid", lambda *_, **__: None)
-            schedule = twill.schedule(loop, machine, report=report)
+            patch.setattr(search, "bounds", without_bounds)
+            patch.setattr(search, "every_bound", without_bounds)
+            # The proof then leaves out what the bounds say, which the verifier misses.
+            patch.setattr(scheduler, "refuse_invalid", lambda *_, **__: None)
+            schedule = solve(request, log=said.append).schedule
         assert schedule.initiation_interval == expected, seed
         assert schedule.proof is not None
         assert schedule.proof.bound.reason != "not proved"
-        intervals = [int(line.split("=")[1]) for line in said if line.startswith("found a")]
         found += 1
-        first += bool(intervals and expected and intervals[0] > expected)
+        above += any(line.startswith("range below") for line in said)
     assert found > 5
-    assert bounded or first > 1
+    assert above > 1
 
 
-def test_large_loops_bound_by_all_units_are_decided_row_by_row(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_loops_bound_by_all_units_are_decided_row_by_row() -> None:
     # Beside an exponential, which takes an eighth of the issue slots, four eighths fit not twice.
     operations = []
     for unit, cycles, slots in (("mufu", 12, 1), ("fma", 8, 4), ("alu", 6, 4)):
@@ -255,80 +243,17 @@ def test_large_loops_bound_by_all_units_are_decided_row_by_row(
         cost = Cost(steps=steps, latency=cycles)
         operations.append(Operation(name=unit, kind="test", cost=cost))
     machine = small_machine({"mufu": 1, "fma": 1, "alu": 1, "issue": 8}, in_order=())
-    loop, asked = small_loop(operations), list[int]()
-    climb = Ranges._climb
-
-    def climbing(ranges: Ranges, first: int) -> Any:
-        asked.append(first)
-        return climb(ranges, first)
-
-    monkeypatch.setattr(Ranges, "_climb", climbing)
-    few = twill.schedule(loop, machine)
-    assert asked == []
-    monkeypatch.setattr(search, "FEW_OPERATIONS", 1)
-    many = twill.schedule(loop, machine)
-    assert asked == [13]
-    assert many.initiation_interval == few.initiation_interval
-    assert many.proof is not None
-    assert many.proof.levels[0].proved
+    request = Request(small_loop(operations), machine)
+    said: list[str] = []
+    both = solve(request, log=said.append).schedule
+    assert said[0].startswith("row by row: I = 13, stages <= 6 - OR-Tools")
+    assert not any(line.startswith(("at the bound", "range")) for line in said)
+    alone = solve(replace(request, engine="difference")).schedule
+    assert both.initiation_interval == alone.initiation_interval
+    assert both.proof is not None
+    assert both.proof.levels[0].proved
 
 
 def without_bounds(problem: Problem) -> Bounds:
     """Return bounds that say nothing, so that intervals above them have to be looked at."""
     return Bounds(dict.fromkeys(problem.capacities, 1), next(iter(problem.capacities)), 1, ())
-
-
-class Scripted:
-    """Answers like a prover for which single intervals from `least` on have a schedule."""
-
-    def __init__(self, least: int) -> None:
-        self.least, self.asked, self.prover_name = least, list[int](), "scripted"
-
-    def ask_one(
-        self, interval: int, _stages: int, _limits: Limits, *, row_by_row: bool
-    ) -> Refutation:
-        self.row_by_row = row_by_row
-        self.asked.append(interval)
-        if interval < self.least:
-            return Refutation("unsat", interval + 1)
-        return Refutation("sat", interval, interval, SOME)
-
-
-SOME = Assignment((0,), (0,), ())
-
-
-@pytest.mark.parametrize("least", [60, 61, 72, 79, 80])
-def test_what_a_range_leaves_open_is_bisected(least: int) -> None:
-    problem = build_problem(*random_loop(0))
-    prover, known = Scripted(least), Known(problem)
-    known.refuted(60)
-    ranges = Ranges(problem, cast("Questions", prover), Limits(), 2, lambda _: 3, known)
-    found = ranges.narrow(60, 3, Refutation("sat", 60, 80, SOME))
-    assert (found.bound, found.interval, known.low) == (least, least, least)
-    assert len(prover.asked) <= 5
-    assert len(prover.asked) == len(set(prover.asked))
-
-
-@pytest.mark.parametrize(
-    ("least", "expected", "first"),
-    [
-        (60, (60, 60), [60]),
-        (61, (61, 61), [60, 61]),
-        (72, (72, 72), [60, 61, 63, 67, 75, 71, 73, 72]),
-        (300, (188, None), [60, 61, 63, 67, 75, 91, 123, 187]),
-    ],
-)
-def test_row_by_row_single_intervals_are_asked_about_from_the_bound_upwards(
-    least: int,
-    expected: tuple[int, int | None],
-    first: list[int],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("twill.search.ranges.infeasible_interval", lambda _: 200)
-    prover, problem = Scripted(least), build_problem(*random_loop(0))
-    questions, known = cast("Questions", prover), Known(problem)
-    ranges = Ranges(problem, questions, Limits(), 2, lambda _: 3, known, row_by_row=True)
-    low, found = ranges.least(60)
-    assert (low, found and found[0]) == expected
-    assert prover.asked[: len(first)] == first
-    assert prover.row_by_row

@@ -22,7 +22,7 @@ from twill.cli.options import (
     print_json,
     refusals,
 )
-from twill.console import WIDTH, Report, progress, say, say_written
+from twill.console import WIDTH, Report, note, progress, say, say_written, silent
 from twill.files import STANDARD_OUTPUT, check_target
 
 if TYPE_CHECKING:
@@ -117,6 +117,12 @@ class Effort:
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Solve it even if the answer is known.")
     ] = False
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", "-v", help="Print each question to a solver, and its answer, on stderr."
+        ),
+    ] = False
 
     def solver(self, report: Report) -> Callable[[Request], Solved]:
         """Return who answers requests."""
@@ -126,7 +132,8 @@ class Effort:
 
         within = solve if self.memory is None else partial(solve_within, self.memory)
         cache = None if self.no_cache else Cache()
-        return partial(within, timeout=self.timeout, report=report, cache=cache)
+        log = note if self.verbose else silent
+        return partial(within, timeout=self.timeout, report=report, log=log, cache=cache)
 
 
 @command

@@ -1,10 +1,13 @@
-"""What a search knows so far: the best schedule, what is refuted, and what was proved about it."""
+"""What a search knows: the best schedule, what is refuted, and what is written down as proved."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, cast
 
-from twill.artifacts.schedule import Level, LowerBound
+from twill.artifacts.schedule import Family, Level, LevelProof, Limit, LowerBound, Proof, Weight
+from twill.bounds.least import Bounds
 from twill.console import Report, silent
 from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
@@ -44,22 +47,24 @@ class Known:
     ----------
     low : int
         Every smaller interval is refuted.
-    solver : str
-        Who refuted them, where no bound does.
+    solver, families
+        Who refuted them, and the constraint families that takes, where no bound does.
     best : tuple of (int, Assignment) or None
         An interval and a schedule at it, better in the order of levels than all others offered.
-    bound : LowerBound or None
-        Why no smaller interval has a schedule, once that is known.
     reached : dict
         The best value of each level, as far as that was looked for.
     """
 
     def __init__(self, problem: Problem, report: Report = silent) -> None:
         self._problem, self._report = problem, report
-        self.low, self.solver = 1, ""
+        self.low, self.solver, self.families = 1, "", tuple[str, ...]()
         self.best: tuple[int, Assignment] | None = None
-        self.bound: LowerBound | None = None
         self.reached: dict[Level, Reached] = {}
+
+    @property
+    def proved(self) -> bool:
+        """Whether the best schedule is at the least interval."""
+        return self.best is not None and self.best[0] == self.low
 
     def offer(self, interval: int, found: Assignment) -> None:
         """Keep a schedule if it is the best so far."""
@@ -81,17 +86,112 @@ class Known:
             -(slack or 0),
         )
 
-    def refuted(self, low: int, solver: str = "") -> None:
-        """Take note that every interval below `low` is refuted."""
-        if low > self.low:
-            self.low, self.solver = low, solver
+    def refuted(self, low: int, solver: str = "", families: tuple[str, ...] = ()) -> None:
+        """Take note that every interval below `low` is refuted; families may be named later."""
+        if low > self.low or (low == self.low and families and not self.families):
+            self.low, self.solver, self.families = low, solver, families
 
     def say(self, message: str) -> None:
         """Report what is being tried, with what is known of the least interval."""
         if self.best is None:
             between = f"{self.low} .."
-        elif self.best[0] == self.low:
+        elif self.proved:
             between = f"{self.low}"
         else:
             between = f"{self.low} .. {self.best[0]}"
         self._report(f"{between}: {message}")
+
+    def bound(self, lower: Bounds, most_stages: int) -> LowerBound:
+        """Say why no smaller interval has a schedule, or what is known of that.
+
+        `most_stages`: of the schedules that were refuted.
+        """
+        if not self.proved:
+            return not_proved(lower, self.low, self.solver, most_stages)
+        if self.low == lower.interval:
+            return bound_reached(lower)
+        return LowerBound(
+            value=self.low,
+            reason="no joint schedule",
+            solver=self.solver,
+            families=cast("tuple[Family, ...]", self.families),
+            most_stages=most_stages,
+        )
+
+
+def bound_reached(lower: Bounds) -> LowerBound:
+    """Return the bound of a schedule at the least interval that needs no solver."""
+    value = lower.interval
+    if value > lower.alone:
+        return LowerBound(value=value, reason="configurations", **_weights(lower))
+    if lower.issue > max(lower.resource, lower.recurrence):
+        return LowerBound(value=value, reason="issue", cycle=(lower.issue_operation,))
+    if lower.resource >= lower.recurrence:
+        return LowerBound(value=value, reason="ResMII", unit=lower.resource_unit)
+    return LowerBound(value=value, reason="RecMII", cycle=lower.recurrence_cycle)
+
+
+def not_proved(lower: Bounds, value: int, solver: str, most_stages: int) -> LowerBound:
+    """Return the bound of a schedule that is perhaps not at the least interval."""
+    if value <= lower.alone:
+        return LowerBound(value=value, reason="not proved")
+    if value == lower.interval:
+        return LowerBound(value=value, reason="not proved", **_weights(lower))
+    return LowerBound(value=value, reason="not proved", solver=solver, most_stages=most_stages)
+
+
+def _weights(lower: Bounds) -> dict[str, Any]:
+    """Return what shows that all units together need so much."""
+    together = lower.configurations
+    assert together is not None
+    weights = tuple(
+        Weight(operation=p.operation, start=p.start, length=p.length, weight=weight)
+        for p, weight in together.weights
+    )
+    return {"weights": weights, "most": together.most}
+
+
+def measured(problem: Problem, interval: int, assignment: Assignment) -> dict[Level, int]:
+    """Return what a schedule has of each level but the interval, of slack if anything waits."""
+    length = assignment.length(problem) - min(assignment.start)
+    slack = assignment.slack(problem, interval)
+    levels: dict[Level, int] = {
+        "stages": -(-length // interval),
+        "groups": assignment.used(),
+        "transfers": assignment.transfers(problem),
+        "length": length,
+    }
+    return levels if slack is None else {**levels, "slack": slack}
+
+
+def proofs(
+    values: Mapping[Level, int], reached: Mapping[Level, Reached], *, proved: bool
+) -> list[LevelProof]:
+    """Return every level of a schedule, with what is proved about it.
+
+    A level is proved if the schedule has its best value, and those of all levels above.
+
+    `reached`: the best value of each level, as far as that was looked for.
+    """
+    found = []
+    for level, value in values.items():
+        best = reached.get(level)
+        proved = proved and best is not None and best.proved and best.value == value
+        solver = best.solver if best is not None and proved else ""
+        found.append(LevelProof(level=level, value=value, proved=proved, solver=solver or None))
+    return found
+
+
+def proof_within(
+    problem: Problem, interval: int, bound: LowerBound, levels: Iterable[LevelProof]
+) -> Proof:
+    """Return what was proved, with what the user had decided beforehand."""
+    wishes, names = problem.wishes, [o.name for o in problem.operations]
+    proved = bound.reason != "not proved"
+    return Proof(
+        bound=bound,
+        levels=(LevelProof(level="interval", value=interval, proved=proved), *levels),
+        limits=cast("dict[Limit, int]", dict(wishes.limits)),
+        pins={names[v]: group for v, group in wishes.pins},
+        orders=tuple((names[u], names[v]) for u, v in wishes.orders),
+    )

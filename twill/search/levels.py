@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Literal
 
-from twill.artifacts.schedule import Level, LevelProof
+from twill.artifacts.schedule import Level
 from twill.bounds.least import least_length, least_stages
-from twill.engines.protocol import Answer, Limits
-from twill.problem.groups import likely_groups
-from twill.problem.problem import Problem
+from twill.engines.protocol import Limits, Objective
 from twill.problem.solution import Assignment
-from twill.search.known import Known, Reached
-from twill.search.questions import QUICK_EFFORT, Questions
+from twill.search.known import Reached
+from twill.search.questions import Outcome, Questions
 from twill.search.request import LEVELS
+from twill.search.strategies import Situation
+
+Ask = Callable[[int], Outcome]
+Measure = Callable[[Assignment], int]
+Look = Callable[[Ask, Measure, Assignment, int], Reached]
 
 
 class Levels:
     """Improves a schedule at its interval."""
 
-    def __init__(
-        self,
-        questions: Questions,
-        problem: Problem,
-        limits: Limits,
-        known: Known,
-        until: Level = LEVELS[-1],
-    ) -> None:
-        self._questions, self._problem = questions, problem
-        self._limits, self._known = limits, known
+    def __init__(self, questions: Questions, situation: Situation, until: Level) -> None:
+        self._questions, self._situation = questions, situation
+        self._problem, self._known = situation.problem, situation.known
         self._wanted = LEVELS[: LEVELS.index(until) + 1]
-
-    @property
-    def _fewest_groups(self) -> int:
-        """How many groups every schedule needs."""
-        return len({operation.variable_latency for operation in self._problem.operations})
 
     def improve(self, interval: int, found: Assignment) -> Assignment:
         """Improve level by level; the assignment is solved for once more at the end.
@@ -43,74 +35,37 @@ class Levels:
         A level is best among schedules that are no worse in those above it. Stages count in any
         case, since questions are about so many of them.
         """
-        problem = self._problem
-        reached = self._fewest_stages(interval, found)
-        assignment, stages, limits = reached.assignment, reached.value, self._limits
-        shown = self._known.reached
-        shown["stages"] = reached
-
-        def step(
-            level: Level,
-            measure: Callable[[Assignment], int],
-            low: int,
-            within: Callable[[int], Limits],
-        ) -> None:
-            nonlocal assignment, limits
-            if level not in self._wanted:
-                return
-            self._known.say(f"{stages} stages, fewest {level}")
-
-            def ask(most: int) -> Answer:
-                return self._questions.ask(interval, stages, within(most))
-
-            look = _from_below
-            if level == "length":
-                look = partial(self._shortest, interval, limits)
-            shown[level] = look(ask, measure, assignment, low)
-            assignment, limits = shown[level].assignment, within(shown[level].value)
-
-        step("groups", Assignment.used, self._fewest_groups, lambda n: replace(limits, groups=n))
-        step(
-            "transfers",
-            lambda a: a.transfers(problem),
-            0,
-            lambda n: replace(limits, transfers=n),
+        problem, limits = self._problem, self._situation.limits
+        best = self._known.reached["stages"] = self._fewest_stages(interval, found)
+        stages = best.value
+        fewest_groups = len({operation.variable_latency for operation in problem.operations})
+        levels: tuple[tuple[Literal["groups", "transfers", "length"], Measure, int], ...] = (
+            ("groups", Assignment.used, fewest_groups),
+            ("transfers", lambda a: a.transfers(problem), 0),
+            ("length", lambda a: a.length(problem), least_length(problem, interval)),
         )
-        step(
-            "length",
-            lambda a: a.length(problem),
-            least_length(problem, interval),
-            lambda n: replace(limits, length=n),
-        )
+        for level, measure, least in levels:
+            if level in self._wanted:
+                ask = partial(self._ask, level, interval, stages, limits)
+                look: Look = _from_below
+                if level == "length":
+                    look = partial(self._by_prover, level, interval, limits, _bisected)
+                best = self._known.reached[level] = look(ask, measure, best.assignment, least)
+                limits = replace(limits, **{level: best.value})
         if limits.length is None:
             limits = replace(limits, length=stages * interval)
         if "slack" in self._wanted and problem.edges:
-            self._known.say(f"{stages} stages, most slack")
-            shown["slack"] = self._most_slack(interval, stages, limits, assignment)
-            assignment = shown["slack"].assignment
-            limits = replace(limits, slack=shown["slack"].value)
-        return self._questions.settle(interval, limits, assignment)
+            best = self._known.reached["slack"] = self._most_slack(interval, stages, limits, best)
+            limits = replace(limits, slack=best.value)
+        return self._questions.settle(interval, limits, best.assignment)
 
-    def _shortest(
-        self,
-        interval: int,
-        limits: Limits,
-        ask: Callable[[int], Answer],
-        measure: Callable[[Assignment], int],
-        best: Assignment,
-        low: int,
-    ) -> Reached:
-        """Let the prover minimize the length; bisect where there is none."""
-        if self._questions.has_prover and measure(best) > low:
-            answer = self._questions.best(interval, limits, best, "length")
-            found = answer.assignment or best
-            value, proved = measure(found), answer.status == "sat"
-            solver = answer.solver if value > low else ""
-            return Reached(value, found, proved, solver)
-        return _bisected(ask, measure, best, low)
+    def _ask(self, level: Level, interval: int, stages: int, limits: Limits, value: int) -> Outcome:
+        """Ask whether a level can have a value."""
+        question = self._situation.query(interval, stages=stages)
+        within = replace(limits, **{level: value})
+        return self._questions.ask(replace(question, limits=within, why=level))
 
-    def _most_slack(self, interval: int, stages: int, limits: Limits, best: Assignment) -> Reached:
-        """Let the prover maximize the slack; bisect where there is none."""
+    def _most_slack(self, interval: int, stages: int, limits: Limits, best: Reached) -> Reached:
         farthest = max(edge.distance for edge in self._problem.edges)
         most = (limits.length or 0) + interval * farthest
 
@@ -119,73 +74,44 @@ class Levels:
             slack = a.slack(self._problem, interval)
             return most if slack is None else slack
 
-        def ask(least: int) -> Answer:
-            return self._questions.ask(interval, stages, replace(limits, slack=least))
+        ask = partial(self._ask, "slack", interval, stages, limits)
+        look = partial(self._by_prover, "slack", interval, limits, _largest)
+        return look(ask, measure, best.assignment, most)
 
-        if self._questions.has_prover and measure(best) < most:
-            answer = self._questions.best(interval, limits, best, "slack")
-            found = answer.assignment or best
-            return Reached(measure(found), found, answer.status == "sat", answer.solver)
-        return _largest(ask, measure, best, most)
+    def _by_prover(
+        self,
+        objective: Objective,
+        interval: int,
+        limits: Limits,
+        otherwise: Look,
+        *given: *tuple[Ask, Measure, Assignment, int],
+    ) -> Reached:
+        """Let the prover look for the best value, if there is one to ask and a better value."""
+        _, measure, best, bound = given
+        if self._questions.prover is None or measure(best) == bound:
+            return otherwise(*given)
+        answer = self._questions.best(interval, limits, best, objective)
+        found = answer.assignment or best
+        value = measure(found)
+        solver = answer.solver if value != bound else ""
+        return Reached(value, found, answer.status == "sat", solver)
 
     def _fewest_stages(self, interval: int, assignment: Assignment) -> Reached:
-        """Return an assignment of the fewest stages."""
+        """Look for fewer stages, first with as few groups as the next level asks for."""
         stages = -(-assignment.length(self._problem) // interval)
-        proved, solver = True, ""
+        proved, solver, few = True, "", self._situation.few
         for count in range(least_stages(self._problem, interval), stages):
-            self._known.say(f"{count} stages")
-            answer = self._few_groups_first(interval, count)
+            question = partial(self._situation.query, interval, stages=count)
+            answer = self._questions.ask(replace(question(groups=few, effort=6), why="stages"))
+            if answer.assignment is None:
+                answer = self._questions.ask(replace(question(), why="stages"))
             if answer.assignment is not None:
-                assignment, stages = answer.assignment, count
-                break
+                return Reached(count, answer.assignment, proved, solver)
             proved, solver = proved and answer.status == "unsat", answer.solver
         return Reached(stages, assignment, proved, solver)
 
-    def _few_groups_first(self, interval: int, stages: int) -> Answer:
-        """Ask about as few groups as will do for most loops, which the next level asks for too."""
-        few = likely_groups(self._problem)
-        if few < (self._limits.groups or few + 1):
-            within = replace(self._limits, groups=few)
-            answer = self._questions.ask(interval, stages, within, QUICK_EFFORT)
-            if answer.assignment is not None:
-                return answer
-        return self._questions.ask(interval, stages, self._limits)
 
-
-def measured(problem: Problem, interval: int, assignment: Assignment) -> dict[Level, int]:
-    """Return what a schedule has of each level but the interval, of slack if anything waits."""
-    length = assignment.length(problem) - min(assignment.start)
-    slack = assignment.slack(problem, interval)
-    levels: dict[Level, int] = {
-        "stages": -(-length // interval),
-        "groups": assignment.used(),
-        "transfers": assignment.transfers(problem),
-        "length": length,
-    }
-    return levels if slack is None else {**levels, "slack": slack}
-
-
-def proofs(
-    values: Mapping[Level, int], reached: Mapping[Level, Reached], *, proved: bool
-) -> list[LevelProof]:
-    """Return every level of a schedule, with what is proved about it.
-
-    A level is proved if the schedule has its best value, and those of all levels above.
-
-    `reached`: the best value of each level, as far as that was looked for.
-    """
-    found = []
-    for level, value in values.items():
-        best = reached.get(level)
-        proved = proved and best is not None and best.proved and best.value == value
-        solver = best.solver if best is not None and proved else ""
-        found.append(LevelProof(level=level, value=value, proved=proved, solver=solver or None))
-    return found
-
-
-def _from_below(
-    ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, low: int
-) -> Reached:
+def _from_below(ask: Ask, measure: Measure, best: Assignment, low: int) -> Reached:
     """Find the least feasible value in growing steps from below: small ones are soon refuted."""
     high, proved, step, solver = measure(best), True, 0, ""
     while low < high:
@@ -200,9 +126,7 @@ def _from_below(
     return Reached(high, best, proved, solver)
 
 
-def _bisected(
-    ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, low: int
-) -> Reached:
+def _bisected(ask: Ask, measure: Measure, best: Assignment, low: int) -> Reached:
     """Bisect for the least feasible value; the bound itself is tried first."""
     high, proved, solver = measure(best), True, ""
     probe = low
@@ -218,9 +142,7 @@ def _bisected(
     return Reached(high, best, proved, solver)
 
 
-def _largest(
-    ask: Callable[[int], Answer], measure: Callable[[Assignment], int], best: Assignment, high: int
-) -> Reached:
+def _largest(ask: Ask, measure: Measure, best: Assignment, high: int) -> Reached:
     """Bisect for the largest feasible value, in growing steps from what is known."""
     low, proved, step, solver = measure(best), True, 1, ""
     while low < high:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from twill.artifacts.schedule import LevelProof, LowerBound
 from twill.bounds.infeasible import refuse_infeasible
 from twill.bounds.least import Bounds, bounds, longest_paths
-from twill.console import Report, silent
 from twill.deadline import Deadline
 from twill.engines.cbc import shortest_modulo_schedule
 from twill.engines.protocol import Engine, EngineFactory, Limits, Question
@@ -21,8 +20,8 @@ from twill.errors import RefusedError
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
-from twill.search.levels import measured
-from twill.search.proofs import bound_reached, not_proved, proof_within
+from twill.search.known import bound_reached, measured, not_proved, proof_within
+from twill.search.questions import GIVEN
 from twill.search.request import Options
 from twill.search.search import LEAST, Found
 
@@ -43,8 +42,7 @@ class _Shortest:
 def paper_search(
     problem: Problem,
     engine: EngineFactory,
-    options: Options | None = None,
-    report: Report = silent,
+    options: Options = GIVEN,
     *,
     modulo: EngineFactory | None = None,
 ) -> Found:
@@ -76,7 +74,7 @@ def paper_search(
         If the search fails although an iteration ends before the next one begins, or if its time is
         over.
     """
-    return _PaperSearch(problem, engine, options or Options(), report, modulo or engine).run()
+    return _PaperSearch(problem, engine, options, modulo or engine).run()
 
 
 class _PaperSearch:
@@ -85,11 +83,10 @@ class _PaperSearch:
         problem: Problem,
         engine: EngineFactory,
         options: Options,
-        report: Report,
         modulo: EngineFactory,
     ) -> None:
         self.problem, self.factory, self.modulo_factory = problem, engine, modulo
-        self.options, self.report = options, report
+        self.options, self.report = options, options.report
         self.groups = available_groups(problem)
         wishes = problem.wishes
         self.limits = Limits(groups=wishes.limit("groups"), transfers=wishes.limit("transfers"))

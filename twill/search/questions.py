@@ -1,7 +1,7 @@
-"""Questions to the engines: about an interval or a range, for a refutation or a last solution.
+"""Questions to the engines, one after the other, and what they have told.
 
-They are asked one after the other, and what a question is worth is counted in work that does not
-depend on how fast the machine is, so that the same search always takes the same way.
+What a question is worth is counted in work that does not depend on how fast the machine is, so that
+the same search always takes the same way.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from twill.engines.protocol import (
     WAYS,
@@ -24,227 +24,253 @@ from twill.engines.protocol import (
     Range,
     RangeProver,
     Refutation,
+    Status,
 )
-from twill.problem.groups import WarpGroup
+from twill.problem.groups import available_groups
 from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
-from twill.search.known import Known
+from twill.search.known import Known, measured
+from twill.search.request import MOST_SEED, Options
 
-QUICK_EFFORT = 6.0
-"""Effort for a question about few stages and groups, whose answer only saves time."""
-RANGE_EFFORT = 3.0
-"""Effort for the least interval of a range, before single intervals are asked about."""
-NEARBY_EFFORT = 1.0
-"""Effort for a smaller interval with the warp assignment of a schedule that was found."""
-SEEDS = 1 << 31
-"""How many seeds there are."""
-TRIAL_EFFORT, ROW_BY_ROW_EFFORT = 1.0, 4.0
-"""Effort after which a question is asked in another way; the latter where units are stated row by
-row, and luck decides less."""
-FINDER_OPERATIONS = 36
-"""Operations up to which the finder, which has no budget, solves for the schedule within all
-levels: beyond them it takes several times as long as its rival."""
-
+Kind = Literal["any", "near", "least", "families"]
+KINDS = {
+    "any": "",
+    "near": "; the least with the groups of the best so far",
+    "least": "; the least",
+    "families": "; what a refutation takes",
+    "best": "; the best",
+}
+"""What else is said of a question."""
+NONE = ", none better"
+MOST = ("groups", "transfers", "length")
+GIVEN = Options()
 T = TypeVar("T", Answer, Refutation)
 
 
 @dataclass(frozen=True)
-class Engines:
-    """Who answers.
+class Query:
+    """Whether an interval from `low` to `high` has a schedule of at most so many stages.
 
     Attributes
     ----------
-    finder : EngineFactory
-        Looks for schedules at one interval, to the end: there is nothing to stop it but a clock. It
-        names what a refutation takes.
-    rival : EngineFactory or None
-        Asked instead of the finder, which then only refutes and solves for the last schedule.
-    prover : RangeProver or None
-        Refutes ranges of intervals, and is asked instead of the rival.
+    low, high, stages : int
+        Only a prover is asked about more than one interval.
+    limits : Limits
+        What else a schedule may have.
+    kind : str
+        ``any`` schedule will do; the ``least`` interval is wanted, or the one ``near``, with the
+        warp groups of the best schedule so far; or the ``families`` that a refutation takes, which
+        the finder names.
+    effort : float
+        Work after which a prover gives up, in CP-SAT's deterministic time (a unit is five to ten
+        seconds). A finder has no such limit, and works to its end.
+    decide : bool
+        Whether the prover is asked again, in other ways and with growing effort, until it knows.
+    whole : bool
+        Whether nothing but what the user decided limits the schedule, so that no answer to it
+        refutes the interval.
+    why : str
+        Which strategy or level asks.
     """
 
-    finder: EngineFactory
-    rival: EngineFactory | None = None
-    prover: RangeProver | None = None
+    low: int
+    high: int
+    stages: int
+    limits: Limits
+    kind: Kind = "any"
+    effort: float = 1.0
+    decide: bool = True
+    whole: bool = False
+    why: str = ""
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        limits = self.limits
+        words = [f"I = {self.low}" + (f" .. {self.high}" if self.high > self.low else "")]
+        most = {"stages": self.stages, **{n: getattr(limits, n) for n in MOST}}
+        words += [f"{name} <= {value}" for name, value in most.items() if value is not None]
+        words += [] if limits.slack is None else [f"slack >= {limits.slack}"]
+        words += [] if self.decide else [f"effort {self.effort:g}"]
+        return ", ".join(words) + KINDS[self.kind]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a question brought.
+
+    Attributes
+    ----------
+    status : str
+        ``sat``, ``unsat`` or ``unknown``.
+    bound : int
+        Every smaller interval asked about is refuted.
+    interval, assignment
+        Of the schedule found.
+    solver : str
+        Who answered.
+    families : tuple of str
+        Constraint families that the refutation takes, as far as they are named.
+    """
+
+    status: Status
+    bound: int
+    interval: int | None = None
+    assignment: Assignment | None = None
+    solver: str = ""
+    families: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        if self.status == "unknown":
+            return "not decided"
+        if self.interval is None:
+            return "none" + (f" ({', '.join(self.families)})" if self.families else "")
+        return f"I = {self.interval}"
 
 
 class Questions:
-    """Asks engines about one problem with all its warp groups."""
+    """Asks engines about one problem, and keeps what is known from their answers.
+
+    The finder looks for schedules at one interval, to the end, and names what a refutation takes.
+    A prover, if there is one, is asked instead, about ranges too; the finder then is left the
+    families and the last schedule.
+    """
 
     def __init__(
         self,
         problem: Problem,
-        groups: tuple[WarpGroup, ...],
-        engines: Engines,
-        known: Known,
-        seed: int,
+        finder: EngineFactory,
+        prover: RangeProver | None = None,
+        options: Options = GIVEN,
     ) -> None:
-        self._problem, self._groups, self._engines = problem, groups, engines
-        self._known, self._seed = known, seed
+        self.groups = available_groups(problem)
+        self.known = Known(problem, options.report)
+        self.prover, self.solver = prover, ""
+        self._problem, self._finder, self._options = problem, finder, options
         self._hints: dict[Hint, None] = {}
-        self._kept: tuple[tuple[int, int], Engine] | None = None
-        self.solver = ""
+        self._kept: tuple[tuple[int, int, bool], Engine] | None = None
+        self._refuted = dict[tuple[int, int, int, Limits], Outcome]()
 
-    @property
-    def has_prover(self) -> bool:
-        """Whether there is a prover to ask."""
-        return self._engines.prover is not None
+    def ask(self, query: Query) -> Outcome:
+        """Ask a question, unless it is known that there is no such schedule."""
+        key = (query.low, query.high, query.stages, query.limits)
+        if query.kind == "any" and key in self._refuted:
+            return self._refuted[key]
+        by_finder = self.prover is None or query.kind == "families"
+        words = f"{query.why}: {replace(query, decide=query.decide or by_finder)}"
+        self.known.say(words)
+        if self.prover is None or query.kind == "families":
+            outcome = self._ask_finder(query)
+        else:
+            outcome = self._ask_prover(self.prover, query)
+        least = query.kind == "least" and outcome.bound == outcome.interval
+        self._log(words, outcome.solver, f"{outcome}{NONE * least}")
+        if outcome.status == "unsat":
+            self._refuted[key] = outcome
+        self._note(query, outcome)
+        return outcome
 
-    @property
-    def prover_name(self) -> str:
-        """Name and version of the prover."""
-        return self._engines.prover.name if self._engines.prover is not None else ""
+    def _note(self, query: Query, outcome: Outcome) -> None:
+        """Take note of intervals that are refuted for good, with all below if that follows."""
+        covers = self._problem.starts_at_issue or query.low <= self.known.low
+        if query.whole and covers and outcome.bound > query.low:
+            self.known.refuted(outcome.bound, outcome.solver, outcome.families)
 
-    def ask(
-        self, interval: int, stages: int, limits: Limits, effort: float | None = None
-    ) -> Answer:
-        """Ask about one interval: the prover, or without one the rival or the finder to the end.
-
-        `effort`: what the answer is worth, to the prover; without it the question is decided.
-        """
-        if self._engines.prover is None or limits.length is not None:
-            return self._ask_engine(interval, stages, limits)
-        found = self._ask_prover(interval, interval, stages, limits, effort)
-        return Answer(
-            found.status,
-            found.assignment,
-            statistics=found.statistics,
-            solver=self._engines.prover.name,
-        )
-
-    def _ask_engine(self, interval: int, stages: int, limits: Limits) -> Answer:
+    def _ask_finder(self, query: Query) -> Outcome:
         """Ask with the engine of the last question if it is the same one."""
-        key = (interval, stages)
+        interval = query.low
+        key = (interval, query.stages, query.whole or query.kind == "families")
         if self._kept is None or self._kept[0] != key:
             self.close()
-            factory = self._engines.rival or self._engines.finder
-            self._kept = (key, self._make(factory, interval, stages * interval))
-            self.solver = self._kept[1].name
+            length = query.stages * interval
+            self._kept = (key, self._engine(interval, length, explain=key[2]))
         # An engine that is stopped may still be running: it is neither asked again nor disposed of.
         (_, engine), self._kept = self._kept, None
-        answer = engine.solve(limits)
+        answer = engine.solve(query.limits)
         self._kept = (key, engine)
         if answer.status == "unknown":
             self.close()
-        return self._learn(interval, answer)
+        self._learn(interval, answer)
+        self.solver = engine.name
+        found = None if answer.assignment is None else interval
+        bound = interval + (answer.status == "unsat")
+        return Outcome(answer.status, bound, found, answer.assignment, engine.name, answer.families)
 
-    def ask_range(
-        self, low: int, high: int, most_stages: int, limits: Limits, effort: float | None = None
-    ) -> Refutation:
-        """Ask the prover about a range.
-
-        `effort`: what the answer is worth; without it the question is decided.
-        """
-        return self._ask_prover(low, high, most_stages, limits, effort)
-
-    def ask_one(
-        self, interval: int, most_stages: int, limits: Limits, *, row_by_row: bool = False
-    ) -> Refutation:
-        """Let the prover decide about one interval.
-
-        `row_by_row`: whether units are stated row by row, so that the first way is worth more
-        effort.
-        """
-        first = ROW_BY_ROW_EFFORT if row_by_row else TRIAL_EFFORT
-        return self._ask_prover(interval, interval, most_stages, limits, None, first)
-
-    def _ask_prover(
-        self,
-        low: int,
-        high: int,
-        most_stages: int,
-        limits: Limits,
-        effort: float | None,
-        first: float = TRIAL_EFFORT,
-    ) -> Refutation:
-        prover = self._engines.prover
-        assert prover is not None
-        for under in self._trials(limits, effort, first):
-            asked = Range(self._problem, low, high, most_stages, self._groups)
-            answer = prover(asked, under)
+    def _ask_prover(self, prover: RangeProver, query: Query) -> Outcome:
+        low = query.low
+        for under in self._trials(query):
+            answer = self._proved(prover, replace(query, low=low), under)
             self._learn(answer.interval, answer)
-            if answer.status != "unknown":
+            if query.kind == "least":
+                low = max(low, answer.bound)
+                self.known.refuted(low, prover.name)
+            if answer.status == "unsat" or low == answer.interval:
                 break
-        return answer
+            if answer.status == "sat" and query.kind != "least":
+                break
+        bound = max(low, answer.bound)
+        return Outcome(answer.status, bound, answer.interval, answer.assignment, prover.name)
 
-    def _trials(
-        self, limits: Limits, effort: float | None, first: float = TRIAL_EFFORT
-    ) -> Iterator[Conditions]:
-        """Yield one way to ask within `effort`, or all ways with growing effort without end.
+    def _trials(self, query: Query) -> Iterator[Conditions]:
+        """Yield one way to ask, or all ways with growing effort without end.
 
         Most ways take seconds or minutes for the same question, and which does is a matter of luck.
         """
         for trial in itertools.count():
             yield Conditions(
-                limits,
-                (self._seed + trial) % SEEDS,
-                first * 2 ** (trial // WAYS) if effort is None else effort,
+                query.limits,
+                (self._options.seed + trial) % (MOST_SEED + 1),
+                query.effort * 2 ** (trial // WAYS),
                 tuple(self._hints),
                 trial % WAYS,
-                self._known.offer,
+                self.known.offer,
             )
-            if effort is not None:
+            if not query.decide:
                 return
 
-    def least(
-        self, low: int, most_stages: int, found: Refutation, limits: Limits, *, decide: bool
-    ) -> Refutation:
-        """Let the prover look for the least interval below that of a schedule, first near it."""
-        prover = self._engines.prover
-        assert prover is not None
-        assert found.interval is not None
-        (nearby,) = self._trials(limits, NEARBY_EFFORT)
-        found = prover.least(
-            Range(self._problem, low, found.interval - 1, most_stages, self._groups),
-            found,
-            nearby,
-            keep_groups=True,
+    def _proved(self, prover: RangeProver, query: Query, under: Conditions) -> Refutation:
+        asked = Range(self._problem, query.low, query.high, query.stages, self.groups)
+        if query.kind == "any":
+            return prover(asked, under)
+        assert self.known.best is not None
+        interval, _ = self.known.best
+        best = Refutation("sat", query.low, *self.known.best)
+        return prover.least(
+            replace(asked, high=interval - 1), best, under, keep_groups=query.kind == "near"
         )
-        self._learn(found.interval, found)
-        for under in self._trials(limits, None if decide else RANGE_EFFORT, RANGE_EFFORT):
-            assert found.interval is not None
-            asked = Range(self._problem, low, found.interval - 1, most_stages, self._groups)
-            found = prover.least(asked, found, under)
-            self._learn(found.interval, found)
-            low = max(low, found.bound)
-            self._known.refuted(low, prover.name)
-            if low == found.interval:
-                break
-        return found
 
     def best(
         self, interval: int, limits: Limits, found: Assignment, objective: Objective
     ) -> Answer:
         """Let the prover look for the best schedule in some respect."""
-        prover = self._engines.prover
-        assert prover is not None
-        under = replace(next(self._trials(limits, None)), effort=None)
+        assert self.prover is not None
+        question = f"{objective}: I = {interval}{KINDS['best']}"
+        self.known.say(question)
+        under = Conditions(
+            limits, self._options.seed, None, tuple(self._hints), 0, self.known.offer
+        )
         length = limits.length or found.length(self._problem)
-        asked = Question(self._problem, interval, length, self._groups)
-        answer = prover.best(asked, found, objective, under)
+        asked = Question(self._problem, interval, length, self.groups)
+        answer = self.prover.best(asked, found, objective, under)
+        best = measured(self._problem, interval, answer.assignment or found).get(objective)
+        self._log(question, answer.solver, f"{best}{NONE * (answer.status == 'sat')}")
         return self._learn(interval, answer)
 
-    def refute(self, interval: int, most_stages: int, limits: Limits) -> tuple[Answer, str]:
-        """Ask the finder for what makes an interval infeasible; return the solver's name too."""
-        engine = self._make(self._engines.finder, interval, most_stages * interval, explain=True)
-        answer = self._learn(interval, engine.solve(limits))
-        engine.dispose()
-        return answer, engine.name
-
     def settle(self, interval: int, limits: Limits, assignment: Assignment) -> Assignment:
-        """Solve once more within all levels, so that the way there leaves no trace."""
+        """Let the finder solve within all levels, so that the way there leaves no trace."""
         self.close()
         self._hints.clear()
-        length = limits.length or assignment.length(self._problem)
-        engine = self._make(self._settler(), interval, length)
+        question = f"last schedule: I = {interval}, within all levels"
+        self.known.say(question)
+        engine = self._engine(interval, limits.length or assignment.length(self._problem))
         self.solver = engine.name
         answer = engine.solve(limits)
         engine.dispose()
+        self._log(question, engine.name, "found" if answer.assignment else "not decided")
         return answer.assignment or assignment
 
-    def _settler(self) -> EngineFactory:
-        many = len(self._problem.operations) > FINDER_OPERATIONS
-        return (self._engines.rival if many else None) or self._engines.finder
+    def _log(self, question: str, solver: str, outcome: str) -> None:
+        self._options.log(f"{question} - {solver}: {outcome}")
 
     def close(self) -> None:
         """Give the memory of the engine that is kept back."""
@@ -252,18 +278,17 @@ class Questions:
             self._kept[1].dispose()
             self._kept = None
 
-    def _make(
-        self, factory: EngineFactory, interval: int, length: int, *, explain: bool = False
-    ) -> Engine:
-        return factory(
+    def _engine(self, interval: int, length: int, *, explain: bool = False) -> Engine:
+        seed, hints = self._options.seed, tuple(self._hints)
+        return self._finder(
             Question(
                 self._problem,
                 interval,
                 length,
-                self._groups,
+                self.groups,
                 explain=explain,
-                seed=self._seed,
-                hints=tuple(self._hints),
+                seed=seed,
+                hints=hints,
             )
         )
 
@@ -271,5 +296,5 @@ class Questions:
         """Keep what an engine had to look at, and a schedule if it is the best so far."""
         self._hints.update(dict.fromkeys(answer.hints))
         if answer.assignment is not None and interval is not None:
-            self._known.offer(interval, answer.assignment)
+            self.known.offer(interval, answer.assignment)
         return answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Level, Limit, Rules, TimeScale
+from twill.console import Report, silent
 from twill.errors import InputError, short
 from twill.names import wrong
 from twill.problem.costs import BUDGET
@@ -21,6 +22,8 @@ from twill.problem.problem import Problem, build_problem
 EngineName = Literal["both", "difference", "cpsat", "verbatim"]
 TimeMode = Literal["exact", "normalized", "refined"]
 SearchName = Literal["complete", "paper"]
+Log = Callable[[str], None]
+"""Told every question to an engine, with what it brought."""
 LEVELS: tuple[Level, ...] = get_args(Level)
 LIMITS: tuple[Limit, ...] = get_args(Limit)
 MOST_SEED = (1 << 31) - 1
@@ -42,12 +45,16 @@ class Options:
     until : str
         The last level of the objective that matters; with ``groups`` any schedule of the least
         interval, the fewest stages and the fewest groups will do.
+    report, log : callable
+        Told what is being tried; told every question to an engine, with what it brought.
     """
 
     most_stages: int | None = None
     seed: int = 0
     timeout: float | None = None
     until: Level = LEVELS[-1]
+    report: Report = field(default=silent, compare=False)
+    log: Log = field(default=silent, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse what no engine can use."""
@@ -128,9 +135,11 @@ class Request:
         """Return a hash of what is asked for."""
         return hash(self.text)
 
-    def options(self, timeout: float | None = None) -> Options:
+    def options(
+        self, timeout: float | None = None, report: Report = silent, log: Log = silent
+    ) -> Options:
         """Return how to search, within `timeout` seconds."""
-        return Options(self.most_stages, self.seed, timeout, self.until)
+        return Options(self.most_stages, self.seed, timeout, self.until, report, log)
 
     def problem(self, scale: TimeScale) -> Problem:
         """Return the problem in a unit of time, with what the user decided beforehand.

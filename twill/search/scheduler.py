@@ -20,12 +20,11 @@ from twill.problem.costs import BUDGET, normalize
 from twill.problem.problem import Problem
 from twill.search.cache import Cache, doubt, request_key
 from twill.search.defects import refuse_invalid
+from twill.search.followup import enough_along_programs, lacking, refine
 from twill.search.paper_search import paper_search
-from twill.search.refine import refine
-from twill.search.request import EngineName, Options, Request, SearchName, TimeMode
+from twill.search.request import EngineName, Log, Options, Request, SearchName, TimeMode
 from twill.search.search import Found, Stopped
 from twill.search.search import search as complete_search
-from twill.search.spare import FIRST, Again, enough_along_programs, lacking
 
 REALIZING = "programs and storage"
 """What `schedule` reports once the search is over."""
@@ -129,7 +128,7 @@ def schedule(
         seed=how.seed,
         until=how.until,
     )
-    return solve(request, timeout=how.timeout, report=report).schedule
+    return _solve(request, replace(how, report=report)).schedule
 
 
 @dataclass(frozen=True)
@@ -164,15 +163,18 @@ def solve(
     *,
     timeout: float | None = None,
     report: Report = silent,
+    log: Log = silent,
     cache: Cache | None = None,
 ) -> Solved:
     """Find an optimal schedule, and say how long that took; see `schedule`.
 
     `timeout`: seconds for the whole search.
+    `log`: told every question to an engine, with what it brought.
     `cache`: where answers are looked up, and kept if every level was proved.
     """
+    options = request.options(timeout, report, log)
     if cache is None:
-        return _solve(request, request.options(timeout), report)
+        return _solve(request, options)
     clock = Deadline()
     key = request_key(request, versions())
 
@@ -183,8 +185,9 @@ def solve(
 
     known = cache.get(key, doubts)
     if known is not None:
+        log("kept answer: nothing is asked")
         return Solved(known, {"interval": 0.0, "levels": 0.0, "total": clock.spent}, cached=True)
-    solved = _solve(request, request.options(timeout), report)
+    solved = _solve(request, options)
     # At the limit of time the schedule depends on how fast the machine is, though it be optimal.
     in_time = timeout is None or solved.seconds["total"] < timeout
     if in_time and not doubts(solved.schedule):
@@ -192,8 +195,8 @@ def solve(
     return solved
 
 
-def _solve(request: Request, options: Options, report: Report) -> Solved:
-    answering = _Answering(request, options, report)
+def _solve(request: Request, options: Options) -> Solved:
+    answering = _Answering(request, options)
     try:
         return answering.checked(*answering.whole())
     except Stopped as stopped:
@@ -208,39 +211,37 @@ def _solve(request: Request, options: Options, report: Report) -> Solved:
 class _Answering:
     """Finds the answer to one request."""
 
-    def __init__(self, request: Request, options: Options, report: Report) -> None:
-        self.request, self.report = request, report
+    def __init__(self, request: Request, options: Options) -> None:
+        self.request = request
         self._run = {"timeout": options.timeout, "versions": versions()}
         engine = request.engine
-        self._factory = engine_factory("difference" if engine == "both" else engine)
-        self._helpers = helpers() if engine == "both" else (None, None)
+        self._finder = engine_factory("difference" if engine == "both" else engine)
+        self._prover = range_prover() if engine == "both" else None
         self._scale, self._options = _normalized(request, options)
         self.problem = request.problem(self._scale)
 
     def whole(self) -> tuple[Found, Schedule]:
         """Return what is found, and the schedule that it is."""
-        find, found = self._find, self._find(self.problem)
+        find, found = self._find, self._find(self.problem, self._options)
         if self.request.time == "refined" and self._scale.mode == "normalized":
             self.problem = self.request.problem(_refined(self._scale))
             find = partial(self._refine, found)
-            found = find(self.problem)
-        return enough_along_programs(self.problem, found, self.realized, find)
+            found = find(self.problem, self._options)
+        return enough_along_programs(self.problem, found, self.realized, find, self._options)
 
-    def _find(self, asked: Problem, again: Again = FIRST) -> Found:
-        within = again.within(self._options)
+    def _find(self, problem: Problem, options: Options) -> Found:
         if self.request.search == "paper":
             by_figures = self.request.engine == "verbatim"
-            modulo = engine_factory("difference") if by_figures else self._factory
-            return paper_search(asked, self._factory, within, self.report, modulo=modulo)
-        return complete_search(asked, self._factory, within, self.report, *self._helpers)
+            modulo = engine_factory("difference") if by_figures else self._finder
+            return paper_search(problem, self._finder, options, modulo=modulo)
+        return complete_search(problem, self._finder, options, self._prover)
 
-    def _refine(self, coarse: Found, asked: Problem, again: Again = FIRST) -> Found:
-        within = again.within(self._options)
-        return refine(asked, coarse, self._factory, within, self.report)
+    def _refine(self, coarse: Found, problem: Problem, options: Options) -> Found:
+        return refine(problem, coarse, self._finder, options)
 
     def realized(self, found: Found) -> Schedule:
         """Return the artifact."""
-        self.report(REALIZING)
+        self._options.report(REALIZING)
         return realize(
             self.problem,
             found.interval,
@@ -287,13 +288,13 @@ def _refined(scale: TimeScale) -> TimeScale:
     return TimeScale.model_validate({**scale.model_dump(), **update})
 
 
-def helpers() -> tuple[EngineFactory, RangeProver] | tuple[None, None]:
-    """Return who helps the finder, and who refutes; nobody without OR-Tools."""
+def range_prover() -> RangeProver | None:
+    """Return who refutes ranges of intervals; nobody without OR-Tools."""
     if importlib.util.find_spec("ortools") is None:
-        return None, None
-    from twill.engines.cpsat.engine import CpSatEngine, CpSatProver
+        return None
+    from twill.engines.cpsat.engine import CpSatProver
 
-    return CpSatEngine, CpSatProver()
+    return CpSatProver()
 
 
 def engine_factory(name: str) -> EngineFactory:

@@ -6,34 +6,29 @@ a child, which says what it is doing while it lives, so that the parent can tell
 
 from __future__ import annotations
 
-import contextlib
-import json
+import io
 import os
-import pickle
 import re
 import signal
-import subprocess
 import sys
-import tempfile
-import threading
-from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import NoReturn
 
-from twill.artifacts.schedule import Schedule
 from twill.children import end_with_parent
-from twill.console import WARNING, Report, silent, warn
+from twill.console import Report, silent
+from twill.deadline import Deadline, check
 from twill.errors import Refusal, RefusedError, SolverError, TwillError
 from twill.search.cache import Cache
 from twill.search.known import FOUND
-from twill.search.request import Request
+from twill.search.request import Log, Request
 from twill.search.scheduler import Interrupted, Solved, solve
 
 MEGABYTE = 1_000_000
 LOOK_SECONDS = 0.05
 LAST_SECONDS = 1.5
 """Seconds in which an interrupted child may still say what it has found."""
-CHILD = "from twill.search.worker import main; main()"
 
 
 def solve_within(
@@ -42,6 +37,7 @@ def solve_within(
     *,
     timeout: float | None = None,
     report: Report = silent,
+    log: Log = silent,
     cache: Cache | None = None,
 ) -> Solved:
     """Solve in a process of its own that may take so much memory.
@@ -56,91 +52,70 @@ def solve_within(
     SolverError
         If the process ended for another reason.
     """
-    with tempfile.TemporaryFile() as errors:
-        run = _Run(pickle.dumps((request, timeout, cache)), errors, megabytes * MEGABYTE, report)
-        errors.seek(0)
-        told = errors.read().decode(errors="replace").strip().splitlines()
-    for line in told:
-        if line.startswith(WARNING):
-            warn(line.removeprefix(WARNING))
-    if run.answer is not None:
-        return _read(run.answer)
-    if run.interrupted:
-        raise KeyboardInterrupt
-    if run.exceeded:
-        raise _too_little(request.loop.name, megabytes, run.best)
-    how = signal.Signals(-run.status).name if run.status < 0 else f"status {run.status}"
-    raise SolverError(f"the solving process ended with {how}: {' '.join(told[-1:])}".rstrip(": "))
+    context = SpawnContext()
+    heard, told = context.Pipe(duplex=False)
+    process = context.Process(target=answer, args=(told, request, timeout, cache))
+    process.start()
+    told.close()
+    assert process.pid is not None
+    listener = _Listener(heard, process.pid, {"report": report, "log": log, "stderr": _write})
+    try:
+        try:
+            exceeded = listener.listen(megabytes)
+            process.join(0 if exceeded else LAST_SECONDS)
+        except KeyboardInterrupt:
+            os.kill(process.pid, signal.SIGINT)
+            with Deadline(LAST_SECONDS):
+                listener.listen(megabytes)
+            if listener.solved is None:
+                raise
+            raise Interrupted(listener.solved) from None
+    finally:
+        process.kill()
+        process.join()
+        heard.close()
+    if listener.solved is not None:
+        return listener.solved
+    if exceeded:
+        raise _too_little(request.loop.name, megabytes, listener.best)
+    status = process.exitcode or 0
+    how = signal.Signals(-status).name if status < 0 else f"status {status}"
+    raise SolverError(f"the solving process ended with {how}")
 
 
-class _Run:
-    """One run of the child: its answer, the best interval it told of, and how it ended."""
+class _Listener:
+    """Hears what the child says: the answer, and the best interval until then."""
 
-    def __init__(self, request: bytes, errors: IO[bytes], most: int, report: Report) -> None:
-        self.answer: dict[str, Any] | None = None
+    def __init__(self, heard: Connection, process: int, listeners: dict[str, Log]) -> None:
+        self._heard, self._process, self._listeners = heard, process, listeners
+        self.solved: Solved | None = None
         self.best: int | None = None
-        self.exceeded = self.interrupted = False
-        self._child = subprocess.Popen(  # noqa: S603 - our own interpreter and code
-            [sys.executable, "-c", CHILD],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-        )
-        assert self._child.stdout is not None
-        ended = threading.Event()
-        watcher = threading.Thread(target=self._watch, args=(most, ended), daemon=True)
-        watcher.start()
+
+    def listen(self, megabytes: int) -> bool:
+        """Listen until the child ends; return whether it takes more memory than that."""
+        while resident(self._process) <= megabytes * MEGABYTE:
+            check()
+            if self._heard.poll(LOOK_SECONDS) and not self._hear():
+                return False
+        return True
+
+    def _hear(self) -> bool:
+        """Take in what was said; return whether there may be more."""
         try:
-            self._send(request)
-            try:
-                self._listen(report)
-            except KeyboardInterrupt:
-                self.interrupted = True
-                self._last_words(report)
-        finally:
-            ended.set()
-            watcher.join()
-            self._child.kill()
-            self._child.wait()
-            self._child.stdout.close()
-        self.status = self._child.returncode
-
-    def _send(self, request: bytes) -> None:
-        assert self._child.stdin is not None
-        with contextlib.suppress(BrokenPipeError), self._child.stdin as stream:
-            stream.write(request)
-
-    def _listen(self, report: Report) -> None:
-        assert self._child.stdout is not None
-        for line in self._child.stdout:
-            if not line.endswith(b"\n"):
-                return
-            told = json.loads(line)
-            if "report" not in told:
-                self.answer = told
-                continue
-            match = re.fullmatch(FOUND.format(interval=r"(\d+)"), told["report"])
-            if match is not None:
-                self.best = int(match[1])
-            report(told["report"])
-        self._child.wait()
-
-    def _last_words(self, report: Report) -> None:
-        """Let the child say what it has found, for as long as a person may wait."""
-        self._child.send_signal(signal.SIGINT)
-        timer = threading.Timer(LAST_SECONDS, self._child.kill)
-        timer.start()
-        try:
-            self._listen(report)
-        finally:
-            timer.cancel()
-
-    def _watch(self, most: int, ended: threading.Event) -> None:
-        while not ended.wait(LOOK_SECONDS):
-            if resident(self._child.pid) > most:
-                self.exceeded = True
-                self._child.kill()
-                return
+            kind, what = self._heard.recv()
+        except EOFError:
+            return False
+        if kind == "solved":
+            self.solved = what
+        elif kind == "stopped":
+            raise Interrupted(what)
+        elif kind == "error":
+            raise what
+        else:
+            found = re.fullmatch(FOUND.format(interval=r"(\d+)"), what)
+            self.best = self.best if found is None else int(found[1])
+            self._listeners[kind](what)
+        return True
 
 
 def resident(process: int) -> int:
@@ -164,50 +139,47 @@ def _too_little(name: str, megabytes: int, best: int | None) -> RefusedError:
     )
 
 
-def _read(answer: Mapping[str, Any]) -> Solved:
-    if "schedule" in answer:
-        schedule = Schedule.from_json(answer["schedule"])
-        solved = Solved(schedule, answer["seconds"], cached=answer["cached"])
-        if answer["interrupted"]:
-            raise Interrupted(solved)
-        return solved
-    error: TwillError = pickle.loads(bytes.fromhex(answer["error"]))  # noqa: S301 - our own child
-    raise error
-
-
-def main() -> None:
-    """Answer the request on stdin; the body of the child."""
+def answer(told: Connection, request: Request, timeout: float | None, cache: Cache | None) -> None:
+    """Answer a request and say so; the body of the child."""
     signal.signal(signal.SIGINT, _interrupt_once)
     end_with_parent()
-    request, timeout, cache = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own parent
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # solvers in C write where they like
+
+    def report(message: str) -> None:
+        told.send(("report", message))
+
+    def log(message: str) -> None:
+        told.send(("log", message))
+
+    sys.stderr = _Told(told)
     try:
-        solved = solve(request, timeout=timeout, report=_report, cache=cache)
-        interrupted = False
+        solved = solve(request, timeout=timeout, report=report, log=log, cache=cache)
+        told.send(("solved", solved))
     except Interrupted as stopped:
-        solved, interrupted = stopped.solved, True
+        told.send(("stopped", stopped.solved))
     except KeyboardInterrupt:
         return
     except TwillError as error:
-        _tell(error=pickle.dumps(error).hex())
-        return
-    _tell(
-        schedule=solved.schedule.to_json(),
-        seconds=solved.seconds,
-        cached=solved.cached,
-        interrupted=interrupted,
-    )
+        told.send(("error", error))
+
+
+class _Told(io.TextIOBase):
+    """Writes to the parent's standard error."""
+
+    def __init__(self, told: Connection) -> None:
+        super().__init__()
+        self._told = told
+
+    def write(self, text: str) -> int:
+        self._told.send(("stderr", text))
+        return len(text)
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
 
 
 def _interrupt_once(_number: int, _frame: object) -> NoReturn:
     """Take the first of the signals that a terminal and the parent send."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt
-
-
-def _report(message: str) -> None:
-    _tell(report=message)
-
-
-def _tell(**told: object) -> None:
-    sys.stdout.write(json.dumps(told) + "\n")
-    sys.stdout.flush()

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import TimeScale
 from twill.deadline import Deadline
-from twill.engines.protocol import Answer, Limits
-from twill.problem.groups import available_groups
+from twill.engines.protocol import Limits
 from twill.problem.problem import Problem
-from twill.search.known import Known
-from twill.search.questions import Engines, Questions
+from twill.search.questions import Outcome, Query, Questions
 from twill.search.request import Options, Request
-from twill.search.scheduler import engine_factory, helpers
+from twill.search.scheduler import engine_factory, range_prover
 from twill.search.search import least_interval
 
 CORE_SECONDS = 10.0
@@ -70,28 +68,29 @@ def ask_in_turn(
     `interval`: I in cycles.
     `groups`: most warp groups; None leaves the wish, or the machine's own limit.
     """
-    questions = _questions(problem)
+    questions = Questions(problem, engine_factory("difference"), range_prover())
     try:
         for most in groups:
             limits = Limits(
                 groups=problem.wishes.limit("groups") if most is None else most,
                 transfers=problem.wishes.limit("transfers"),
             )
-            answer, deadline = Answer("unknown"), Deadline(seconds)
+            query = Query(interval, interval, stages, limits, why="feasible")
+            outcome, deadline = Outcome("unknown", interval), Deadline(seconds)
             with deadline:
-                answer = questions.ask(interval, stages, limits)
+                outcome = questions.ask(query)
             core: tuple[str, ...] = ()
-            if answer.status == "unsat":
-                core = answer.families or _core(problem, interval, stages, limits)
-            feasible = None if answer.status == "unknown" else answer.status == "sat"
+            if outcome.status == "unsat":
+                core = outcome.families or _core(questions, query)
+            feasible = None if outcome.status == "unknown" else outcome.status == "sat"
             yield Asked(feasible, core, deadline.spent)
     finally:
         questions.close()
 
 
-def _core(problem: Problem, interval: int, stages: int, limits: Limits) -> tuple[str, ...]:
+def _core(questions: Questions, query: Query) -> tuple[str, ...]:
     with Deadline(CORE_SECONDS):
-        return _questions(problem).refute(interval, stages, limits)[0].families
+        return questions.ask(replace(query, kind="families")).families
     return ()
 
 
@@ -103,12 +102,5 @@ def least(problem: Problem, seconds: float) -> tuple[int, bool]:
     RefusedError
         If there is no schedule, or none was found in time.
     """
-    rival, prover = helpers()
-    finder = engine_factory("difference")
-    return least_interval(problem, finder, Options(timeout=seconds), rival=rival, prover=prover)
-
-
-def _questions(problem: Problem) -> Questions:
-    rival, prover = helpers()
-    engines = Engines(engine_factory("difference"), rival, prover)
-    return Questions(problem, available_groups(problem), engines, Known(problem), 0)
+    finder, options = engine_factory("difference"), Options(timeout=seconds)
+    return least_interval(problem, finder, options, range_prover())

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import psutil
@@ -14,7 +16,7 @@ import pytest
 import twill
 from tests.support.small import op, small_loop, small_machine
 from twill.errors import SolverError
-from twill.search import worker as limited
+from twill.search import worker
 from twill.search.cache import Cache
 from twill.search.request import Request
 from twill.search.scheduler import solve
@@ -47,30 +49,40 @@ def test_with_too_little_nothing_is_claimed(attention: twill.Loop, hopper: twill
     assert caught.value.about.interval is None
 
 
+def hungry(told: Connection, *_: object) -> None:
+    """Say what was found, and take more and more memory."""
+    for interval in (9, 7):
+        told.send(("report", f"found a schedule at I = {interval}"))
+    held = bytearray(300_000_000)
+    held[::4096] = b"x" * len(held[::4096])
+    time.sleep(60)
+
+
 def test_what_was_found_before_is_told(
     paper_loop: twill.Loop, paper_machine: twill.Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hungry = (
-        "import json, sys, time; sys.stdin.buffer.read()\n"
-        "for i in (9, 7):\n"
-        "    print(json.dumps({'report': f'found a schedule at I = {i}'}), flush=True)\n"
-        "held = bytearray(300_000_000); held[::4096] = b'x' * len(held[::4096])\n"
-        "time.sleep(60)\n"
-    )
-    monkeypatch.setattr(limited, "CHILD", hungry)
+    monkeypatch.setattr(worker, "answer", hungry)
     with pytest.raises(
         twill.RefusedError, match="the best so far was a schedule of interval 7, not"
     ):
         solve_within(150, Request(paper_loop, paper_machine))
 
 
+def wrong(*_: object) -> None:
+    raise SystemExit(1)
+
+
+def aborting(*_: object) -> None:
+    os.abort()
+
+
 def test_a_process_that_ends_for_another_reason_is_no_refusal(
     paper_loop: twill.Loop, paper_machine: twill.Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limited, "CHILD", "raise SystemExit('what went wrong')")
-    with pytest.raises(SolverError, match="ended with status 1: what went wrong"):
+    monkeypatch.setattr(worker, "answer", wrong)
+    with pytest.raises(SolverError, match=r"the solving process ended with status 1$"):
         solve_within(4000, Request(paper_loop, paper_machine))
-    monkeypatch.setattr(limited, "CHILD", "import os; os.abort()")
+    monkeypatch.setattr(worker, "answer", aborting)
     with pytest.raises(SolverError, match="ended with SIGABRT"):
         solve_within(4000, Request(paper_loop, paper_machine))
 

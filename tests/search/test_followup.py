@@ -12,9 +12,9 @@ from tests.support.small import edge, op, small_loop, small_machine
 from twill.lower.schedule import realize
 from twill.problem.problem import build_problem
 from twill.search import scheduler
+from twill.search.followup import lacking, later, with_spare
 from twill.search.request import Options
 from twill.search.search import search
-from twill.search.spare import FIRST, Again, lacking, with_spare
 
 Example = tuple[twill.Loop, twill.Machine]
 
@@ -89,7 +89,7 @@ def test_where_none_is_to_spare_another_schedule_of_the_same_levels_will_do(
 ) -> None:
     loop, machine = with_some_to_spare()
     lacks = iter([100, 0])
-    monkeypatch.setattr("twill.search.spare.lacking", lambda *_: next(lacks))
+    monkeypatch.setattr("twill.search.followup.lacking", lambda *_: next(lacks))
     schedule = twill.schedule(small_loop(loop.operations[:1]), machine)
     assert searches == [0, 100, 0]
     assert schedule.proof is not None
@@ -100,7 +100,7 @@ def test_without_such_an_answer_nothing_is_said_to_be_proved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loop, machine = with_some_to_spare()
-    monkeypatch.setattr("twill.search.spare.lacking", lambda *_: 100)
+    monkeypatch.setattr("twill.search.followup.lacking", lambda *_: 100)
     with pytest.raises(twill.RefusedError, match="enough registers, which does not mean"):
         twill.schedule(small_loop(loop.operations[:1]), machine)
 
@@ -119,7 +119,7 @@ def test_what_is_lacking_is_counted_along_programs() -> None:
 
 def test_a_search_that_is_made_again_has_the_time_that_is_left() -> None:
     options = Options(timeout=10, seed=3)
-    assert FIRST.within(options) == options
-    assert Again(4.0, 2).within(options) == Options(timeout=6, seed=5)
-    assert Again(40.0).within(options).timeout == 0.001
-    assert Again(40.0).within(Options()).timeout is None
+    assert later(options, {}) == options
+    assert later(options, {"total": 4.0}, 2) == Options(timeout=6, seed=5)
+    assert later(options, {"total": 40.0}).timeout == 0.001
+    assert later(Options(), {"total": 40.0}).timeout is None
