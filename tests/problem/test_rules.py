@@ -5,7 +5,7 @@ A solver that goes by a wrong rule gives schedules that the judge refuses: each 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, fields
 from typing import Any
 
