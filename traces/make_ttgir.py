@@ -7,13 +7,12 @@ names.
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from twill.frontends.triton_dump import dump
+from twill.frontends.triton_dump import dump_kernel
 from twill.traces import HERE, write_or_check
 
 HOPPER, BLACKWELL = 90, 100
@@ -120,21 +119,12 @@ class Packaged:
         """Return the dump."""
         files = (HERE / "kernels").glob("*.py")
         file = next(file for file in files if self.kernel.startswith(file.stem))
-        specification = importlib.util.spec_from_file_location(file.stem, file)
-        assert specification is not None
-        assert specification.loader is not None
-        module = importlib.util.module_from_spec(specification)
-        specification.loader.exec_module(module)
-        signature = {
+        settings = {
             name: re.sub(r"\b[A-Z]\b", lambda letter: str(self.constants[letter[0]]), kind)
             for name, kind in (SIGNATURES.get(self.kernel) or SIGNATURES[file.stem]).items()
         }
-        return dump(
-            getattr(module, self.kernel),
-            signature=signature | dict.fromkeys(self.constants, "constexpr"),
-            constants=self.constants,
-            architecture=self.architecture,
-        )
+        settings |= {name: str(value) for name, value in self.constants.items()}
+        return dump_kernel(f"{file}:{self.kernel}", settings, self.architecture)
 
 
 def attention(architecture: int, kernel: str, rows: int, keys: int, depth: int = 128) -> Packaged:

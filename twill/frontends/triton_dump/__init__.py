@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from twill.errors import InputError, TwillError, short
+from twill.errors import InputError, short
 from twill.files import keep_input
 from twill.frontends.triton_dump.lower import (
     DEFAULT_WARPS,
@@ -33,7 +33,7 @@ from twill.frontends.triton_dump.lower import (
 )
 from twill.names import elided
 
-__all__ = ["dump", "dump_compiled", "dump_kernel"]
+__all__ = ["dump_compiled", "dump_kernel"]
 
 
 LONGEST_REASON = 300
@@ -69,15 +69,7 @@ def dump_kernel(
         kernel, settings, example=f"twill loop dump {where} --sm {architecture}", file=where
     )
     try:
-        return dump(
-            kernel,
-            signature=signature,
-            constants=constants,
-            architecture=architecture,
-            num_warps=num_warps,
-        )
-    except TwillError:
-        raise
+        return dump(kernel, signature, constants, architecture, num_warps)
     except Exception as error:
         line, reason = _refusal(error, kernel)
         raise InputError(f"Triton refuses it: {reason}", file=f"{file}:{line}") from None
@@ -178,13 +170,21 @@ def arguments_of(
     InputError
         If a parameter is not set, a setting has no parameter, or one cannot be read.
     """
-    missing = [p for p in kernel.params if p.name not in settings and not _may_be_left_out(p)]
-    unknown = [name for name in settings if name not in {p.name for p in kernel.params}]
+    parameters = {parameter.name: parameter for parameter in kernel.params}
+    missing = [
+        f"{name} ({'a value' if parameter.is_constexpr else 'a type'})"
+        for name, parameter in parameters.items()
+        if name not in settings and not _may_be_left_out(parameter)
+    ]
+    unknown = [elided(name) for name in settings if name not in parameters]
     if missing or unknown:
-        raise InputError(_complaint(kernel, settings, missing, unknown, example), file=file)
+        parts = [f"not set: {', '.join(missing)}"] * bool(missing)
+        parts += [f"not a parameter: {', '.join(unknown)}"] * bool(unknown)
+        sets = "".join(f" --set {shlex.quote(word)}" for word in _shown(kernel, settings))
+        raise InputError(f"{'; '.join(parts)}; for example: {example}{sets}", file=file)
     signature, constants = {}, {}
-    for parameter in kernel.params:
-        name, text = parameter.name, settings.get(parameter.name)
+    for name, parameter in parameters.items():
+        text = settings.get(name)
         if parameter.is_constexpr or text is None:
             signature[name] = CONSTANT
             constants[name] = parameter.default if text is None else _value(text, name, file)
@@ -227,21 +227,7 @@ def _type(text: str, name: str, file: str) -> str:
     return kind
 
 
-def _complaint(
-    kernel: Any, settings: Mapping[str, str], missing: list[Any], unknown: list[str], example: str
-) -> str:
-    parts = []
-    if missing:
-        wanted = [f"{p.name} ({'a value' if p.is_constexpr else 'a type'})" for p in missing]
-        parts.append(f"not set: {', '.join(wanted)}")
-    if unknown:
-        parts.append(f"not a parameter: {', '.join(map(elided, unknown))}")
-    words = [shlex.quote(word) for word in _shown_settings(kernel, settings)]
-    sets = "".join(f" --set {word}" for word in words)
-    return f"{'; '.join(parts)}; for example: {example}{sets}"
-
-
-def _shown_settings(kernel: Any, settings: Mapping[str, str]) -> Iterator[str]:
+def _shown(kernel: Any, settings: Mapping[str, str]) -> Iterator[str]:
     """Yield a setting for every parameter that needs one: the given one or a plausible one."""
     for parameter in kernel.params:
         name = parameter.name

@@ -53,33 +53,28 @@ class Lowering:
 
 def dump(
     kernel: Any,
-    *,
     signature: Mapping[str, str],
     constants: Mapping[str, Any],
     architecture: int,
-    num_warps: int = DEFAULT_WARPS,
+    num_warps: int,
 ) -> str:
     """Compile `kernel` to TTGIR and return it in generic form.
 
     `signature`: triton type of each argument, for example ``tensordesc<fp16[64,128]>``, ``*fp32``,
     ``i32``, ``constexpr``. Pointers are taken to be aligned to 16 bytes; ``i32:16`` is an integer
     that 16 divides.
-
-    Raises
-    ------
-    MissingLibraryError
-        If Triton is not installed.
-    InputError
-        If the architecture or the number of warps is not supported.
     """
-    check_target(architecture, num_warps)
-    import_triton()
     libtriton = importlib.import_module("triton._C.libtriton")
     compiler = importlib.import_module("triton.compiler")
     target = importlib.import_module("triton.backends.compiler").GPUTarget("cuda", architecture, 32)
 
     types = {name: kind.removesuffix(ALIGNED) for name, kind in signature.items()}
-    source = compiler.ASTSource(kernel, types, dict(constants), _alignments(signature))
+    aligned = {
+        (position,): [["tt.divisibility", 16]]
+        for position, kind in enumerate(signature.values())
+        if kind.startswith("*") or kind.endswith(ALIGNED)
+    }
+    source = compiler.ASTSource(kernel, types, dict(constants), aligned)
     backend = compiler.make_backend(target)
     options = backend.parse_options({"num_warps": num_warps, **OPTIONS})
     context = libtriton.ir.context()
@@ -140,14 +135,6 @@ def import_triton() -> ModuleType:
         ) from None
 
 
-def _alignments(signature: Mapping[str, str]) -> dict[tuple[int], list[list[Any]]]:
-    return {
-        (position,): [["tt.divisibility", 16]]
-        for position, kind in enumerate(signature.values())
-        if kind.startswith("*") or kind.endswith(ALIGNED)
-    }
-
-
 def _listing_before(stops: Mapping[int, str], lowering: Lowering) -> Listing:
     libtriton = importlib.import_module("triton._C.libtriton")
     module = lowering.make_ttir()
@@ -170,12 +157,8 @@ def _stopped_before(libtriton: ModuleType, name: str) -> Iterator[None]:
         libtriton.nvidia.passes.ttnvgpuir,
         libtriton.nvidia.passes.hopper,
     ]
-    originals = [
-        (home, add, getattr(home, add))
-        for home in homes
-        for add in dir(home)
-        if add.startswith("add_")
-    ]
+    adders = [(home, add) for home in homes for add in dir(home) if add.startswith("add_")]
+    originals = [(home, add, getattr(home, add)) for home, add in adders]
     thread, stopped = threading.get_ident(), False
 
     def gated(add: str, original: Any) -> Any:

@@ -113,6 +113,25 @@ class Draft:
         """Replace attributes of a node."""
         self.nodes[key] = replace(self.nodes[key], **changes)  # type: ignore[arg-type] # by name
 
+    def insert(
+        self,
+        key: float,
+        beside: Node,
+        name: str,
+        operands: tuple[Tile, ...],
+        result: Tile,
+        warps: int,
+    ) -> None:
+        """Add an access to shared memory that the IR does not have, beside a node.
+
+        `name`: of the operation in the IR.
+        """
+        kind = name.partition(".")[2]
+        unique = self.unused(f"{beside.name}.{kind}")
+        self.nodes[key] = Node(
+            key, unique, name, kind, warps, operands, result, location=beside.location
+        )
+
     def unused(self, name: str) -> str:
         """Return `name`, numbered if it is taken."""
         return unused(name, {node.name for node in self.nodes.values()})

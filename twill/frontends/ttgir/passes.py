@@ -117,31 +117,14 @@ def _read_back(draft: Draft, key: float, in_registers: Tile, readers: list[Flow]
         node = draft.nodes[reader.consumer]
         if node.kind == "convert_layout" and node.operands[0].shape == in_registers.shape:
             attributes = {k: v for k, v in node.attributes.items() if k != "trivial"}
-            draft.update(
-                node.key, kind="local_load", operands=(load.result,), attributes=attributes
-            )
+            operands = (load.result,)
+            draft.update(node.key, kind="local_load", operands=operands, attributes=attributes)
     rest = [f for f in readers if draft.nodes[f.consumer].kind != "local_load"]
     if rest:
-        _copy_back(draft, load, in_registers, rest)
-
-
-def _copy_back(draft: Draft, load: Node, in_registers: Tile, readers: list[Flow]) -> None:
-    key, copy = load.key, load.key + AFTER
-    assert load.result is not None
-    warps = max((draft.nodes[f.consumer].warps for f in readers), default=load.warps)
-    draft.nodes[copy] = Node(
-        key=copy,
-        name=draft.unused(f"{load.name}.local_load"),
-        source="ttg.local_load",
-        kind="local_load",
-        warps=warps,
-        operands=(load.result,),
-        result=in_registers,
-        location=load.location,
-    )
-    draft.flows = [replace(f, producer=copy) if f in readers else f for f in draft.flows]
-    axes = tuple(range(len(in_registers.shape)))
-    draft.flows.append(Flow(key, copy, 0, 0, axes))
+        copy, warps = key + AFTER, max(draft.nodes[f.consumer].warps for f in rest)
+        draft.insert(copy, load, "ttg.local_load", (load.result,), in_registers, warps)
+        draft.flows = [replace(f, producer=copy) if f in rest else f for f in draft.flows]
+        draft.flows.append(Flow(key, copy, 0, 0, tuple(range(len(in_registers.shape)))))
 
 
 def _in_smem(tile: Tile) -> Tile:
@@ -175,24 +158,14 @@ def stage_stores(draft: Draft) -> None:
 
 def _stage(draft: Draft, store: Node, staged: Tile, sources: list[Flow]) -> None:
     staging = store.key + BEFORE
-    widest = [draft.nodes[f.producer].warps for f in sources]
-    draft.nodes[staging] = Node(
-        key=staging,
-        name=draft.unused(f"{store.name}.local_store"),
-        source="ttg.local_store",
-        kind="local_store",
-        warps=max([*widest, 4]),
-        operands=store.operands,
-        result=staged,
-        location=store.location,
-    )
+    warps = max([*(draft.nodes[f.producer].warps for f in sources), 4])
+    draft.insert(staging, store, "ttg.local_store", store.operands, staged, warps)
     draft.flows = [replace(f, consumer=staging) if f in sources else f for f in draft.flows]
     draft.outside = [
         replace(o, consumer=staging) if o.consumer == store.key and o.operand == 0 else o
         for o in draft.outside
     ]
-    axes = tuple(range(len(staged.shape)))
-    draft.flows.append(Flow(staging, store.key, 0, 0, axes))
+    draft.flows.append(Flow(staging, store.key, 0, 0, tuple(range(len(staged.shape)))))
 
 
 def join_chunks(draft: Draft) -> None:
