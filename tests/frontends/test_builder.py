@@ -14,7 +14,7 @@ from twill.artifacts.loop import Loop
 from twill.bounds.least import bounds
 from twill.frontends.builder import Value
 from twill.frontends.builder.finish import accumulator, rows
-from twill.frontends.ttgir.types import elements_per_thread, parse_layout, sharing
+from twill.frontends.types import Layout, elements_per_thread, parse_layout, sharing
 from twill.problem.problem import build_problem
 
 Builder = twill.LoopBuilder
@@ -137,14 +137,14 @@ ROWS = (
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(accumulator(4), MMA), (rows(4), ROWS)])
-def test_spreads_are_tritons(ours: object, theirs: str) -> None:
-    spread = ours if isinstance(ours, type(rows(4))) else rows(4)
+def test_layouts_are_tritons(ours: Layout, theirs: str) -> None:
     layout = parse_layout(theirs)
-    assert spread.per_thread((128, 128)) == elements_per_thread(layout, (128, 128)) == 128
+    assert elements_per_thread(ours, (128, 128)) == elements_per_thread(layout, (128, 128)) == 128
     for axis in (0, 1):
+        assert sharing(ours, axis) == sharing(layout, axis)
         reduced = parse_layout(f"#ttg.slice<{{dim = {axis}, parent = {theirs}}}>")
-        assert (spread.lanes[axis], spread.warps[axis]) == sharing(layout, axis)
-        assert spread.without(axis).per_thread((128,)) == elements_per_thread(reduced, (128,))
+        of_ours = Layout("slice", {"dim": axis, "parent": ours})
+        assert elements_per_thread(of_ours, (128,)) == elements_per_thread(reduced, (128,))
 
 
 def test_a_blackwell_softmax_step() -> None:

@@ -11,7 +11,7 @@ import pytest
 import twill
 from twill.frontends.ttgir import extract
 from twill.frontends.ttgir.draft import Flow, distinct
-from twill.frontends.ttgir.types import elements_per_thread, parse_layout, sharing
+from twill.frontends.types import elements_per_thread, parse_layout, sharing
 
 MMA = (
     "#ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], "

@@ -44,7 +44,7 @@ from twill.artifacts.schedule import (
 )
 from twill.errors import InputError
 from twill.frontends.schedules import AS_JSON, VERSION
-from twill.frontends.ttgir.types import ELEMENTS
+from twill.frontends.types import ELEMENTS
 from twill.show.code import check_programs
 from twill.show.rounds import reads
 

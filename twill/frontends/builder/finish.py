@@ -1,11 +1,9 @@
-"""From what was recorded to a `Loop`: names, spreads, dependences."""
+"""From what was recorded to a `Loop`: names, layouts, dependences."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -23,6 +21,7 @@ from twill.artifacts.loop import (
 from twill.errors import short
 from twill.frontends import complaint
 from twill.frontends.builder.values import Node, Value, Variable
+from twill.frontends.types import Layout, blocked, elements_per_thread, sharing, threads_per_warp
 from twill.names import unused
 
 if TYPE_CHECKING:
@@ -41,48 +40,20 @@ def finish(builder: LoopBuilder) -> Loop:
     return _Finishing(builder).loop()
 
 
-@dataclass(frozen=True)
-class Spread:
-    """How a tile is spread over the threads of a warp group, as far as costs depend on it.
-
-    Attributes
-    ----------
-    lanes, warps : tuple of int
-        Lanes of a warp, and warps, along each dimension of the tile.
-    threads_per_warp : int
-        All lanes of a warp; where a dimension was reduced, more than those along the others.
-    """
-
-    lanes: tuple[int, ...]
-    warps: tuple[int, ...]
-    threads_per_warp: int
-
-    def per_thread(self, shape: tuple[int, ...]) -> int:
-        """Return the elements of a tile that one thread holds, replicas counted."""
-        threads = [lanes * warps for lanes, warps in zip(self.lanes, self.warps, strict=True)]
-        return math.prod(-(-extent // count) for extent, count in zip(shape, threads, strict=True))
-
-    def without(self, axis: int) -> Self:
-        """Return the spread of what a reduction along `axis` leaves."""
-        lanes, warps = list(self.lanes), list(self.warps)
-        del lanes[axis], warps[axis]
-        return type(self)(tuple(lanes), tuple(warps), self.threads_per_warp)
-
-
-def accumulator(warps: int) -> Spread:
-    """Return the spread of a product in the registers of `warps` warps: four lanes share a row.
+def accumulator(warps: int) -> Layout:
+    """Return how a product lies in the registers of `warps` warps: four lanes share a row.
 
     Source: PTX ISA 9.0, wgmma.mma_async, register fragment of the accumulator D.
     """
-    return Spread(lanes=(8, 4), warps=(warps, 1), threads_per_warp=8 * 4)
+    return blocked(lanes=(8, 4), warps=(warps, 1))
 
 
-def rows(warps: int) -> Spread:
-    """Return the spread of a tile that `warps` warps read from tensor memory: a row a thread.
+def rows(warps: int) -> Layout:
+    """Return how a tile lies that `warps` warps read from tensor memory: a row a thread.
 
     Source: PTX ISA 9.0, tcgen05.ld, shape 32x32b: lane i of a warp reads row i of its quarter.
     """
-    return Spread(lanes=(32, 1), warps=(warps, 1), threads_per_warp=32)
+    return blocked(lanes=(32, 1), warps=(warps, 1))
 
 
 class _Finishing:
@@ -92,7 +63,7 @@ class _Finishing:
             raise builder.error("the loop has no operations")
         self.producers = {variable: self._producer(variable) for variable in builder.variables}
         self.names = self._names()
-        self.spreads = self._spreads()
+        self.layouts = self._layouts()
 
     def loop(self) -> Loop:
         builder = self.builder
@@ -158,38 +129,42 @@ class _Finishing:
                 names[node] = unused(completed.get(node, helper), set(names.values()))
         return names
 
-    def _spreads(self) -> dict[Node, Spread]:
-        """Follow spreads through the body until those of carried variables are known too."""
-        known: dict[Node, Spread] = {}
+    def _layouts(self) -> dict[Node, Layout]:
+        """Follow layouts through the body until those of carried variables are known too."""
+        known: dict[Node, Layout] = {}
         while True:
             found = dict(known)
             for node in self.builder.nodes:
-                spread = self._spread(node, found)
-                if spread is not None:
-                    found[node] = spread
+                layout = self._layout(node, found)
+                if layout is not None:
+                    found[node] = layout
             if found == known:
                 return known
             known = found
 
-    def _spread(self, node: Node, known: Mapping[Node, Spread]) -> Spread | None:
+    def _layout(self, node: Node, known: Mapping[Node, Layout]) -> Layout | None:
+        """Return how the result of an operation is spread over threads, if that is known."""
         if node.tile is None or node.tile.memory != "registers":
             return None
+        rank = len(node.tile.shape)
         if node.kind == "mma":
             return accumulator(node.warps)
-        if node.kind == "tmem_load" and len(node.tile.shape) == 2:
+        if node.kind == "tmem_load" and rank == 2:
             return rows(node.warps)
         if node.kind == "reduce" and node.axis is not None:
-            whole = self._spread_of(node.operands[0], known)
-            return whole.without(node.axis) if whole else None
+            whole = node.operands[0]
+            layout = self._layout_of(whole, known) if len(whole.shape) == rank + 1 else None
+            return layout and Layout("slice", {"dim": node.axis, "parent": layout})
         if node.elementwise:
             same = (v for v in node.operands if v.shape == node.tile.shape)
-            return next((s for v in same if (s := self._spread_of(v, known))), None)
+            return next((s for v in same if (s := self._layout_of(v, known))), None)
         return None
 
-    def _spread_of(self, value: Value, known: Mapping[Node, Spread]) -> Spread | None:
+    def _layout_of(self, value: Value, known: Mapping[Node, Layout]) -> Layout | None:
         node, _ = self._source(value)
-        spread = known.get(node) if node is not None else None
-        return spread if spread is not None and len(spread.lanes) == len(value.shape) else None
+        if node is None or node.tile is None or len(node.tile.shape) != len(value.shape):
+            return None
+        return known.get(node)
 
     def _operation(self, node: Node) -> Operation:
         try:
@@ -211,11 +186,11 @@ class _Finishing:
 
     def _made(self, node: Node) -> Tile | None:
         """Return a result with its elements per thread where these are not an even spread."""
-        tile, spread = node.tile, self.spreads.get(node)
-        if tile is None or spread is None or tile.elements_per_thread is not None:
+        tile, layout = node.tile, self.layouts.get(node)
+        if tile is None or layout is None or tile.elements_per_thread is not None:
             return tile
-        held = spread.per_thread(tile.shape)
-        even = held == tile.elements_each(node.warps * spread.threads_per_warp)
+        held = elements_per_thread(layout, tile.shape)
+        even = held == tile.elements_each(node.warps * threads_per_warp(layout))
         return tile if even else tile.model_copy(update={"elements_per_thread": held})
 
     def _read(self, node: Node, value: Value) -> Tile:
@@ -233,11 +208,11 @@ class _Finishing:
     def _attributes(self, node: Node) -> dict[str, str | bool | int | float]:
         if node.kind != "reduce" or node.axis is None or node.cost is not None:
             return node.attributes
-        spread = self._spread_of(node.operands[0], self.spreads)
+        layout = self._layout_of(node.operands[0], self.layouts)
+        shared = None if layout is None else sharing(layout, node.axis)
         implied = {"axis": node.axis}
-        if spread is not None:
-            lanes, warps = spread.lanes[node.axis], spread.warps[node.axis]
-            implied = {"lanes": lanes, "lane_warps": warps, **implied}
+        if shared is not None:
+            implied = {"lanes": shared[0], "lane_warps": shared[1], **implied}
         elif not {"lanes", "lane_warps"} <= node.attributes.keys():
             raise self.builder.error(
                 f"reduce {short(self.names[node])}: how its tile is spread over threads is not "

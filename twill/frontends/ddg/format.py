@@ -22,7 +22,7 @@ from twill.artifacts.loop import (
 from twill.errors import InputError, short
 from twill.frontends import complaint
 from twill.frontends.ttgir.kinds import VIEWS
-from twill.frontends.ttgir.types import Type, is_shaped, parse_type
+from twill.frontends.types import Type, is_shaped, parse_type
 
 MOST_NODES, MOST_EDGES = 2_000, 20_000
 MOST_DIMENSIONS = 8

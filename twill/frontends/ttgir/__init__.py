@@ -27,7 +27,7 @@ from twill.frontends.ttgir.kinds import (
 from twill.frontends.ttgir.memory import Buffers, global_order
 from twill.frontends.ttgir.passes import run_passes
 from twill.frontends.ttgir.reader import Dump, integer, name_of, string
-from twill.frontends.ttgir.types import sharing
+from twill.frontends.types import sharing
 from twill.names import unused
 
 ACCUMULATOR, USE_C = 2, 3
@@ -255,7 +255,7 @@ class _Extraction:
             nodes_as_written=len(self.body.operations),
             edges_as_written=len(self.graph.edges),
             nodes_after_folding=len(self.body.kept),
-            edges_after_folding=len(self.graph.folded_edges(self.body.free)),
+            edges_after_folding=len(self.body.values.edges()),
         )
 
     def _fill(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -27,8 +26,6 @@ MOST_HOPS = 64
 CONTROL_FLOW = ("scf.for", "scf.if", "scf.while", "cf.br", "cf.cond_br")
 TRANSPOSES = ("tt.trans", "ttg.memdesc_trans")
 SAME_SHAPE = ("ttg.convert_layout", "tt.broadcast", "tt.bitcast", "ttg.memdesc_reinterpret")
-Edge = tuple[int, int, int]
-"""Producer, consumer, and how many iterations before."""
 
 
 def choose_loop(dump: Dump, wanted: str | None) -> Operation:
@@ -99,7 +96,7 @@ class BodyGraph:
         For each loop-carried argument the value that the next, and the first, iteration finds in
         it.
     edges : set of tuple
-        Who reads what of whom.
+        Producer, consumer, and how many iterations before.
 
     Raises
     ------
@@ -122,7 +119,7 @@ class BodyGraph:
         self.carried: dict[SSAValue, SSAValue] = dict(zip(arguments, following, strict=True))
         self.initial: dict[SSAValue, SSAValue] = dict(zip(arguments, first, strict=True))
         self.position = {operation: node for node, operation in enumerate(self.operations)}
-        self.edges: set[Edge] = {
+        self.edges = {
             (origin[0], consumer, origin[1])
             for consumer, operation in enumerate(self.operations)
             for value in uses(operation)
@@ -150,29 +147,6 @@ class BodyGraph:
     def node_of(self, value: SSAValue) -> int | None:
         """Return the node that makes a value, None if it is an argument or from outside."""
         return self.position.get(value.owner) if isinstance(value.owner, Operation) else None
-
-    def folded_edges(self, free: set[int]) -> set[Edge]:
-        """Return the edges between other nodes if free ones are left out, distances adding up.
-
-        A free node counts at the least distance at which it is reached, so that pointers which
-        advance by themselves end.
-        """
-        following: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for producer, consumer, distance in self.edges:
-            following[producer].append((distance, consumer))
-        found: set[Edge] = set()
-        for producer in self.position.values():
-            pending = [] if producer in free else sorted(following[producer])
-            seen: set[int] = set()
-            while pending:
-                distance, node = heapq.heappop(pending)
-                if node not in free:
-                    found.add((producer, node, distance))
-                elif node not in seen:
-                    seen.add(node)
-                    for further, consumer in following[node]:
-                        heapq.heappush(pending, (distance + further, consumer))
-        return found
 
 
 def _refuse_control_flow(operation: Operation, file: str) -> None:
@@ -215,6 +189,17 @@ class Values:
         self._graph = graph
         self._free = free
         self._rotating = _rotating(graph)
+
+    def edges(self) -> set[tuple[int, int, int]]:
+        """Return producers, consumers and distances, with free operations left out."""
+        return {
+            (source.node, consumer, source.distance)
+            for consumer, operation in enumerate(self._graph.operations)
+            if consumer not in self._free
+            for value in uses(operation)
+            for source in self.sources(value)
+            if source.node is not None
+        }
 
     def sources(self, value: SSAValue) -> Iterator[Source]:
         """Yield what `value` is made of, through free operations and views from outside."""

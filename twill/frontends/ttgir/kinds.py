@@ -17,7 +17,7 @@ from twill.frontends.ttgir.reader import (
     string,
     uses,
 )
-from twill.frontends.ttgir.types import is_shaped
+from twill.frontends.types import is_shaped
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from dataclasses import dataclass
@@ -16,7 +17,13 @@ _SHAPED = re.compile(
     r"^(tensor|!ttg\.memdesc)<((?:\d{1,9}x)*)([!\w.]+|!tt\.ptr<\w+>)(?:, (.*))?>$", re.DOTALL
 )
 _TRANSPOSED = re.compile(r"#ttg\.nvmma_shared<\{[^{}]*\btransposed = (true|false)")
-_TOKEN = re.compile(r"\s*(#?[A-Za-z_][\w.]*|-?\d+|[<>{}\[\],=])")
+_TO_JSON = (
+    (re.compile(r"#(?:\w+\.)*(\w+)<\{"), r'{"#": "\1", '),
+    (re.compile(r"#(?:\w+\.)*(\w+)"), r'{"#": "\1"}'),
+    (re.compile(r",?\s*\}>"), "}"),
+    (re.compile(r"(\w+)\s*="), r'"\1":'),
+)
+"""What makes JSON of a layout; its name becomes a parameter called ``#``."""
 MMA_ROWS_PER_THREAD, MMA_ROWS = 2, 16
 QUAD = 4
 COUNTS = ("sizePerThread", "threadsPerWarp", "warpsPerCTA", "instrShape")
@@ -128,15 +135,20 @@ def parse_layout(text: str) -> Layout:
     InputError
         If the text has another form.
     """
-    tokens = _TOKEN.findall(text)
-    whole = "".join(tokens) == re.sub(r"\s", "", text)
+    document = text
+    for pattern, written in _TO_JSON:
+        document = pattern.sub(written, document)
     try:
-        value, rest = _value(tokens)
-    except (IndexError, ValueError, RecursionError):
-        whole, value, rest = False, None, []
-    if not whole or rest or not isinstance(value, Layout) or not _is_complete(value):
+        found = json.loads(document, object_hook=_layout)
+    except (ValueError, KeyError, RecursionError):
+        found = None
+    if '"' in text or not isinstance(found, Layout) or not _is_complete(found):
         raise InputError(f"not a layout (got {short(text)})")
-    return value
+    return found
+
+
+def _layout(parameters: dict[str, Any]) -> Layout:
+    return Layout(parameters.pop("#"), parameters)
 
 
 def _is_complete(layout: Layout) -> bool:
@@ -149,33 +161,6 @@ def _is_complete(layout: Layout) -> bool:
         return False
     counts = [count for name in COUNTS for count in parameters.get(name, [])]
     return all(isinstance(count, int) and 0 < count <= MOST_COUNT for count in counts)
-
-
-def _value(tokens: list[str]) -> tuple[Any, list[str]]:
-    head, rest = tokens[0], tokens[1:]
-    if head == "[":
-        items = []
-        while rest[0] != "]":
-            item, rest = _value(rest)
-            items.append(item)
-            rest = rest[1:] if rest[0] == "," else rest
-        return items, rest[1:]
-    if head == "{":
-        parameters: dict[str, Any] = {}
-        while rest[0] != "}":
-            key, rest = rest[0], rest[2:]
-            parameters[key], rest = _value(rest)
-            rest = rest[1:] if rest[0] == "," else rest
-        return parameters, rest[1:]
-    if head.startswith("#"):
-        name = head.rsplit(".", 1)[-1]
-        if rest and rest[0] == "<":
-            parameters, rest = _value(rest[1:])
-            return Layout(name, parameters if isinstance(parameters, dict) else {}), rest[1:]
-        return Layout(name, {}), rest
-    if head in ("true", "false"):
-        return head == "true", rest
-    return (int(head) if re.fullmatch(r"-?\d+", head) else head), rest
 
 
 def elements_per_thread(layout: Layout, shape: tuple[int, ...]) -> int | None:
@@ -210,6 +195,26 @@ def _per_dimension(layout: Layout, shape: tuple[int, ...]) -> list[int] | None:
     if layout.name == "linear":
         return [2 ** sum(basis[d] != 0 for basis in p["register"]) for d in range(len(shape))]
     return None
+
+
+def blocked(lanes: tuple[int, ...], warps: tuple[int, ...]) -> Layout:
+    """Return the layout in which threads take single elements in turn.
+
+    `lanes`, `warps`: lanes of a warp, and warps, along each dimension.
+    """
+    parameters = {
+        "sizePerThread": (1,) * len(lanes),
+        "threadsPerWarp": lanes,
+        "warpsPerCTA": warps,
+    }
+    return Layout("blocked", parameters)
+
+
+def threads_per_warp(layout: Layout) -> int:
+    """Return the lanes of a warp that a blocked layout, or what is left of one, is for."""
+    while layout.name == "slice":
+        layout = layout.parameters["parent"]
+    return math.prod(layout.parameters["threadsPerWarp"])
 
 
 def _mma_rows(layout: Layout, shape: tuple[int, ...]) -> int:
