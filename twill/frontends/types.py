@@ -80,14 +80,8 @@ class Type:
             If it is none.
         """
         spread = elements_per_thread(self.layout, self.shape) if self.layout else None
-        return Tile.model_validate(
-            {
-                "shape": self.shape,
-                "dtype": self.dtype,
-                "memory": self.memory,
-                "elements_per_thread": spread,
-            }
-        )
+        facts = {"shape": self.shape, "dtype": self.dtype, "memory": self.memory}
+        return Tile.model_validate(facts | {"elements_per_thread": spread})
 
 
 def parse_type(text: str) -> Type:
@@ -202,11 +196,8 @@ def blocked(lanes: tuple[int, ...], warps: tuple[int, ...]) -> Layout:
 
     `lanes`, `warps`: lanes of a warp, and warps, along each dimension.
     """
-    parameters = {
-        "sizePerThread": (1,) * len(lanes),
-        "threadsPerWarp": lanes,
-        "warpsPerCTA": warps,
-    }
+    sizes = (1,) * len(lanes)
+    parameters = {"sizePerThread": sizes, "threadsPerWarp": lanes, "warpsPerCTA": warps}
     return Layout("blocked", parameters)
 
 

@@ -224,11 +224,7 @@ class LoopBuilder(Recorder):
         if into is not None:
             operands.append(self.fitting(into, result, "tmem_store: the destination"))
         return self.operation(
-            "tmem_store",
-            *operands,
-            result=result,
-            in_place=1 if into is not None else None,
-            **said,
+            "tmem_store", *operands, result=result, in_place=1 if into is not None else None, **said
         )
 
     def store(self, x: Value, *, engine: str = "tma", **said: Unpack[Said]) -> Value:

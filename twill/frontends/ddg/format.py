@@ -197,8 +197,7 @@ class DependenceGraphs(Artifact):
                 made = self.ops.get(operand.op) if operand.op is not None else None
                 if operand.op is not None and made is None:
                     raise refuse(
-                        f"ops.{name}.operands[{position}].op",
-                        f"no operation {short(operand.op)}",
+                        f"ops.{name}.operands[{position}].op", f"no operation {short(operand.op)}"
                     )
                 if made is not None and operand.result >= len(made.result_types):
                     raise refuse(

@@ -23,7 +23,6 @@ from twill.frontends.subtiling.dimensions import (
 )
 
 MOST_REASONS = 3
-WARPS_OF_A_GROUP = 4
 
 
 class Role(Enum):

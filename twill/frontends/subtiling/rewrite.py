@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from twill.artifacts.loop import (
-    Dependence,
-    Folded,
-    Invariant,
-    Loop,
-    Operation,
-    Read,
-    Tile,
-)
+from twill.artifacts.loop import Dependence, Folded, Invariant, Loop, Operation, Read, Tile
 from twill.errors import InputError, short
 from twill.frontends.subtiling.dimensions import ACCUMULATOR, with_tiles
 from twill.frontends.subtiling.plan import Plan, Role

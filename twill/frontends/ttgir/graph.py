@@ -12,15 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from twill.errors import InputError, RefusedError, short
 from twill.frontends.ttgir.draft import Axes
 from twill.frontends.ttgir.kinds import VIEWS, kind_of
-from twill.frontends.ttgir.reader import (
-    Dump,
-    has_body,
-    integer,
-    integers,
-    name_of,
-    string,
-    uses,
-)
+from twill.frontends.ttgir.reader import Dump, has_body, integer, integers, name_of, string, uses
 
 MOST_HOPS = 64
 CONTROL_FLOW = ("scf.for", "scf.if", "scf.while", "cf.br", "cf.cond_br")

@@ -8,15 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from twill.artifacts.loop import ELEMENT_BITS
 from twill.errors import InputError, RefusedError, short
-from twill.frontends.ttgir.reader import (
-    Dump,
-    attribute,
-    has_body,
-    integers,
-    name_of,
-    string,
-    uses,
-)
+from twill.frontends.ttgir.reader import Dump, attribute, has_body, integers, name_of, string, uses
 from twill.frontends.types import is_shaped
 
 
