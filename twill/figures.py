@@ -8,7 +8,7 @@ import os
 import re
 import string
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from twill.errors import InputError, short
 from twill.files import STANDARD_OUTPUT, write_whole
-from twill.names import elided
+from twill.names import cell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
 COLOURS = ("#9fd0ee", "#f3c766", "#86cfb4", "#f0a285", "#d9b3cf", "#f4ec8f", "#8fb0d8", "#c8c8c8")
 """Okabe and Ito's colours for all kinds of sight ("Color Universal Design", 2008), lightened so
@@ -80,6 +81,11 @@ class Look:
     hatch: str
     terminal: str
 
+    @property
+    def patch(self) -> dict[str, Any]:
+        """Settings of Matplotlib's patches."""
+        return {"facecolor": self.colour, "hatch": self.hatch, "edgecolor": EDGE}
+
 
 def look(number: int) -> Look:
     """Return how the first, second, ... of several things looks."""
@@ -122,13 +128,9 @@ def new_figure(width: float, height: float, **settings: Any) -> Iterator[Figure]
         yield figure
 
 
-def shorten_words(figure: Figure) -> None:
-    """Leave out the middle of long names in a figure that is drawn."""
-    from matplotlib.text import Text
-
-    for text in figure.findobj(Text):
-        assert isinstance(text, Text)
-        text.set_text(elided(text.get_text()))
+def legend(figure: Figure, patches: Sequence[Patch], **settings: Any) -> None:
+    """Put a legend of patches below a figure."""
+    figure.legend(handles=patches, loc="outside lower center", frameon=False, **settings)
 
 
 def check_ending(file: str | Path, endings: tuple[str, ...] = PICTURES) -> str:
@@ -158,6 +160,7 @@ def save(figure: Figure, file: str | Path, title: str = "") -> None:
     """
     ending = check_ending(file)
     if ending == ".png":
+        _shorten_words(figure)
         stream = io.BytesIO()
         figure.savefig(stream, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
         write_whole(file, stream.getvalue())
@@ -168,12 +171,22 @@ def save(figure: Figure, file: str | Path, title: str = "") -> None:
 
 def svg_text(figure: Figure) -> str:
     """Return a figure within `new_figure` as SVG, without date and version."""
+    _shorten_words(figure)
     stream = io.StringIO()
     metadata = {"Date": None, "Creator": None}
     figure.savefig(stream, format="svg", metadata=metadata)
     lines = (line.rstrip() for line in stream.getvalue().splitlines())
     text = _METADATA.sub("", "\n".join(lines))
     return _TAG.sub(lambda tag: _DIGITS.sub(r"\1", tag[0]), text) + "\n"
+
+
+def _shorten_words(figure: Figure) -> None:
+    """Leave out the middle of long names."""
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        text.set_text(cell(text.get_text()))
 
 
 def page(title: str, body: str) -> str:

@@ -6,17 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from twill.console import paragraph, say
-from twill.formats import (
-    count,
-    cycles,
-    megahertz,
-    number,
-    percent,
-    plural,
-    tenths,
-    teraflops,
-    yes,
-)
+from twill.formats import count, cycles, megahertz, number, percent, plural, tenths, teraflops, yes
 from twill.sim.analysis.advice import WORTH, Advice
 from twill.sim.analysis.profile import Critical, Link, Profile, Spent, links
 from twill.sim.analysis.whole_kernel import Kernel

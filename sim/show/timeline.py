@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Literal
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
-from twill.figures import COLOURS, HATCHES, new_figure, save, shorten_words
+from twill.figures import COLOURS, HATCHES, legend, new_figure, save
 from twill.files import check_target
 from twill.names import elided
 from twill.sim.engine.record import Instance, Recording, Span, Use, in_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 NEAR = 32
 """Cycles between instructions of one operation that are still one slice."""
@@ -257,6 +256,8 @@ def draw_timeline(
     InputError
         If the file has another ending, or cannot be written.
     """
+    from matplotlib.patches import Patch
+
     check_timeline(file)
     lines = tracks_within(schedule, recording, begin, end)
     looks = _looks(lines)
@@ -275,9 +276,12 @@ def draw_timeline(
         axes.axhline(len(schedule.groups) - 0.5, color="black", linewidth=0.8)
         axes.grid(visible=True, axis="x", alpha=0.3)
         axes.set_axisbelow(True)
-        names = [o.name for o in schedule.loop.operations if o.name in looks]
-        _legend(figure, {name: looks[name] for name in names})
-        shorten_words(figure)
+        patches = [
+            Patch(facecolor=colour, hatch=hatch, edgecolor="white", linewidth=0, label=name)
+            for name in (o.name for o in schedule.loop.operations if o.name in looks)
+            for colour, hatch in (looks[name],)
+        ]
+        legend(figure, patches, ncols=LEGEND_COLUMNS, fontsize=7)
         save(figure, file)
 
 
@@ -331,15 +335,3 @@ def _draw_slice(
                 clip_on=True,
                 bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.6} if hatch else None,
             )
-
-
-def _legend(figure: Figure, looks: dict[str, Look]) -> None:
-    from matplotlib.patches import Patch
-
-    patches = [
-        Patch(facecolor=colour, hatch=hatch, edgecolor="white", linewidth=0, label=name)
-        for name, (colour, hatch) in looks.items()
-    ]
-    figure.legend(
-        handles=patches, loc="outside lower center", ncols=LEGEND_COLUMNS, fontsize=7, frameon=False
-    )

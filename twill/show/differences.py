@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from twill.artifacts.schedule import Barrier, Get, Group, Instruction, Interleave, Put, Schedule
+from twill.artifacts.schedule import Barrier, Get, Instruction, Interleave, Put, Schedule
 from twill.console import WIDTH, say
 from twill.errors import TwillError
 from twill.formats import plural
 from twill.problem.costs import static_costs
 from twill.show.looks import unit_of_time
+from twill.show.roles import registers_text
 
 MOST_TRIED = 7
 """Groups up to which all assignments are compared."""
@@ -34,7 +36,8 @@ TOPICS = {
     "registers": "registers of a group",
     "signals": "barriers and programs",
 }
-Sides = Iterator[tuple[str, Sequence[str]]]
+Facts = dict[tuple[str, ...], str]
+Entry = tuple[str, ...]
 """What is compared, and how it is in each schedule."""
 
 
@@ -76,8 +79,8 @@ def compare(first: Schedule, second: Schedule) -> Comparison:
     case = _Comparison(first, second)
     found = tuple(
         Difference(topic, what, one, other)
-        for topic in TOPICS
-        for what, (one, other) in getattr(case, topic)()
+        for topic, entries in case.topics().items()
+        for what, one, other in entries
         if one != other
     )
     return Comparison(first, second, case.partner, found, frozenset(case.moved()), case.turned)
@@ -109,123 +112,70 @@ def matched_groups(first: Schedule, second: Schedule) -> dict[str, str]:
 
 
 class _Comparison:
-    """Two schedules; a method for each topic."""
+    """Two schedules; groups that match are called as in the first."""
 
     def __init__(self, first: Schedule, second: Schedule) -> None:
         self.a, self.b = first, second
         self.partner = matched_groups(first, second)
-        self.names = [o.name for o in first.loop.operations]
-        theirs = {o.name for o in second.loop.operations}
-        self.shared = [name for name in self.names if name in theirs]
+        ours, theirs = ({o.name: o for o in side.loop.operations} for side in (first, second))
+        self.ours, self.theirs = ours, theirs
+        self.names = [name for name in ours if name in theirs]
+        self.called = {group.name: group.name for group in first.groups}
+        more = {group.name: f"{group.name} (second)" for group in second.groups}
+        self.second_called = more | self.partner
 
-    def loop(self) -> Sides:
+    def topics(self) -> dict[str, Iterator[Entry]]:
+        """Return everything that is compared, topic by topic."""
+        one = _facts(self.a, self.called, self.names)
+        other = _facts(self.b, self.second_called, self.names)
+        more = {"loop": self._loop, "order": self._orders, "signals": self._programs}
+        return {
+            topic: itertools.chain(
+                _aligned(one.get(topic, {}), other.get(topic, {})),
+                more[topic]() if topic in more else (),
+            )
+            for topic in TOPICS
+        }
+
+    def _loop(self) -> Iterator[Entry]:
         a, b = self.a, self.b
-        ours, theirs = ({o.name: o for o in side.loop.operations} for side in (a, b))
-        for name in self.names:
-            if name not in theirs:
-                yield name, (ours[name].kind, NOTHING)
-        for name, operation in theirs.items():
-            if name not in ours:
-                yield name, (NOTHING, operation.kind)
-            elif operation != ours[name]:
-                yield name, ("one definition", "another definition")
+        for name in dict.fromkeys([*self.ours, *self.theirs]):
+            own, its = self.ours.get(name), self.theirs.get(name)
+            kinds = (NOTHING if o is None else o.kind for o in (own, its))
+            same = own is None or its is None or own == its
+            yield name, *(kinds if same else ("one definition", "another definition"))
         one, other = (sorted(map(str, side.loop.dependences)) for side in (a, b))
         if one != other:
             as_many = " other" if len(one) == len(other) else ""
-            yield "dependences", (f"{len(one)} edges", f"{len(other)}{as_many} edges")
+            yield "dependences", f"{len(one)} edges", f"{len(other)}{as_many} edges"
         if a.machine.digest != b.machine.digest:
             same = a.machine.name == b.machine.name
-            yield "machine", [m.digest[:15] if same else m.name for m in (a.machine, b.machine)]
+            names = (m.digest[:15] if same else m.name for m in (a.machine, b.machine))
+            yield "machine", *names
 
-    def time(self) -> Sides:
-        a, b = self.a, self.b
-        yield "rules", (a.rules, b.rules)
-        yield "unit of time", (a.time.mode, b.time.mode)
-        units = [f" {unit_of_time(side)}" for side in (a, b)]
-        intervals, lengths = (a.initiation_interval, b.initiation_interval), (a.length, b.length)
-        yield "initiation interval", list(map(_some, intervals, units))
-        yield "length", list(map(_some, lengths, units))
-        yield "stages", [_some(side.stages) for side in (a, b)]
+    def _orders(self) -> Iterator[Entry]:
+        """Yield cyclic orders of what is in both, from the loop's first operation on."""
+        ours, theirs = _orders(self.a, self.called), _orders(self.b, self.second_called)
+        for what in (what for what in ours if what in theirs):
+            both = (ours[what], theirs[what]), (theirs[what], ours[what])
+            found = []
+            for own, others in both:
+                names = [name for name in own if name in others]
+                start = names.index(min(names, key=self.names.index)) if names else 0
+                found.append(" ".join(names[start:] + names[:start]))
+            yield what, *found
 
-    def stages(self) -> Sides:
-        both = _stages(self.a), _stages(self.b)
-        for name in self.shared:
-            yield name, [f"stage {_some(stages.get(name))}" for stages in both]
-
-    def groups(self) -> Sides:
-        for group in self.b.groups:
-            if group.name not in self.partner:
-                yield group.name, (NOTHING, f"{group.warps} warps")
-        for what, both in self._matched():
-            yield what, [f"{group.warps} warps" for group in both]
-            yield what, ["for loads" if g.variable_latency else "for all else" for g in both]
-        for group in self.a.groups:
-            if group.name not in self.partner.values():
-                yield group.name, (f"{group.warps} warps", NOTHING)
-        before, after = self.a.assignment, self.b.assignment
-        for name in self.shared:
-            if self._other(after[name]) != before[name]:
-                yield name, (f"on {before[name]}", f"on {after[name]}")
-
-    def order(self) -> Sides:
-        ours, theirs = _on_units(self.a), _on_units(self.b)
-        for unit in (unit for unit in ours if unit in theirs):
-            yield f"unit {unit}", self._orders(ours[unit], theirs[unit])
-        before, after = _issued(self.a), _issued(self.b)
-        for what, (own, group) in self._matched():
-            orders = before.get(own.name, []), after.get(group.name, [])
-            yield f"group {what}", self._orders(*orders)
-
-    def _orders(self, ours: list[str], theirs: list[str]) -> list[str]:
-        """Return two cyclic orders of what is in both, from the loop's first operation on."""
-        both = [n for n in ours if n in theirs], [n for n in theirs if n in ours]
-        starts = (names.index(min(names, key=self.names.index)) if names else 0 for names in both)
-        pairs = zip(both, starts, strict=True)
-        return [" ".join(names[start:] + names[:start]) for names, start in pairs]
-
-    def starts(self) -> Sides:
-        both = [(side.start, f" {unit_of_time(side)}") for side in (self.a, self.b)]
-        for name in self.shared:
-            yield name, [_some(start.get(name), unit) for start, unit in both]
-
-    def transfers(self) -> Sides:
-        ours = {path: path for path in _transfers(self.a)}
-        theirs = {
-            (value, self._other(maker), self._other(taker)): (value, maker, taker)
-            for value, maker, taker in _transfers(self.b)
-        }
-        for path in sorted(ours.keys() ^ theirs.keys()):
-            paths = ours.get(path), theirs.get(path)
-            yield path[0], [f"from {p[1]} to {p[2]}" if p else NOTHING for p in paths]
-
-    def buffers(self) -> Sides:
-        return _aligned(_buffers(self.a, str), _buffers(self.b, self._other))
-
-    def registers(self) -> Sides:
-        for what, both in self._matched():
-            yield what, [_some(group.registers, " per thread allocated") for group in both]
-            yield what, [_some(group.registers_live, " per thread live at most") for group in both]
-
-    def signals(self) -> Sides:
-        ours, theirs = ({b.name: _barrier(b) for b in side.barriers} for side in (self.a, self.b))
-        yield from _aligned(ours, theirs)
+    def _programs(self) -> Iterator[Entry]:
+        """Yield the first instructions that differ in programs of groups that match."""
         before, after = ({p.group: p.body for p in side.programs} for side in (self.a, self.b))
-        for what, (own, group) in self._matched():
-            bodies = before.get(own.name, ()), after.get(group.name, ())
+        for group, body in after.items():
+            own = self.partner.get(group)
+            bodies = before.get(own or "", ()), body
             pairs = enumerate(itertools.zip_longest(*bodies))
             place = next((n for n, (one, other) in pairs if one != other), None)
-            if place is not None and group.name in after:
-                said = [_said(body[place]) if place < len(body) else "end" for body in bodies]
-                yield f"program of {what}, instruction {place}", said
-
-    def _matched(self) -> Iterator[tuple[str, tuple[Group, Group]]]:
-        """Yield groups that match, in the second schedule's order, and what they are called."""
-        ours = {group.name: group for group in self.a.groups}
-        for group in self.b.groups:
-            if group.name in self.partner:
-                own = ours[self.partner[group.name]]
-                same = own.name == group.name
-                yield own.name if same else f"{own.name} = {group.name}", (own, group)
+            if own is not None and place is not None:
+                said = (_said(body[place]) if place < len(body) else "end" for body in bodies)
+                yield f"program of {self.called[own]}, instruction {place}", *said
 
     @cached_property
     def shifts(self) -> dict[str, int]:
@@ -233,7 +183,7 @@ class _Comparison:
         interval, ours, theirs = self.a.initiation_interval, self.a.start, self.b.start
         if interval is None or interval != self.b.initiation_interval:
             return {}
-        both = (name for name in self.shared if name in ours and name in theirs)
+        both = (name for name in self.names if name in ours and name in theirs)
         return {name: (theirs[name] - ours[name]) % interval for name in both}
 
     @property
@@ -245,21 +195,46 @@ class _Comparison:
     def moved(self) -> Iterator[str]:
         before, after = self.a.assignment, self.b.assignment
         ours, theirs, shifts, turned = _stages(self.a), _stages(self.b), self.shifts, self.turned
-        for name in self.shared:
+        for name in self.names:
             apart = ours.get(name) != theirs.get(name)
             if name in shifts:
                 apart = shifts[name] != turned
-            if apart or self._other(after[name]) != before[name]:
+            if apart or self.partner.get(after[name]) != before[name]:
                 yield name
 
-    def _other(self, group: str) -> str:
-        """Return what a group of the second schedule is in the first."""
-        return self.partner.get(group, f"{group} (second)")
+
+def _facts(schedule: Schedule, called: dict[str, str], names: list[str]) -> dict[str, Facts]:
+    """Return what is so in a schedule, topic by topic; keys begin with what it is about.
+
+    `called`: what its groups are called; `names`: operations that both schedules have.
+    """
+    unit = f" {unit_of_time(schedule)}"
+    stages, groups, on = _stages(schedule), schedule.groups, schedule.assignment
+    widths: Facts = {
+        (called[g.name],): f"{plural(g.warps, 'warp')}{', for loads' if g.variable_latency else ''}"
+        for g in groups
+    }
+    return {
+        "time": {
+            ("rules",): schedule.rules,
+            ("unit of time",): schedule.time.mode,
+            ("initiation interval",): _some(schedule.initiation_interval, unit),
+            ("length",): _some(schedule.length, unit),
+            ("stages",): _some(schedule.stages),
+        },
+        "stages": {(name,): f"stage {_some(stages.get(name))}" for name in names},
+        "groups": widths | {(name, "on"): f"on {called[on[name]]}" for name in names},
+        "starts": {(name,): _some(schedule.start.get(name), unit) for name in names},
+        "transfers": dict(_transfers(schedule, called)),
+        "buffers": dict(_buffers(schedule, called)),
+        "registers": {(called[g.name],): registers_text(g) for g in groups},
+        "signals": {(barrier.name,): _barrier(barrier) for barrier in schedule.barriers},
+    }
 
 
-def _aligned(ours: dict[str, str], theirs: dict[str, str]) -> Sides:
-    for what in dict.fromkeys([*ours, *theirs]):
-        yield what, (ours.get(what, NOTHING), theirs.get(what, NOTHING))
+def _aligned(ours: Facts, theirs: Facts) -> Iterator[Entry]:
+    for key in dict.fromkeys([*ours, *theirs]):
+        yield key[0], ours.get(key, NOTHING), theirs.get(key, NOTHING)
 
 
 def _some(number: int | None, unit: str = "") -> str:
@@ -277,23 +252,21 @@ def _size(memory: str, size: int) -> str:
     return f"{size} {unit}"
 
 
-def _buffers(schedule: Schedule, name: Callable[[str], str]) -> dict[str, str]:
-    """Return what lies where, groups called by `name`."""
-    found: dict[str, str] = {}
+def _buffers(schedule: Schedule, called: dict[str, str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield what lies where."""
     for s in schedule.storage:
-        where = s.memory if s.group is None else f"{s.memory} of {name(s.group)}"
+        where = s.memory if s.group is None else f"{s.memory} of {called[s.group]}"
         what = f"staging of {s.value}" if s.transfer else s.value
         later = f" {s.distance} later" if s.distance else ""
         what = f"copy of {s.value} for {s.reader}{later}" if s.reader else what
         at = f" at {', '.join(map(str, s.addresses))}" if s.addresses else ""
         halves = f" halves {', '.join(map(str, s.halves))}" if s.halves else ""
         slots = f"{plural(s.slots, 'slot')} of {_size(s.memory, s.size)}"
-        found[f"{what} in {where}"] = f"{slots}{at}{halves}"
+        yield (f"{what} in {where}",), f"{slots}{at}{halves}"
     for fixed in schedule.fixed:
         place = NOTHING if fixed.address is None else f"at {fixed.address}"
         half = "" if fixed.half is None else f" half {fixed.half}"
-        found[f"invariant {fixed.name}"] = f"{_size(fixed.memory, fixed.size)} {place}{half}"
-    return found
+        yield (f"invariant {fixed.name}",), f"{_size(fixed.memory, fixed.size)} {place}{half}"
 
 
 def _stages(schedule: Schedule) -> dict[str, int]:
@@ -305,39 +278,32 @@ def _stages(schedule: Schedule) -> dict[str, int]:
     return {part.operation: part.stage for part in parts if part.first}
 
 
-def _issued(schedule: Schedule) -> dict[str, list[str]]:
-    """Return the operations of each group in the order in which a round begins them."""
-    return {
-        program.group: list(dict.fromkeys(p.operation for p in program.issues if p.first))
-        for program in schedule.programs
-    }
-
-
-def _on_units(schedule: Schedule) -> dict[str, list[str]]:
-    """Return for each unit of which there is one its operations in the order of the interval."""
+def _orders(schedule: Schedule, called: dict[str, str]) -> dict[str, list[str]]:
+    """Return operations in the order of the interval: of units of which there is one, of groups."""
     interval, start = schedule.initiation_interval, schedule.start
-    if interval is None or not start:
-        return {}
-    try:
-        costs = static_costs(schedule.loop, schedule.machine)
-    except TwillError:
-        return {}
-    names = sorted(start, key=lambda name: (start[name] % interval, name))
-    users = {
-        unit: [name for name in names if unit in {r.unit for r in costs[name].reservations}]
-        for unit, described in schedule.machine.units.items()
-        if described.capacity == 1
-    }
-    return {unit: found for unit, found in users.items() if found}
+    found = {}
+    if interval is not None and start:
+        with contextlib.suppress(TwillError):
+            costs = static_costs(schedule.loop, schedule.machine)
+            names = sorted(start, key=lambda name: (start[name] % interval, name))
+            for unit in (u for u, one in schedule.machine.units.items() if one.capacity == 1):
+                found[f"unit {unit}"] = [
+                    name for name in names if unit in {r.unit for r in costs[name].reservations}
+                ]
+    for program in schedule.programs:
+        begun = dict.fromkeys(part.operation for part in program.issues if part.first)
+        found[f"group {called[program.group]}"] = list(begun)
+    return found
 
 
-def _transfers(schedule: Schedule) -> Iterator[tuple[str, str, str]]:
-    """Yield register values that cross groups: value, from, to."""
-    body = [(program.group, i) for program in schedule.programs for i in program.body]
+def _transfers(schedule: Schedule, called: dict[str, str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield register values that cross groups, and from which to which."""
+    body = [(called[program.group], i) for program in schedule.programs for i in program.body]
     makers = {i.value: group for group, i in body if isinstance(i, Put)}
     for group, i in body:
         if isinstance(i, Get):
-            yield i.value, makers.get(i.value, NOTHING), group
+            maker = makers.get(i.value, NOTHING)
+            yield (i.value, maker, group), f"from {maker} to {group}"
 
 
 def _said(instruction: Instruction) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from twill.artifacts.schedule import Schedule
 from twill.figures import EDGE, Look, look, new_figure, save
 from twill.show.differences import Comparison
-from twill.show.looks import codes, key, label, legend, looks, unit_of_time
+from twill.show.looks import codes, groups_legend, key, label, looks, unit_of_time
 from twill.show.placed import Bar, Placed, Track, lanes, placed, reservation_table
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def draw_timeline(schedule: Schedule, file: str) -> None:
         line.draw(axes, line.end)
         pace = f"one every {found.interval} {unit_of_time(schedule)}"
         axes.set_title(f"{title}, {pace}; [n]: iteration n", fontsize=11)
-        legend(figure, schedule)
+        groups_legend(figure, schedule)
         save(figure, file, title)
 
 
@@ -82,7 +82,7 @@ def draw_differences(found: Comparison, file: str) -> None:
             )
         moved = Patch(facecolor="white", edgecolor="black", linewidth=BOLD, label="moved")
         unchanged = Patch(facecolor="white", edgecolor=EDGE, linewidth=0.5, label="as it was")
-        legend(figure, found.first, moved, unchanged)
+        groups_legend(figure, found.first, moved, unchanged)
         save(figure, file, title)
 
 
@@ -222,7 +222,7 @@ def draw_reservations(schedule: Schedule, file: str) -> None:
         axes = figure.subplots()
         _draw_table(axes, found, heights, TABLE_CHARACTERS * width / TABLE_WIDTH)
         axes.set_title(f"{title}\nI = {found.interval} {unit_of_time(schedule)}", fontsize=11)
-        legend(figure, schedule)
+        groups_legend(figure, schedule)
         save(figure, file, title)
 
 

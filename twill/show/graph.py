@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import Schedule
-from twill.figures import EDGE, PICTURES, check_ending, new_figure, save
+from twill.figures import PICTURES, check_ending, new_figure, save
 from twill.files import write_whole
-from twill.show.looks import label, legend, looks
+from twill.show.looks import groups_legend, label, looks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +61,7 @@ def draw_graph(schedule: Schedule, file: str) -> None:
         axes.axis("off")
         title = f"{schedule.name} on {schedule.machine.name}: dependences"
         axes.set_title(f"{title}\ndashed: carried over iterations, [distance]", fontsize=10)
-        legend(figure, schedule)
+        groups_legend(figure, schedule)
         save(figure, file, title)
 
 
@@ -101,9 +101,7 @@ def _draw_nodes(axes: Axes, schedule: Schedule, place: Layout, texts: dict[str, 
                 2 * HALF,
                 HIGH,
                 boxstyle="round,pad=0,rounding_size=0.08",
-                facecolor=style.colour,
-                edgecolor=EDGE,
-                hatch=style.hatch,
+                **style.patch,
                 linewidth=0.8,
                 zorder=3,
             )

@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from twill.artifacts.schedule import Schedule
-from twill.figures import EDGE, Look, look
+from twill.figures import Look, legend, look
 from twill.names import MOST_SHOWN, elided
 
 if TYPE_CHECKING:
@@ -46,29 +46,16 @@ def key(short: dict[str, str], used: set[str], characters: int) -> str:
     return "\n".join(["", *textwrap.wrap(",  ".join(words), characters)]) if words else ""
 
 
-def legend(figure: Figure, schedule: Schedule, *more: Patch) -> None:
+def groups_legend(figure: Figure, schedule: Schedule, *more: Patch) -> None:
     """Put a legend of the warp groups below a figure."""
     from matplotlib.patches import Patch
 
     patches = [
-        Patch(
-            facecolor=look.colour,
-            hatch=look.hatch,
-            edgecolor=EDGE,
-            linewidth=0.5,
-            label=f"{look.letter}: {name}",
-        )
-        for name, look in looks(schedule).items()
+        Patch(**style.patch, linewidth=0.5, label=f"{style.letter}: {name}")
+        for name, style in looks(schedule).items()
     ]
-    figure.legend(
-        handles=[*patches, *more],
-        loc="outside lower center",
-        ncols=min(6, len(patches) + len(more)),
-        fontsize=9,
-        frameon=False,
-        handlelength=3,
-        handleheight=1.4,
-    )
+    every = [*patches, *more]
+    legend(figure, every, ncols=min(6, len(every)), fontsize=9, handlelength=3, handleheight=1.4)
 
 
 def label(

@@ -23,7 +23,7 @@ from twill.artifacts.schedule import (
     Wait,
 )
 from twill.console import WIDTH
-from twill.figures import EDGE, PICTURES, check_ending, new_figure, page, save
+from twill.figures import PICTURES, check_ending, new_figure, page, save
 from twill.files import write_whole
 from twill.formats import plural
 from twill.show.looks import looks
@@ -271,17 +271,8 @@ def _draw(schedule: Schedule, file: str, title: str) -> None:
         top = 0.0
         for role, lines in blocks:
             style, height = styles[role.group.name], len(lines) + 1.6
-            axes.add_patch(
-                Rectangle(
-                    (0, top),
-                    0.035,
-                    height,
-                    facecolor=style.colour,
-                    edgecolor=EDGE,
-                    hatch=style.hatch,
-                    linewidth=0.6,
-                )
-            )
+            bar = Rectangle((0, top), 0.035, height, **style.patch, linewidth=0.6)
+            axes.add_patch(bar)
             heading = f"{style.letter}: {role.group.name}, {role.title}"
             axes.text(0.045, top + 0.6, heading, fontsize=10, va="center", weight="bold")
             for n, line in enumerate(lines):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from twill.artifacts.results import SCHEDULES
 from twill.console import WIDTH, say
-from twill.figures import HATCHES, STRONG, new_figure, shorten_words, svg_text
+from twill.figures import HATCHES, STRONG, new_figure, svg_text
 from twill.files import make_folder, write_whole
 from twill.formats import cycles, percent, ratio, signed_percent, teraflops
 from twill.studies.compare import FILE, Comparison, Variant, document
@@ -121,7 +121,6 @@ def plot_comparisons(comparisons: Sequence[Comparison]) -> str:
         panels = figure.subplots(1, len(widths), squeeze=False, width_ratios=widths)[0]
         for axes, one in zip(panels, comparisons, strict=True):
             _panel(axes, one)
-        shorten_words(figure)
         return svg_text(figure)
 
 

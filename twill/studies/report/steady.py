@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import TwillError
-from twill.figures import HATCHES, STRONG, new_figure, shorten_words, svg_text
+from twill.figures import HATCHES, STRONG, new_figure, svg_text
 from twill.formats import count
 from twill.sim.engine.record import Recording
 from twill.sim.execute import Run, run
@@ -286,5 +286,4 @@ def plot_stalls(found: Sequence[Steady]) -> str:
         axes.set_xlim(0, 100)
         axes.set_xlabel("share of the steady state (%)")
         figure.legend(loc="outside lower center", ncols=LEGEND_COLUMNS, fontsize=8)
-        shorten_words(figure)
         return svg_text(figure)

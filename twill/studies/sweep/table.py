@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from twill.artifacts.sweep import Scalar, Sweep
 from twill.errors import MissingLibraryError
-from twill.figures import DASHES, MARKERS, STRONG, new_figure, shorten_words, svg_text
+from twill.figures import DASHES, MARKERS, STRONG, new_figure, svg_text
 from twill.files import write_whole
 from twill.formats import cycles, percent, teraflops, yes
 from twill.studies.sweep.evaluate import Row
@@ -180,7 +180,6 @@ def plot_sweep(sweep: Sweep, found: pd.DataFrame, *, interval: bool = False) -> 
             _frame(axes, mine, axis)
             if lines > 1:
                 axes.legend(fontsize=7.5, ncols=1 + (lines > 6))
-        shorten_words(figure)
         return svg_text(figure)
 
 
