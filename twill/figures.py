@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from twill.errors import InputError, short
 from twill.files import STANDARD_OUTPUT, write_whole
-from twill.names import cell
+from twill.names import elided
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,6 +45,7 @@ _SETTINGS: dict[Any, Any] = {
     "path.simplify": True,
 }
 _METADATA = re.compile(r"\n *<metadata>.*?</metadata>", re.DOTALL)
+_WORD = re.compile(r"\S+")
 _TAG = re.compile(r"<[^>]*>")
 _DIGITS = re.compile(r"(\d\.\d{2})\d+")
 """Hundredths of a point are enough in a file."""
@@ -186,7 +187,7 @@ def _shorten_words(figure: Figure) -> None:
 
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
-        text.set_text(cell(text.get_text()))
+        text.set_text(_WORD.sub(lambda word: elided(word[0]), text.get_text()))
 
 
 def page(title: str, body: str) -> str:

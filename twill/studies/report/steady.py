@@ -10,6 +10,7 @@ from twill.artifacts.schedule import Schedule
 from twill.errors import TwillError
 from twill.figures import HATCHES, STRONG, new_figure, svg_text
 from twill.formats import count
+from twill.names import elided
 from twill.sim.engine.record import Recording
 from twill.sim.execute import Run, run
 from twill.sim.show.timeline import Slice, Track, tracks_within, window
@@ -252,19 +253,23 @@ def _described(piece: Slice, looks: dict[str, str]) -> tuple[str, str, str]:
 
 
 WIDTH_INCHES, BAR_INCHES, FRAME_INCHES = 8.0, 0.28, 1.5
+CHARACTER_INCHES, BARS_INCHES = 0.08, 3.0
+"""Of a name beside a bar, and what is left for bars at least."""
 LEGEND_COLUMNS = 3
 
 
 def plot_stalls(found: Sequence[Steady]) -> str:
     """Return the plot as SVG."""
     bars = [
-        (f"{one.name}: {group}" if len(found) > 1 else group, shares)
+        (elided(f"{one.name}: {group}" if len(found) > 1 else group), shares)
         for one in found
         for group, shares in one.spent.items()
     ]
     causes = [cause for cause in CAUSES if any(cause in shares for _, shares in bars)]
     height = FRAME_INCHES + BAR_INCHES * len(bars)
-    with new_figure(WIDTH_INCHES, height, font_size=9, hatch_color="white") as figure:
+    longest = max((len(name) for name, _ in bars), default=0)
+    width = max(WIDTH_INCHES, CHARACTER_INCHES * longest + BARS_INCHES)
+    with new_figure(width, height, font_size=9, hatch_color="white") as figure:
         axes = figure.subplots()
         left = [0.0] * len(bars)
         for number, cause in enumerate(causes):
