@@ -14,7 +14,7 @@ from tests.support.printed import Printed
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.bounds.least import bounds
 from twill.deadline import Deadline
-from twill.engines.paper.verbatim import VerbatimEngine
+from twill.engines.paper.engine import VerbatimEngine
 from twill.engines.protocol import FAMILIES, Limits, Question
 from twill.engines.yices.engine import DifferenceEngine
 from twill.engines.yices.system import anchor_of

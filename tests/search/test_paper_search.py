@@ -12,7 +12,7 @@ from twill.artifacts.schedule import Rules
 from twill.bounds.least import bounds, longest_paths
 from twill.engines.cbc import shortest_modulo_schedule
 from twill.engines.cpsat.engine import CpSatEngine
-from twill.engines.paper.verbatim import VerbatimEngine
+from twill.engines.paper.engine import VerbatimEngine
 from twill.engines.protocol import EngineFactory, Question
 from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import RefusedError

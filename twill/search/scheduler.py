@@ -349,6 +349,6 @@ def _cpsat() -> EngineFactory:
 
 
 def _verbatim() -> EngineFactory:
-    from twill.engines.paper.verbatim import VerbatimEngine
+    from twill.engines.paper.engine import VerbatimEngine
 
     return VerbatimEngine

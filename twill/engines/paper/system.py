@@ -1,0 +1,355 @@
+"""The constraints of the paper's Figures 4 to 6, over time-indexed Booleans.
+
+One method states one of them, named as in the figures; where the figures' quantifiers meet in one
+subformula (all t' before t + d, all copies of an operation that runs at t) it is shared.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from twill.engines.protocol import Question
+from twill.engines.yices.system import anchor_of
+from twill.problem.groups import pools
+from twill.problem.operations import Edge
+from twill.problem.solution import Assignment
+from twill.solvers.yices import Formulas
+
+
+def copies(interval: int, length: int) -> int:
+    """Return ceil(L/I)."""
+    return max(1, -(-length // interval))
+
+
+class Program:
+    """What is said of the straight-line program Q: K copies of the schedule, I apart.
+
+    Attributes
+    ----------
+    copies : int
+        K = ceil(L/I), the iterations in Q.
+    span : int
+        T, the length of Q.
+    on : list of list of int
+        opw[v, w]: whether operation v is on group w.
+    """
+
+    def __init__(self, asked: Question) -> None:
+        self.problem, self.interval, self.length = asked.problem, asked.interval, asked.length
+        self.groups, self.families = tuple(asked.groups), tuple(asked.families)
+        self.copies = copies(self.interval, self.length)
+        self.span = (self.copies - 1) * self.interval + self.length
+        self.formulas = Formulas(asked.seed)
+        fresh = self.formulas.fresh
+        self.guards = {family: fresh() for family in self.families} if asked.explain else {}
+        size, span = range(len(self.problem.operations)), range(self.span)
+        self._op = [[[fresh() for _ in span] for _ in range(self.copies)] for _ in size]
+        self.on = [[fresh() for _ in self.groups] for _ in size]
+        self._prefixes: dict[tuple[int, int], list[int]] = {}
+        self._crossing: dict[tuple[int, int], int] = {}
+
+    def op(self, v: int, i: int, t: int) -> int:
+        """Return op[v, i, t], false outside of Q."""
+        return self._op[v][i][t] if 0 <= t < self.span else self.formulas.false
+
+    def starts(self) -> list[int]:
+        """Return M(v) as integer terms."""
+        return [self.formulas.total(enumerate(copies[0])) for copies in self._op]
+
+    def used(self, w: int) -> int:
+        """Return whether group w has an operation."""
+        return self.formulas.some(places[w] for places in self.on)
+
+    def before(self, v: int, i: int, t: int) -> int:
+        """Return whether copy i of v was issued before t."""
+        if (v, i) not in self._prefixes:
+            prefixes = [self.formulas.false]
+            for entry in self._op[v][i]:
+                prefixes.append(self.formulas.some((prefixes[-1], entry)))
+            self._prefixes[v, i] = prefixes
+        return self._prefixes[v, i][max(0, min(t, self.span))]
+
+    def crosses(self, u: int, v: int) -> int:
+        """Return whether u and v are on different groups."""
+        key = (min(u, v), max(u, v))
+        if key not in self._crossing:
+            self._crossing[key] = self.formulas.some(
+                self.formulas.both(self.on[u][w], self.on[v][x])
+                for w, x in itertools.permutations(range(len(self.groups)), 2)
+            )
+        return self._crossing[key]
+
+    def inside(self, edge: Edge) -> Iterator[tuple[int, int]]:
+        """Copies and slots of a producer whose consumer is in Q as well."""
+        return itertools.product(range(max(0, self.copies - edge.distance)), range(self.span))
+
+    def implies(self, condition: int, consequence: int) -> None:
+        """State that the consequence holds where the condition does."""
+        self.formulas.state(self.formulas.no(condition), consequence)
+
+    def excludes(self, first: int, second: int) -> None:
+        """State that not both hold."""
+        if second != self.formulas.false:
+            self.formulas.state(self.formulas.no(first), self.formulas.no(second))
+
+    def read(self) -> Assignment:
+        """Return the schedule of the last model."""
+        starts = [self.formulas.values(copies[0])[0].index(True) for copies in self._op]
+        places = [self.formulas.values(places)[0].index(True) for places in self.on]
+        return Assignment(tuple(starts), tuple(places), self.groups)
+
+
+class System(Program):
+    """All constraints on one straight-line program."""
+
+    def __init__(self, asked: Question) -> None:
+        super().__init__(asked)
+        self._live: dict[int, list[list[int]]] = {}
+        self._uniqueness()
+        self._consistency()
+        self._completion()
+        self._warp_uniqueness()
+        self._variable_latency()
+        self._warps_of_an_sm()
+        if "memory" in self.families or "registers" in self.families:
+            self._liveness()
+        for family, state in (
+            ("dependence", self._dependence),
+            ("capacity", self._capacity),
+            ("memory", self._memory_capacity),
+            ("registers", self._register_limit),
+            ("transfers", self._cross_warp_spills),
+            ("concurrency", self._concurrency),
+            ("wishes", self._wishes),
+        ):
+            if family in self.families:
+                with self.formulas.under(self.guards.get(family)):
+                    state()
+
+    # -- Figure 4: modulo scheduling ----------------------------------------------------------
+
+    def _uniqueness(self) -> None:
+        """Every operation of every copy is scheduled exactly once."""
+        for copies in self._op:
+            for entries in copies:
+                total = self.formulas.total((1, entry) for entry in entries)
+                self.formulas.state(self.formulas.equals(total, 1))
+
+    def _consistency(self) -> None:
+        """Copy i is copy 0, i I later."""
+        for v in range(len(self._op)):
+            for i, t in itertools.product(range(1, self.copies), range(self.span)):
+                self.implies(self.op(v, 0, t), self.op(v, i, t + i * self.interval))
+
+    def _completion(self) -> None:
+        """Every operation ends before T."""
+        for operation in self.problem.operations:
+            first_late = max(0, self.span - operation.cycles + 1)
+            for i, t in itertools.product(range(self.copies), range(first_late, self.span)):
+                self.formulas.state(self.formulas.no(self.op(operation.index, i, t)))
+
+    def _dependence(self) -> None:
+        """A consumer issues at no t' before its producer's t + d."""
+        for edge in self.problem.edges:
+            for i, t in self.inside(edge):
+                early = self.before(edge.consumer, i + edge.distance, t + edge.delay)
+                self.excludes(self.op(edge.producer, i, t), early)
+
+    def _capacity(self) -> None:
+        """In no slot are more instances of a unit in use than there are."""
+        for unit, capacity in self.problem.capacities.items():
+            users = [
+                (operation.index, r)
+                for operation in self.problem.operations
+                for r in operation.reservations
+                if r.unit == unit
+            ]
+            for t in range(self.span):
+                total = self.formulas.total(
+                    (r.count, self.op(v, i, t - r.start - c))
+                    for v, r in users
+                    for i in range(self.copies)
+                    for c in range(r.length)
+                )
+                self.formulas.state(self.formulas.at_most(total, capacity))
+
+    # -- Figure 5: memory ---------------------------------------------------------------------
+
+    def _liveness(self) -> None:
+        """Init, LiveProp and DeadProp, for the values that take memory or registers."""
+        for operation in self.problem.operations:
+            if operation.footprint or operation.registers:
+                self._live[operation.index] = [
+                    [self.formulas.fresh() for _ in range(self.span + 1)]
+                    for _ in range(self.copies)
+                ]
+                self._initially(operation.index)
+                self._propagation(operation.index)
+
+    def _initially(self, v: int) -> None:
+        """At T only loop-carried results of the last copy are live."""
+        carried = any(edge.distance > 0 for edge in self.problem.consumers[v])
+        for i, live in enumerate(self._live[v]):
+            last = live[self.span]
+            alive = carried and i == self.copies - 1
+            self.formulas.state(last if alive else self.formulas.no(last))
+
+    def _propagation(self, v: int) -> None:
+        """Backwards: live until issued, dead until used."""
+        formulas = self.formulas
+        for i, live in enumerate(self._live[v]):
+            for t in range(1, self.span + 1):
+                now, before, here = live[t], live[t - 1], self.op(v, i, t)
+                used = formulas.some(
+                    self.op(edge.consumer, i + edge.distance, t)
+                    for edge in self.problem.consumers[v]
+                    if i + edge.distance < self.copies
+                )
+                formulas.state(formulas.no(now), formulas.no(here), formulas.no(before))
+                formulas.state(formulas.no(now), here, before)
+                formulas.state(now, formulas.no(used), before)
+                formulas.state(now, used, formulas.no(before))
+
+    def _memory_capacity(self) -> None:
+        """In every slot the live results fit each memory."""
+        for memory, capacity in self.problem.memories.items():
+            stored = [o for o in self.problem.operations if o.memory == memory]
+            for t in range(self.span):
+                total = self.formulas.total(
+                    (o.footprint, self._live[o.index][i][t])
+                    for o in stored
+                    if o.footprint
+                    for i in range(self.copies)
+                )
+                room = capacity - self.problem.fixed[memory]
+                self.formulas.state(self.formulas.at_most(total, room))
+
+    # -- Figure 6: warps ----------------------------------------------------------------------
+
+    def _warp_uniqueness(self) -> None:
+        """Every operation is on exactly one group, and on one that is wide enough."""
+        for operation, places in zip(self.problem.operations, self.on, strict=True):
+            total = self.formulas.total((1, place) for place in places)
+            self.formulas.state(self.formulas.equals(total, 1))
+            for group, place in zip(self.groups, places, strict=True):
+                if group.warps < operation.warps:
+                    self.formulas.state(self.formulas.no(place))
+
+    def _variable_latency(self) -> None:
+        """Operations of variable latency, and only they, are on groups of their own."""
+        for operation, places in zip(self.problem.operations, self.on, strict=True):
+            for group, place in zip(self.groups, places, strict=True):
+                if group.variable_latency != operation.variable_latency:
+                    self.formulas.state(self.formulas.no(place))
+
+    def _warps_of_an_sm(self) -> None:
+        """The groups that are used are among those of the machine, and an SM holds their warps."""
+        for pool in pools(self.groups):
+            used = self.formulas.total((1, self.used(w)) for w in pool.members)
+            self.formulas.state(self.formulas.at_most(used, pool.most))
+        most = self.problem.machine.warps.value
+        if sum(group.warps for group in self.groups) > most:
+            total = self.formulas.total(
+                (group.warps, self.used(w)) for w, group in enumerate(self.groups)
+            )
+            self.formulas.state(self.formulas.at_most(total, most))
+
+    def _register_limit(self) -> None:
+        """In every slot the live results on a group fit its registers per thread."""
+        if self.problem.registers is None:
+            return
+        held = [o for o in self.problem.operations if o.registers]
+        most = self.copies * sum(o.registers for o in held)
+        for w, t in itertools.product(range(len(self.groups)), range(self.span)):
+            if most <= self.groups[w].live_limit:
+                continue
+            total = self.formulas.total(
+                (
+                    o.registers,
+                    self.formulas.both(self._live[o.index][i][t], self.on[o.index][w]),
+                )
+                for o in held
+                for i in range(self.copies)
+            )
+            self.formulas.state(self.formulas.at_most(total, self.groups[w].live_limit))
+
+    def _cross_warp_spills(self) -> None:
+        """Across groups a consumer issues later by the cost of the transfer and the signal."""
+        for edge in self.problem.edges:
+            extra = edge.cross_delay - edge.delay
+            if edge.producer == edge.consumer or extra <= 0:
+                continue
+            apart = self.crosses(edge.producer, edge.consumer)
+            for i, t in self.inside(edge):
+                early = self.formulas.some(
+                    self.op(edge.consumer, i + edge.distance, t + edge.delay + s)
+                    for s in range(extra)
+                )
+                here = self.op(edge.producer, i, t)
+                self.excludes(self.formulas.both(here, apart), early)
+
+    def _concurrency(self) -> None:
+        """When an operation waits, nothing else of its group is running."""
+        running = [
+            [self._running(o.index, t) for t in range(self.span)] for o in self.problem.operations
+        ]
+        for v, waits in self._waits().items():
+            for w, t in itertools.product(range(len(self.groups)), range(self.span)):
+                busy = self.formulas.some(
+                    self.formulas.both(running[o][t], self.on[o][w])
+                    for o in range(len(running))
+                    if o != v
+                )
+                for i in range(self.copies):
+                    here = self.formulas.both(self.op(v, i, t), self.on[v][w], waits)
+                    self.excludes(here, busy)
+
+    def _running(self, o: int, t: int) -> int:
+        """Whether some copy of o was issued in [t - (cycles - 1), t]."""
+        return self.formulas.some(
+            self.op(o, i, t - c)
+            for i in range(self.copies)
+            for c in range(self.problem.operations[o].cycles)
+        )
+
+    def _waits(self) -> dict[int, int]:
+        """For each operation that may wait, when it does: a blocking edge, or a cross-warp one."""
+        found: dict[int, list[int]] = {}
+        for edge in self.problem.edges:
+            if edge.blocking:
+                found.setdefault(edge.consumer, []).append(self.formulas.no(self.formulas.false))
+            elif edge.producer != edge.consumer:
+                crosses = self.crosses(edge.producer, edge.consumer)
+                found.setdefault(edge.consumer, []).append(crosses)
+        return {v: self.formulas.some(causes) for v, causes in found.items()}
+
+    # -- what the user decided ----------------------------------------------------------------
+
+    def _wishes(self) -> None:
+        """Pinned and ordered operations, or an order and groups that leave only times open."""
+        formulas, wishes = self.formulas, self.problem.wishes
+        for (u, here), (v, there) in itertools.combinations(wishes.pins, 2):
+            apart = self.crosses(u, v)
+            formulas.state(formulas.no(apart) if here == there else apart)
+        for first, second in wishes.orders:
+            for t in range(self.span):
+                self.excludes(self.op(first, 0, t), self.before(second, 0, t))
+        if wishes.shape:
+            self._shape(wishes.shape)
+
+    def _shape(self, shape: Sequence[tuple[int, int, int]]) -> None:
+        """Fix groups, stages relative to each other, and the order of rows from the anchor on."""
+        formulas, anchor = self.formulas, anchor_of(self.problem)
+        start = self.starts()
+        for v, (_, stage, _) in enumerate(shape):
+            shift = (stage - shape[anchor][1]) * self.interval
+            formulas.state(formulas.after(start[v], start[anchor], shift))
+            formulas.state(formulas.after(start[anchor], start[v], 1 - self.interval - shift))
+        for u, v in itertools.permutations(range(len(shape)), 2):
+            (group_u, stage_u, rank_u), (group_v, stage_v, rank_v) = shape[u], shape[v]
+            apart = self.crosses(u, v)
+            formulas.state(formulas.no(apart) if group_u == group_v else apart)
+            if rank_u < rank_v:
+                shift = (stage_v - stage_u) * self.interval
+                formulas.state(formulas.after(start[v], start[u], shift))
