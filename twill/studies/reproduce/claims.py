@@ -165,10 +165,13 @@ class Case:
         found: str,
         *,
         passed: bool,
-        reason: str = "",
+        reason: str | None = None,
         paper_seconds: float | None = None,
     ) -> None:
-        """Judge a claim; its seconds are those since the one before."""
+        """Judge a claim; its seconds are those since the one before.
+
+        `reason`: why it does not hold; what was found says it where there is none.
+        """
         now = monotonic()
         self._claims[key] = Claim(
             self.name,
@@ -177,7 +180,7 @@ class Case:
             passed,
             now - self._since,
             paper_seconds,
-            "" if passed else reason,
+            "" if passed else found if reason is None else reason,
         )
         self._since = now
 

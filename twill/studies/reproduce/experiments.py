@@ -36,15 +36,13 @@ def running_example(case: Case) -> None:
     found = f"I = {schedule.initiation_interval}, L = {schedule.length}: {told}"
     valid = verify(schedule).valid
     as_printed = start == {"S": 0, "P": 2, "O": 3} and schedule.initiation_interval == 2
-    case.judge(
-        "schedule", found, passed=valid and as_printed and schedule.length == 4, reason=found
-    )
+    case.judge("schedule", found, passed=valid and as_printed and schedule.length == 4)
     broken = {v.rule for v in verify(_moved(schedule, {"S": 0, "P": 1, "O": 2})).violations}
     found = f"the verifier refuses it: {', '.join(sorted(broken)) or 'nothing broken'}"
-    case.judge("early", found, passed="capacity" in broken, reason=found)
+    case.judge("early", found, passed="capacity" in broken)
     stages = {i.operation: i.stage for program in schedule.programs for i in program.issues}
     rounds = ", ".join(f"{name} of stage {stage}" for name, stage in stages.items())
-    case.judge("program", rounds, passed=stages == {"S": 0, "P": 1, "O": 1}, reason=rounds)
+    case.judge("program", rounds, passed=stages == {"S": 0, "P": 1, "O": 1})
     _judge_rate(case, "in order", sequential(schedule.loop, schedule.machine), 3)
     _judge_rate(case, "pipelined", schedule, 2)
 
@@ -108,7 +106,7 @@ def ablations(case: Case) -> None:
     ]
     told = f"{groups} groups: {restored[0].said}; {levels.get('transfers')} transfers: "
     told += f"{restored[1].said}; two sub-tiles: as above"
-    case.judge("again", told, passed=all(asked.feasible for asked in restored), reason=told)
+    case.judge("again", told, passed=all(asked.feasible for asked in restored))
 
 
 def _judge_one_tile(case: Case, interval: int, stages: int) -> None:

@@ -53,10 +53,10 @@ def hopper_forward(case: Case) -> None:
     _judge_hoisted(case, found, every=False)
     lacks = found.lacks("FlashAttention-3")
     told = "FlashAttention-3: " + (f"all but {'; '.join(lacks)}" if lacks else "every property")
-    case.judge("named", told, passed=not lacks, reason=told)
+    case.judge("named", told, passed=not lacks)
     expert = _interval(case, "FlashAttention-3", Schedule.named("fa3_forward_128x128"))
     told = f"{expert:g} cycles, ours {joint:g}"
-    case.judge("expert", told, passed=abs(expert / joint - 1) <= CLOSE, reason=told)
+    case.judge("expert", told, passed=abs(expert / joint - 1) <= CLOSE)
     swp = _naive_loops(case, FORWARD_HOPPER, schedule)
     without = Schedule.named("fa3_forward_128x128_no_ping_pong")
     uncoordinated = _interval(case, "FlashAttention-3 without turns", without)
@@ -108,7 +108,7 @@ def _judge_kept(case: Case, schedule: Schedule) -> float:
     promised = float(schedule.initiation_interval or 0)
     case.metrics[f"{schedule.name} joint (cycles)"] = interval
     told = f"{interval:g} cycles, promised {promised:g} ({interval / promised - 1:+.1%})"
-    case.judge("kept", told, passed=bool(run.achieved), reason=told)
+    case.judge("kept", told, passed=bool(run.achieved))
     return interval
 
 
@@ -131,7 +131,7 @@ def _judge_hoisted(case: Case, found: Strategy, *, every: bool) -> None:
     told += f"sub-tile {' and '.join(ahead)}" if ahead else "none"
     which = "every" if every else "some"
     passed = found.features[f"first product of {which} sub-tile hoisted"]
-    case.judge("hoisted", told, passed=passed, reason=told)
+    case.judge("hoisted", told, passed=passed)
 
 
 def _interval(case: Case, variant: str, schedule: Schedule) -> float:
@@ -207,7 +207,7 @@ def _judge_roles(case: Case, found: Strategy, pinned: Strategy, schedule: Schedu
     told = f"solved with it given: I = {interval} cycles, least {least:g}"
     told += f"; {schedule.stages} stages, {len(schedule.groups)} groups; it is named "
     told += ", ".join(pinned.names) or "all but " + "; ".join(pinned.lacks("FlashAttention-4"))
-    case.judge("optimal", told, passed=interval == least, reason=told)
+    case.judge("optimal", told, passed=interval == least)
 
 
 BACKWARD_HOPPER, BACKWARD_BLACKWELL = "fa_bwd_hopper", "fa_bwd_blackwell"
@@ -239,7 +239,7 @@ def hopper_backward(case: Case) -> None:
     found = strategy(schedule)
     shares = [found.under_others[t] + found.under_own[t] for t in found.under_own]
     told = "exponentials under GEMMs: " + ", ".join(percent(min(1.0, s)) for s in shares)
-    case.judge("within", told, passed=found.features["exponentials under products"], reason=told)
+    case.judge("within", told, passed=found.features["exponentials under products"])
     alone = case.solved(BACKWARD_HOPPER, until="stages", limits={"stages": 1})
     one, proved = alone.initiation_interval or 0, bool(alone.proof and alone.proof.levels[0].proved)
     case.metrics[f"{BACKWARD_HOPPER} interval, one stage (cycles)"] = one
@@ -332,7 +332,7 @@ def _judge_two(case: Case, found: Strategy) -> None:
     compute = {g: r for g, r in found.groups.items() if "load" not in r}
     softmax = [g for g, roles in compute.items() if any(r.startswith("softmax") for r in roles)]
     told = "; ".join(f"{group}: {', '.join(roles)}" for group, roles in compute.items())
-    case.judge("two", told, passed=len(compute) == len(softmax) == 2, reason=told)
+    case.judge("two", told, passed=len(compute) == len(softmax) == 2)
     staging = [group for group, roles in compute.items() if "staging" in roles]
     shares = ", ".join(percent(share) for share in found.under_others.values())
     case.judge(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from twill.artifacts.sweep import Sweep
+from twill.formats import plural
 from twill.studies.sweep.parameters import RINGS, parameter
 from twill.studies.sweep.table import SUBJECT, numeric_axes, plain, setting
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 INTERVAL = "interval_cycles"
+LATENCIES = ("tma-latency", "latency")
 
 
 @dataclass(frozen=True)
@@ -84,29 +87,39 @@ def held(sweep: Sweep, found: pd.DataFrame, axis: str) -> list[Held]:
     """Return where intervals hold along one parameter, a line for each rest of a point."""
     others = [name for name in sweep.axes if name != axis]
     rings = next((name for name in others if name in RINGS), None)
-    fixed = [*SUBJECT, *(name for name in others if name != rings)]
     lines = []
-    for _, mine in found.groupby(fixed, sort=False, dropna=False):
-        best = _best(mine)
-        if best is None:
-            continue
-        limit = best * (1 + sweep.tolerance)
-        depths = mine.groupby(rings, sort=True) if rings else [(None, mine)]
-        for _, line in depths:
+    for subject, _, mine in _apart(found, [name for name in others if name != rings]):
+        best = mine[INTERVAL].min()
+        for _, line in mine.groupby(rings) if rings else [(None, mine)]:
             ordered = line.sort_values(axis)
-            good = ordered[(ordered[INTERVAL] <= limit).fillna(value=False)]
+            good = ordered[_within(ordered, best, sweep)]
             lines.append(
                 Held(
-                    subject=subject_of(line),
+                    subject=subject,
                     line={name: plain(line[name].iloc[0]) for name in others},
-                    best=best,
-                    tried=tuple(float(value) for value in ordered[axis]),
-                    held=tuple(float(value) for value in good[axis]),
+                    best=float(best),
+                    tried=tuple(map(float, ordered[axis])),
+                    held=tuple(map(float, good[axis])),
                     fits=bool(ordered["fits"].fillna(value=False).any()),
                     ran=bool(ordered[INTERVAL].notna().any()),
                 )
             )
     return lines
+
+
+def _apart(
+    found: pd.DataFrame, names: Sequence[str]
+) -> Iterator[tuple[str, dict[str, Any], pd.DataFrame]]:
+    """Yield what runs in words, values of parameters, and their rows, where any point ran."""
+    for _, mine in found.groupby([*SUBJECT, *names], sort=False, dropna=False):
+        if mine[INTERVAL].notna().any():
+            rest = {name: plain(mine[name].iloc[0]) for name in names}
+            yield subject_of(mine.iloc[0]), rest, mine
+
+
+def _within(line: pd.DataFrame, best: float, sweep: Sweep) -> pd.Series[bool]:
+    """Return for each row whether its interval is near the best one."""
+    return (line[INTERVAL] <= best * (1 + sweep.tolerance)).fillna(value=False)
 
 
 def answers(sweep: Sweep, found: pd.DataFrame) -> list[Answer]:
@@ -181,45 +194,32 @@ def _most_tolerant(axis: str, lines: Sequence[Held]) -> Iterator[Answer]:
 
 def _least_depths(sweep: Sweep, found: pd.DataFrame, rings: str) -> Iterator[Answer]:
     """Yield the least depth at which the interval holds, for each latency."""
-    fixed = [*SUBJECT, *(name for name in sweep.axes if name != rings)]
-    free = [*SUBJECT, *(n for n in sweep.axes if n not in (rings, "tma-latency", "latency"))]
+    others = [name for name in sweep.axes if name != rings]
     least_of = "least depth that fits and holds"
     if rings == "deeper":
         least_of = "least slots more that fit and hold"
-    for _, mine in found.groupby(free, sort=False, dropna=False):
-        best = _best(mine)
-        if best is None:
-            continue
-        limit = best * (1 + sweep.tolerance)
+    for subject, rest, mine in _apart(found, [name for name in others if name not in LATENCIES]):
+        best = float(mine[INTERVAL].min())
         least: dict[str, int | None] = {}
-        for _, line in mine.groupby(fixed, sort=False, dropna=False):
-            holds = (line[INTERVAL] <= limit).fillna(value=False)
-            good = line[holds & line["fits"].fillna(value=False)]
-            latency = str(line["latency"].iloc[0])
-            least[latency] = None if good.empty else int(good[rings].min())
-        rest = {name: plain(mine[name].iloc[0]) for name in free if name not in SUBJECT}
+        for _, line in mine.groupby([*SUBJECT, *others], sort=False, dropna=False):
+            good = line[_within(line, best, sweep) & line["fits"].fillna(value=False)]
+            least[str(line["latency"].iloc[0])] = None if good.empty else int(good[rings].min())
         told = "; ".join(_depth_words(least))
+        interval = f"{best:.6g} cycles (+{sweep.tolerance:.0%})"
         yield Answer(
             "depth",
-            f"{subject_of(mine)}{_line(rest)}: {least_of} {best:.6g} cycles "
-            f"(+{sweep.tolerance:.0%}): {told}",
-            {"subject": subject_of(mine), "line": rest, "best": best, "least": least},
+            f"{subject}{_line(rest)}: {least_of} {interval}: {told}",
+            {"subject": subject, "line": rest, "best": best, "least": least},
         )
 
 
 def _depth_words(least: dict[str, int | None]) -> Iterator[str]:
     """Say the least depth for each latency, neighbours that have the same one together."""
-    runs: list[tuple[int | None, list[str]]] = []
-    for latency, depth in least.items():
-        if runs and runs[-1][0] == depth:
-            runs[-1][1].append(latency)
-        else:
-            runs.append((depth, [latency]))
-    for depth, latencies in runs:
-        several = len(latencies) > 1
-        span = f"{latencies[0]} to {latencies[-1]}" if several else latencies[0]
-        slots = "no depth" if depth is None else f"{depth} slot{'s' if depth > 1 else ''}"
-        yield f"{slots} under {span}"
+    for depth, run in itertools.groupby(least.items(), key=lambda item: item[1]):
+        latencies = [latency for latency, _ in run]
+        ends = dict.fromkeys((latencies[0], latencies[-1]))
+        slots = "no depth" if depth is None else plural(depth, "slot")
+        yield f"{slots} under {' to '.join(ends)}"
 
 
 def _fastest(sweep: Sweep, found: pd.DataFrame) -> Iterator[Answer]:
@@ -230,41 +230,28 @@ def _fastest(sweep: Sweep, found: pd.DataFrame) -> Iterator[Answer]:
     for (loop, latency), mine in usable.groupby(["loop", "latency"], sort=False):
         ordered = mine.sort_values("iterations_per_kilocycle", ascending=False)
         first = ordered.drop_duplicates(list(SUBJECT))
-        told = [
-            f"{subject_of(first.iloc[[i]])} {first[INTERVAL].iloc[i]:.6g}"
-            for i in range(len(first))
+        order = [
+            {"subject": subject_of(row), INTERVAL: float(row[INTERVAL])}
+            for _, row in first.iterrows()
         ]
+        told = "; ".join(f"{one['subject']} {one[INTERVAL]:.6g}" for one in order)
         yield Answer(
             "tolerance",
-            f"{loop} under {latency}, cycles an iteration at the best depth: {'; '.join(told)}",
-            {
-                "loop": loop,
-                "latency": latency,
-                "order": [
-                    {
-                        "subject": subject_of(first.iloc[[i]]),
-                        INTERVAL: float(first[INTERVAL].iloc[i]),
-                    }
-                    for i in range(len(first))
-                ],
-            },
+            f"{loop} under {latency}, cycles an iteration at the best depth: {told}",
+            {"loop": loop, "latency": latency, "order": order},
         )
 
 
 def _work(sweep: Sweep, found: pd.DataFrame, axis: str) -> Iterator[Answer]:
-    fixed = [*SUBJECT, *(name for name in sweep.axes if name != axis)]
-    for _, mine in found.groupby(fixed, sort=False, dropna=False):
-        measure = "tflops" if mine["tflops"].notna().any() else "iterations_per_kilocycle"
-        ran = mine[mine[measure].notna()]
-        if ran.empty:
-            continue
-        best = ran.loc[ran[measure].idxmax()]
-        unit = "TFLOP/s" if measure == "tflops" else "iterations per kilocycle"
-        rest = {name: plain(mine[name].iloc[0]) for name in fixed if name not in SUBJECT}
+    """Yield the value at which most work is done, per time."""
+    for subject, rest, mine in _apart(found, [name for name in sweep.axes if name != axis]):
+        products = bool(mine["tflops"].notna().any())
+        measure = "tflops" if products else "iterations_per_kilocycle"
+        unit = "TFLOP/s" if products else "iterations per kilocycle"
+        best = mine.loc[mine[measure].idxmax()]
         yield Answer(
             "work",
-            f"{subject_of(mine)}{_line(rest)}: most at {axis} {best[axis]:g}: "
-            f"{best[measure]:.4g} {unit}",
+            f"{subject}{_line(rest)}: most at {axis} {best[axis]:g}: {best[measure]:.4g} {unit}",
             {"parameter": axis, "value": plain(best[axis]), measure: float(best[measure])},
         )
 
@@ -284,16 +271,9 @@ def _failures(found: pd.DataFrame) -> Iterator[Answer]:
 # -- words --------------------------------------------------------------------------------------
 
 
-def subject_of(line: pd.DataFrame) -> str:
-    """Return what runs in the rows of a table, in words."""
-    item, machine, variant = (str(line[name].iloc[0]) for name in SUBJECT)
-    return f"{item} on {machine}, {variant}"
-
-
-def _best(line: pd.DataFrame) -> float | None:
-    """Return the least interval, None where nothing has one."""
-    known = line[INTERVAL].dropna()
-    return None if known.empty else float(known.min())
+def subject_of(row: pd.Series[Any]) -> str:
+    """Return what runs in a row of a table, in words."""
+    return "{} on {}, {}".format(*(row[name] for name in SUBJECT))
 
 
 def _line(values: dict[str, Any]) -> str:
