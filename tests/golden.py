@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from twill.search.scheduler import EVERY_PACKAGE, _installed
+from twill.studies.reproduce import CASES, reproduce
 from twill.studies.reproduce.claims import CaseResult
-from twill.studies.reproduce.run import CASES, reproduce
 
 FILE = Path(__file__).with_name("golden_metrics.json")
 TIMEOUT = 600.0

@@ -24,7 +24,7 @@ from twill.sim.engine.record import Recording
 from twill.sim.show.timeline import draw_timeline
 from twill.studies.compare import comparison
 from twill.studies.compare_view import write_comparisons
-from twill.studies.sweep.run import run_sweep
+from twill.studies.sweep import run_sweep
 
 HOSTILE = "../../outside/x"
 KEPT = "out/schedules/paper_example.paper_example.joint.json"

@@ -19,7 +19,7 @@ from twill.artifacts.loop import MOST_OPERATIONS
 from twill.artifacts.sweep import Sweep
 from twill.cli.options import MOST_JOBS
 from twill.errors import InputError, WorkerError, short
-from twill.studies.sweep.run import run_sweep
+from twill.studies.sweep import run_sweep
 
 TWILL = (sys.executable, "-m", "twill")
 SIM = ("python", "-m", "twill.sim")

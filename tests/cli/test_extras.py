@@ -18,7 +18,7 @@ from tests.sim.test_critical import ring
 from tests.studies.test_sweep import AXES, Told, lines, rows_in, sweep
 from twill.errors import InputError
 from twill.studies.executors import cluster
-from twill.studies.sweep.run import run_sweep
+from twill.studies.sweep import run_sweep
 from twill.studies.sweep.table import csv_text, write_tables
 
 pytestmark = [pytest.mark.extras, pytest.mark.filterwarnings("ignore")]

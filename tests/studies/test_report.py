@@ -20,10 +20,10 @@ from twill.errors import InputError
 from twill.sim.engine.conditions import Conditions
 from twill.studies.compare import comparison
 from twill.studies.compare_view import write_comparisons
-from twill.studies.report.page import inlined, page, section
+from twill.studies.report import inlined, page, section
 from twill.studies.report.steady import WIDTH, steady, timeline
+from twill.studies.sweep import run_sweep
 from twill.studies.sweep.answers import answers
-from twill.studies.sweep.run import run_sweep
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 EXTERNAL = ("http:", "https:", "//", "file:")

@@ -20,12 +20,12 @@ from twill.errors import InputError, RefusedError
 from twill.search.request import Options
 from twill.sim.execute import run
 from twill.studies.published import Comparison
+from twill.studies.reproduce import CASES, LONGEST_FIRST, reproduce
 from twill.studies.reproduce.claims import Case, CaseResult, Claim, Settings, Timing, packaged
 from twill.studies.reproduce.feasibility import ask, least, wished
 from twill.studies.reproduce.kernels import FORWARD_BLACKWELL as BLACKWELL
 from twill.studies.reproduce.kernels import fa4_pins
 from twill.studies.reproduce.page import write_page
-from twill.studies.reproduce.run import CASES, LONGEST_FIRST, reproduce
 from twill.verification import verify
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results.md"

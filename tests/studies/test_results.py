@@ -18,7 +18,7 @@ from twill.errors import InputError
 from twill.sim.engine.conditions import Conditions
 from twill.studies.compare import comparison
 from twill.studies.compare_view import write_comparisons
-from twill.studies.sweep.run import run_sweep
+from twill.studies.sweep import run_sweep
 
 SIM = ("python", "-m", "twill.sim")
 DEEP = "[" * 100_000

@@ -31,10 +31,9 @@ from twill.errors import InputError, RefusedError, WorkerError
 from twill.sim.analysis.rings import deeper, with_depth, with_more_slots
 from twill.sim.analysis.throughput import flop_per_iteration
 from twill.sim.execute import run
-from twill.studies.sweep import journal
-from twill.studies.sweep import run as engine
+from twill.studies import sweep as engine
+from twill.studies.sweep import journal, run_sweep
 from twill.studies.sweep.answers import answers
-from twill.studies.sweep.evaluate import Row, evaluate
 from twill.studies.sweep.journal import Journal
 from twill.studies.sweep.parameters import (
     PARAMETERS,
@@ -44,8 +43,7 @@ from twill.studies.sweep.parameters import (
     run_options,
     values,
 )
-from twill.studies.sweep.points import Task, axes
-from twill.studies.sweep.run import run_sweep
+from twill.studies.sweep.points import Row, Task, axes, evaluate
 from twill.studies.sweep.table import csv_text, plot_sweep
 
 SIM = [sys.executable, "-m", "twill.sim"]
@@ -500,7 +498,7 @@ def interrupted(made: Sweep, folder: Path) -> subprocess.Popen[str]:
         "import sys; from pathlib import Path\n"
         "from twill.artifacts.sweep import Sweep\n"
         "from twill.console import command\n"
-        "from twill.studies.sweep.run import run_sweep\n"
+        "from twill.studies.sweep import run_sweep\n"
         "from twill.studies.executors import local\n"
         "@command\n"
         "def main():\n"

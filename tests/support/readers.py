@@ -51,10 +51,9 @@ from twill.sim.execute import run
 from twill.studies.audit import audit, read_subject
 from twill.studies.compare import Comparisons, comparison
 from twill.studies.compare_view import write_comparisons
-from twill.studies.sweep import journal
+from twill.studies.sweep import journal, load, run_sweep
 from twill.studies.sweep.parameters import MOST_VALUES, values
 from twill.studies.sweep.points import Runnable, tasks
-from twill.studies.sweep.run import load, run_sweep
 
 ROOT = Path(__file__).parents[2]
 SWEPT, JOURNAL = "sweep/sweep.json", "sweep/journal.jsonl"

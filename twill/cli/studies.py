@@ -95,7 +95,7 @@ def report(
     ] = "report.html",
 ) -> None:
     """Write one page with tables, plots, timelines, stalls and roles; it needs no network."""
-    from twill.studies.report.page import page, section
+    from twill.studies.report import page, section
 
     if output != STANDARD_OUTPUT and not output.endswith((".html", ".htm")):
         raise InputError(f"must end in .html (got {short(output)})", path="--output")
@@ -149,8 +149,8 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Compute the paper's claims; exit status 1 if one does not hold."""
+    from twill.studies.reproduce import reproduce as compute
     from twill.studies.reproduce.page import print_claims, write_page
-    from twill.studies.reproduce.run import reproduce as compute
 
     if markdown == STANDARD_OUTPUT:
         raise InputError("figures go beside the page: name a file", path="--markdown")

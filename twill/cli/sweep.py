@@ -155,8 +155,8 @@ def sweep(
     VALUES are numbers with commas between, A:B for whole numbers, START:STOP:COUNT for evenly
     spaced ones or log:START:STOP:COUNT. A sweep with -o that was interrupted goes on where it was.
     """
+    from twill.studies.sweep import run_sweep
     from twill.studies.sweep.answers import answers
-    from twill.studies.sweep.run import run_sweep
     from twill.studies.sweep.table import check_parquet
 
     if parquet:

@@ -14,7 +14,7 @@ from twill.artifacts.order import Order
 from twill.artifacts.results import JournalLine, Swept
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
-from twill.schemas import documents
+from twill.schemas import documents, schedule_documents
 from twill.sim.execute import Run
 from twill.studies.compare import Comparisons
 
@@ -31,7 +31,7 @@ SCHEMAS: dict[str, type[Part]] = {
     "bench": documents.BenchOfSolver,
     "bench-simulator": documents.BenchOfSimulator,
     "claims": documents.Claims,
-    "explanation": documents.Explanation,
+    "explanation": schedule_documents.Explanation,
     "loop-costs": documents.LoopCosts,
     "loop-extraction": documents.LoopExtraction,
     "loop-list": documents.LoopList,
@@ -40,16 +40,16 @@ SCHEMAS: dict[str, type[Part]] = {
     "machine-audit": documents.MachineAudit,
     "machine-facts": documents.MachineFacts,
     "machine-list": documents.MachineList,
-    "program": documents.Program,
+    "program": schedule_documents.Program,
     "published": documents.Published,
-    "refusal": documents.Refusal,
-    "schedule-differences": documents.ScheduleDifferences,
-    "schedule-positions": documents.SchedulePositions,
-    "schedule-roles": documents.ScheduleRoles,
-    "schedule-summary": documents.ScheduleSummary,
-    "schedule-table": documents.ScheduleTable,
+    "refusal": schedule_documents.Refusal,
+    "schedule-differences": schedule_documents.ScheduleDifferences,
+    "schedule-positions": schedule_documents.SchedulePositions,
+    "schedule-roles": schedule_documents.ScheduleRoles,
+    "schedule-summary": schedule_documents.ScheduleSummary,
+    "schedule-table": schedule_documents.ScheduleTable,
     "sweep-results": documents.SweepResults,
-    "verdict": documents.Verdict,
+    "verdict": schedule_documents.Verdict,
 }
 
 

@@ -1,5 +1,187 @@
 """Sweeps: loops and schedules under changed parameters, point by point.
 
-`spec` and `parameters` say what a point is, `evaluate` runs one, `journal` keeps what is done,
-`engine` drives any `concurrent.futures` executor, `table`, `answers` and `plot` tell the result.
+`parameters` says what can change, `points` what runs and what came of it, `journal` keeps what is
+done, `answers` and `table` tell the result; here points go to an executor and rows to the journal.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import twill
+from twill.artifacts.results import SCHEDULES, Swept, SweptRun
+from twill.artifacts.schedule import Schedule
+from twill.artifacts.sweep import Sweep
+from twill.console import Counter, Report
+from twill.errors import InputError, WorkerError
+from twill.files import make_folder, read_bytes, write_whole
+from twill.names import file_name
+from twill.studies.sweep.journal import NAME as JOURNAL
+from twill.studies.sweep.journal import Journal
+from twill.studies.sweep.points import (
+    Row,
+    Runnable,
+    Task,
+    axes,
+    check_points,
+    code_digest,
+    evaluate,
+    runnables,
+    tasks,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NAME = "sweep.json"
+IN_FLIGHT = 256
+"""Points given to an executor at once: enough for many workers, few enough to keep in memory."""
+
+
+def run_sweep(
+    sweep: Sweep,
+    folder: Path | None = None,
+    executor: Executor | None = None,
+    counter: Counter | None = None,
+) -> pd.DataFrame:
+    """Run every point of a sweep that is not finished yet.
+
+    `counter`: told how many points there are, and of each that is finished.
+    `folder`: where ``sweep.json``, the schedules and the journal of finished points are kept, so
+    that the sweep can be gone on with; nothing is kept without it.
+    Returns: A row for each point, in their order, whoever ran them.
+
+    Raises
+    ------
+    InputError
+        If the sweep is not valid, or the folder cannot be written or holds another sweep.
+    WorkerError
+        If a worker process died; run the sweep again to go on.
+    """
+    from twill.studies.sweep.table import frame
+
+    counter = counter or Counter()
+    axes(sweep)
+    if folder is None:
+        every = tasks(sweep, runnables(sweep, counter.report))
+        counter.begin(len(every), 0)
+        rows = {}
+        for row in _rows(every, executor):
+            rows[row["point"]] = row
+            counter.advance()
+        return frame(sweep, rows.values())
+    swept, found = _prepared(sweep, folder, counter.report)
+    every = tasks(sweep, found)
+    with Journal(folder, swept.hash) as journal:
+        check_points(journal.rows, every, str(journal.file))
+        left = [task for task in every if task.index not in journal.rows]
+        counter.begin(len(every), len(every) - len(left))
+        for row in _rows(left, executor):
+            journal.add(row)
+            counter.advance()
+        return frame(sweep, journal.rows.values())
+
+
+def _rows(every: Sequence[Task], executor: Executor | None) -> Iterator[Row]:
+    if executor is None:
+        yield from map(evaluate, every)
+        return
+    waiting = iter(every)
+    pending: dict[Future[Row], Task] = {}
+    _submit(executor, waiting, pending)
+    try:
+        while pending:
+            done, _ = wait(pending, return_when=FIRST_COMPLETED)
+            for future in done:
+                del pending[future]
+                yield future.result()
+            _submit(executor, waiting, pending)
+    except BrokenExecutor:
+        raise WorkerError(
+            "a worker process died, perhaps for want of memory; finished points are kept: run the "
+            "same command again to go on, with fewer --jobs if need be"
+        ) from None
+    except (CancelledError, OSError) as error:
+        raise WorkerError(
+            f"nobody runs the points any more ({type(error).__name__}); finished points are kept: "
+            "run the same command again to go on"
+        ) from None
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+def _submit(executor: Executor, waiting: Iterator[Task], pending: dict[Future[Row], Task]) -> None:
+    while len(pending) < IN_FLIGHT:
+        task = next(waiting, None)
+        if task is None:
+            return
+        pending[executor.submit(evaluate, task)] = task
+
+
+# -- what a folder holds ------------------------------------------------------------------------
+
+
+def _prepared(sweep: Sweep, folder: Path, report: Report) -> tuple[Swept, list[Runnable]]:
+    """Return what is to be run: as found before, if the folder holds this sweep already."""
+    file = folder / NAME
+    if file.exists():
+        before, found = load(folder)
+        if before.sweep != sweep or before.code_hash != code_digest():
+            raise InputError(
+                "holds another sweep, or one by other code: name another folder or remove this one",
+                file=str(file),
+            )
+        return before, found
+    if (folder / JOURNAL).exists():
+        raise InputError(
+            f"a journal without its {NAME}: name another folder", file=str(folder / JOURNAL)
+        )
+    found = runnables(sweep, report)
+    make_folder(folder / SCHEDULES)
+    for one in found:
+        if one.run.file is not None:
+            write_whole(folder / one.run.file, one.schedule)
+    swept = Swept(
+        twill_version=twill.__version__,
+        code_hash=code_digest(),
+        sweep=sweep,
+        runs=tuple(one.run for one in found),
+    ).seal()
+    swept.save(file)
+    return swept, found
+
+
+def load(folder: Path) -> tuple[Swept, list[Runnable]]:
+    """Return the sweep that a folder holds, and what it runs.
+
+    `folder`: where a sweep was run, whether it is finished or not.
+
+    Raises
+    ------
+    InputError
+        If there is none, or a file is missing, not valid, or not what ran.
+    """
+    swept = Swept.load(folder / NAME)
+    return swept, [_runnable(folder, run) for run in swept.runs]
+
+
+def _runnable(folder: Path, run: SweptRun) -> Runnable:
+    one = Runnable(run)
+    file = folder / SCHEDULES / f"{file_name(one.name)}.json"
+    if run.file is not None:
+        text = Schedule.from_json(read_bytes(file, ordinary=True), file=str(file)).to_json()
+        one = Runnable(run, text)
+    if one.digest != run.hash:
+        raise InputError("is not what the sweep ran", file=str(file))
+    return one

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from twill.artifacts.base import first_problem
 from twill.artifacts.results import JournalHeader, JournalLine, text_hash
 from twill.errors import InputError
-from twill.studies.sweep.evaluate import Row
+from twill.studies.sweep.points import Row
 
 NAME = "journal.jsonl"
 MOST_LINE = 1 << 20

@@ -15,8 +15,8 @@ from twill.errors import MissingLibraryError
 from twill.figures import DASHES, MARKERS, STRONG, new_figure, svg_text
 from twill.files import write_whole
 from twill.formats import cycles, percent, teraflops, yes
-from twill.studies.sweep.evaluate import Row
 from twill.studies.sweep.parameters import RINGS, parameter
+from twill.studies.sweep.points import Row
 from twill.tables import Column, Table
 
 if TYPE_CHECKING:

@@ -1,0 +1,253 @@
+"""What commands about schedules print with ``--json``, as models of the schemas."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from twill.artifacts.base import Part
+from twill.artifacts.schedule import Barrier, Level, LowerBound, Rules
+from twill.bounds.analysis import Recurrence
+from twill.bounds.configurations import ConfigurationBound
+from twill.bounds.least import ResourceArgument
+from twill.explain.explain import Part as FamilyPart
+from twill.explain.levers import Lever
+from twill.explain.reprove import Reproof
+from twill.schemas.documents import Counts, Document, Strings
+from twill.show.differences import Difference
+from twill.show.placed import Position
+from twill.show.roles import Role
+from twill.verification.proof import Trusted
+
+
+class Refused(Part):
+    """Why there is no answer; see `twill.errors.Refusal`."""
+
+    message: str
+    families: Strings = ()
+    interval: int | None = None
+    stages: int | None = None
+    value: str | None = None
+    needed: float | None = None
+    limit: float | None = None
+    unit: str | None = None
+    least_interval: int | None = None
+    seconds: float | None = None
+
+
+class Refusal(Document):
+    """``twill schedule --json`` where there is no schedule."""
+
+    schema_name: Literal["twill.refusal"] = Field(alias="schema")
+    refused: Refused
+
+
+class GroupSummary(Part):
+    """A warp group; registers per thread, allocated and live at most."""
+
+    name: str
+    warps: int
+    registers: int | None
+    registers_live: int | None
+
+
+class Figures(Document):
+    """The main figures of a schedule; times in its unit where a name does not say cycles."""
+
+    name: str
+    machine: str
+    rules: Rules
+    time: str
+    interval_units: int | None
+    interval_bounds: tuple[int, int] | None
+    interval_cycles: float | None
+    length: int | None
+    stages: int | None
+    groups: tuple[GroupSummary, ...]
+    pipeline_depths: Counts
+    hiding_depths: Counts
+    start: Counts
+    assignment: dict[str, str]
+    proved: dict[Level, bool]
+    levels: dict[Level, int]
+    bound: LowerBound | None
+
+
+class SearchSeconds(Part):
+    """Seconds of a search; absent where it did not come so far."""
+
+    interval: float | None = None
+    levels: float | None = None
+    total: float | None = None
+
+
+class Candidate(Part):
+    """A schedule that was tried, with its mean simulated interval."""
+
+    what: str
+    interval_cycles: float
+
+
+class Robust(Part):
+    """What ``--robust`` chose; see `twill.studies.robust.Choice`."""
+
+    latency: str
+    gain: float
+    chosen: int
+    candidates: tuple[Candidate, ...]
+
+
+class ScheduleSummary(Figures):
+    """``twill schedule --json``, ``twill extract --json``; the last of these without a search."""
+
+    schema_name: Literal["twill.schedule-summary"] = Field(alias="schema")
+    cached: bool | None = None
+    seconds: SearchSeconds | None = None
+    robust: Robust | None = None
+
+
+class UnitSlot(Part):
+    """An operation on a unit, from one row of the interval to another."""
+
+    operation: str
+    begin: float
+    end: float
+    count: float
+
+
+class UnitSlots(Part):
+    """What a unit does in an interval."""
+
+    capacity: float
+    slots: tuple[UnitSlot, ...]
+
+
+class ScheduleTable(Figures):
+    """``twill show --json``."""
+
+    schema_name: Literal["twill.schedule-table"] = Field(alias="schema")
+    letters: dict[str, str]
+    roles: dict[str, str]
+    units: dict[str, UnitSlots] | None = None
+
+
+class ScheduleRoles(Document):
+    """``twill show --as roles --json``."""
+
+    schema_name: Literal["twill.schedule-roles"] = Field(alias="schema")
+    roles: tuple[Role, ...]
+
+
+class SchedulePositions(Document):
+    """``twill show --as why --json``."""
+
+    schema_name: Literal["twill.schedule-positions"] = Field(alias="schema")
+    positions: tuple[Position, ...]
+
+
+class ScheduleDifferences(Document):
+    """``twill diff --json``."""
+
+    schema_name: Literal["twill.schedule-differences"] = Field(alias="schema")
+    equal: bool
+    first: str
+    second: str
+    groups: dict[str, str]
+    turned: int
+    moved: Strings
+    differences: tuple[Difference, ...]
+
+
+class Initial(Part):
+    """What a value begins with."""
+
+    name: str
+    value: Literal["zeros", "initial"]
+
+
+class ProgramRound(Part):
+    """A round of a group's program; what its steps say depends on their ``do``."""
+
+    round: int | str
+    steps: tuple[dict[str, Any], ...]
+
+
+class SteadyState(Part):
+    """The rounds between prologue and epilogue."""
+
+    first: int
+    end: int | str
+    steps: tuple[dict[str, Any], ...]
+
+
+class GroupProgram(Part):
+    """What a warp group executes."""
+
+    group: str
+    warps: int
+    registers: int | None
+    initial: tuple[Initial, ...]
+    prologue: tuple[ProgramRound, ...]
+    steady_state: SteadyState | None
+    epilogue: tuple[ProgramRound, ...]
+
+
+class Program(Document):
+    """``twill show --as json``."""
+
+    schema_name: Literal["twill.program"] = Field(alias="schema")
+    name: str
+    machine: str
+    interval: int | None
+    time: str
+    cycles_per_unit: float
+    iterations: int | None
+    least_iterations: int
+    barriers: tuple[Barrier, ...]
+    initial: tuple[Initial, ...]
+    groups: tuple[GroupProgram, ...]
+
+
+class Violation(Part):
+    """A broken rule."""
+
+    rule: str
+    message: str
+
+
+class Verdict(Document):
+    """``twill verify --json``."""
+
+    schema_name: Literal["twill.verdict"] = Field(alias="schema")
+    valid: bool
+    rules: Strings
+    violations: tuple[Violation, ...]
+    trusted: tuple[Trusted, ...]
+    within: Strings
+    reproved: tuple[Reproof, ...] | None
+
+
+class Family(Part):
+    """A constraint family that refutes the interval below; see `twill.explain.explain.Role`."""
+
+    family: str
+    needed: bool | None
+    what: str
+    parts: tuple[FamilyPart, ...]
+    meaning: str
+
+
+class Explanation(Document):
+    """``twill explain --json``."""
+
+    schema_name: Literal["twill.explanation"] = Field(alias="schema")
+    interval: int
+    interval_bounds: tuple[int, int]
+    unit: str
+    bound: LowerBound
+    resource: ResourceArgument | None
+    configurations: ConfigurationBound | None
+    recurrence: Recurrence | None
+    families: tuple[Family, ...]
+    levers: tuple[Lever, ...] | None
