@@ -91,18 +91,9 @@ A capital letter stands for the value of the constant of this name.
 
 @dataclass(frozen=True)
 class Packaged:
-    """One packaged dump.
+    """A packaged dump of a kernel, for compute capability `architecture` / 10.
 
-    Attributes
-    ----------
-    kernel : str
-        Its function in the folder ``kernels``.
-    architecture : int
-        Compute capability times ten.
-    constants : dict
-        Values of the ``constexpr`` arguments.
-    suffix : str
-        What tells dumps of one kernel apart.
+    `constants` are the values of ``constexpr`` arguments; a suffix tells dumps of a kernel apart.
     """
 
     kernel: str

@@ -39,24 +39,11 @@ REQUIRED = {
 
 @dataclass(frozen=True)
 class Type:
-    """A type as far as scheduling needs it.
+    """A type as far as scheduling needs it: ``tensor``, ``memdesc`` or ``scalar``.
 
-    Attributes
-    ----------
-    kind : str
-        ``tensor``, ``memdesc`` or ``scalar``.
-    shape : tuple of int
-        Extents; empty for a scalar.
-    dtype : str
-        Element type, ``pointer`` for pointers.
-    layout : Layout or None
-        How a tensor is spread over threads.
-    memory : str
-        ``registers``, ``smem`` or ``tmem``.
-    mutable : bool
-        Whether it is memory that operations write in place.
-    transposed : bool, optional
-        Whether it lies, or its descriptor loads it, transposed; None if its type is silent.
+    The element type of pointers is ``pointer``. What is `mutable` is memory that operations write
+    in place. `transposed` says whether a tile lies, or its descriptor loads it, transposed in
+    shared memory; None if the type is silent.
     """
 
     kind: str

@@ -331,10 +331,7 @@ def _cost(node: Node) -> Cost:
 class Delay:
     """`consumer` issues at least `cycles` after `producer` of `distance` iterations before.
 
-    Attributes
-    ----------
-    through : tuple of int
-        Free nodes on the way.
+    `through`: free nodes on the way.
     """
 
     producer: int

@@ -26,14 +26,8 @@ MIXED = "reads a tile through a view that mixes its dimensions"
 class Dimension(NamedTuple):
     """One dimension of one tile of a loop.
 
-    Attributes
-    ----------
-    owner : int
-        Position of the operation; ``-1 - n`` for the loop's invariant number n.
-    place : int
-        Which operand it is of, or `RESULT`; 0 for an invariant.
-    axis : int
-        Which dimension of that tile.
+    `owner` is the position of the operation, ``-1 - n`` for invariant n; `place` which operand the
+    tile is, or `RESULT`, and 0 for an invariant.
     """
 
     owner: int
@@ -43,15 +37,7 @@ class Dimension(NamedTuple):
 
 @dataclass(frozen=True)
 class Coupling:
-    """Why elements along a dimension depend on each other.
-
-    Attributes
-    ----------
-    operation : int
-        Position of the operation that couples them.
-    reason : str
-        What it does, a phrase that follows the operation's name.
-    """
+    """Why an operation couples the elements along a dimension: a phrase that follows its name."""
 
     operation: int
     reason: str

@@ -23,16 +23,8 @@ LOCATION = " loc("
 class Ended:
     """An operation, at the line of its text that ends it.
 
-    Attributes
-    ----------
-    line : int
-        Index into the listing's lines.
-    operation : str
-        Its name, for example ``tt.reduce``.
-    variable : str
-        The source's variable that it computes; of a loop its induction variable; empty if unknown.
-    place : str
-        ``file:line:column`` in the source; empty if unknown.
+    It computes a variable of the source (a loop its induction variable) at ``file:line:column``;
+    both are empty where they are unknown.
     """
 
     line: int
@@ -42,15 +34,7 @@ class Ended:
 
 
 class Listing:
-    """The text of a module in generic form, taken apart.
-
-    Attributes
-    ----------
-    lines : list of str
-        The text without locations.
-    ended : list of Ended
-        Every operation, in the order in which their texts end.
-    """
+    """The text of a module in generic form: lines without locations, operations as they end."""
 
     def __init__(self, text: str) -> None:
         aliases = {}

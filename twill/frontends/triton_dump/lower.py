@@ -33,16 +33,10 @@ ALIGNED = ":16"
 
 @dataclass(frozen=True)
 class Lowering:
-    """What it takes to lower one kernel: where modules come from, for which target, with what.
+    """What it takes to lower a kernel for compute capability `architecture` / 10.
 
-    Attributes
-    ----------
-    make_ttir : callable
-        Returns a new module in Triton's IR, before layouts, at every call.
-    backend, options : object
-        Triton's backend for the target, its parsed options.
-    architecture : int
-        Compute capability times ten.
+    `make_ttir` returns a new module in Triton's IR, before layouts, at every call; `backend` and
+    its `options` are Triton's.
     """
 
     make_ttir: Callable[[], Any]

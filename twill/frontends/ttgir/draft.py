@@ -13,21 +13,10 @@ Axes = tuple[int | None, ...]
 
 @dataclass(frozen=True)
 class Node:
-    """One operation.
+    """An operation as in the artifact; `source` is what the IR calls it.
 
-    Attributes
-    ----------
-    key : int
-        Position in program order; inserted operations get fractions of the next one's.
-    name : str
-        Unique name.
-    source : str
-        The IR operation's name.
-    kind, warps, operands, result, elementwise, attributes, location
-        As in `twill.artifacts.loop.Operation`.
-    transposed : bool, optional
-        Of an allocation in shared memory and of a load by TMA: whether the tile lies transposed
-        there.
+    Keys follow program order; inserted operations get fractions. An allocation in shared memory and
+    a load by TMA know whether their tile lies transposed there.
     """
 
     key: float
@@ -47,13 +36,8 @@ class Node:
 class Flow:
     """The node `consumer` reads, as operand `operand`, what `producer` made `distance` ago.
 
-    Attributes
-    ----------
-    axes : tuple of int or None
-        Dimension of the operand along which each dimension of the producer's result lies; None
-        where views mixed all of them.
-    address : bool
-        Whether the value is used as an address only.
+    `axes` are the dimensions of the operand along which those of the producer's result lie, None
+    where views mixed all of them. An `address` is used as such only.
     """
 
     producer: float

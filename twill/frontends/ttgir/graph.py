@@ -78,17 +78,9 @@ def _is_outer(loop: Operation) -> bool:
 class BodyGraph:
     """Nodes and edges of one loop body, as it is written.
 
-    Attributes
-    ----------
-    operations : list of Operation
-        The body without its terminator; nodes are positions in it.
-    position : dict
-        The node of each operation.
-    carried, initial : dict
-        For each loop-carried argument the value that the next, and the first, iteration finds in
-        it.
-    edges : set of tuple
-        Producer, consumer, and how many iterations before.
+    Nodes are positions in the body, whose terminator is left out. An edge is a producer, a consumer
+    and how many iterations lie between. `carried` and `initial` are what the next and the first
+    iteration find in each loop-carried argument.
 
     Raises
     ------
@@ -153,18 +145,9 @@ def _refuse_control_flow(operation: Operation, file: str) -> None:
 
 @dataclass(frozen=True)
 class Source:
-    """What a value is made of.
+    """What a value is made of: a node of the body some iterations ago, or a value from outside.
 
-    Attributes
-    ----------
-    node : int or None
-        Position of the operation in the body, or None if `outside` is set.
-    outside : SSAValue or None
-        A value from outside the loop.
-    distance : int
-        Iterations ago.
-    axes : tuple of int or None
-        For each dimension of the source, the dimension of the value along which it lies.
+    `axes`: for each dimension of the source, the dimension of the value along which it lies.
     """
 
     node: int | None

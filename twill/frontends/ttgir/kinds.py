@@ -16,19 +16,10 @@ from twill.frontends.types import is_shaped
 class Known:
     """What is known of an operation of the IR by its name.
 
-    Attributes
-    ----------
-    kind : str
-        What machines have rules for.
-    operands, results : int
-        How many it has at least.
-    tiles : slice, optional
-        Which operands are tiles and not addresses, tokens or predicates; without it those whose
-        elements are numbers.
-    single : bool
-        Whether one thread issues it and other hardware carries it out.
-    body : bool
-        Whether it has a region that says what it does.
+    `operands` and `results` are how many it has at least. `tiles` says which operands are tiles and
+    not addresses, tokens or predicates; without it they are those whose elements are numbers. A
+    single thread issues what is `single`, and other hardware carries it out. What has a `body` says
+    in a region what it does.
     """
 
     kind: str

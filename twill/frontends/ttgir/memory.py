@@ -46,20 +46,10 @@ ADDRESSES = VIEWS | {"tt.make_tensor_descriptor", "ttg.convert_layout"}
 
 @dataclass(frozen=True)
 class Access:
-    """One operation touches one buffer.
+    """The operation at position `node` touches a buffer as an operand.
 
-    Attributes
-    ----------
-    node : int
-        Position of the operation in the body.
-    buffer : SSAValue
-        The allocation.
-    seen : SSAValue
-        The buffer as the operation names it, a view perhaps.
-    operand : int
-        Position among the IR operands.
-    mode : str
-        ``read``, ``write`` (all of it) or ``update`` (part of it, or in place).
+    It names the buffer as it is `seen`, through a view perhaps. It reads, writes all of it, or
+    updates it: a part, or in place.
     """
 
     node: int
@@ -72,14 +62,8 @@ class Access:
 class Buffers:
     """Accesses to mutable buffers in one loop body, and who depends on whom through them.
 
-    Attributes
-    ----------
-    accesses : tuple of Access
-        In program order.
-    flows, renamed : list of Flow
-        What is read where; what only waits for a buffer, which another buffer would spare it.
-    untouched : list of Access
-        Reads of buffers that the loop never writes.
+    `flows` say what is read where, `renamed` what only waits for a buffer, which another buffer
+    would spare it; `untouched` are reads of buffers that the loop never writes.
     """
 
     def __init__(self, dump: Dump, graph: BodyGraph) -> None:
