@@ -13,8 +13,6 @@ import twill
 from twill.artifacts.loop import Loop
 from twill.bounds.least import bounds
 from twill.frontends.builder import Value
-from twill.frontends.builder.finish import accumulator, rows
-from twill.frontends.types import Layout, elements_per_thread, parse_layout, sharing
 from twill.problem.problem import build_problem
 
 Builder = twill.LoopBuilder
@@ -123,28 +121,6 @@ def test_operations_know_their_line() -> None:
     offset, text = next((i, t) for i, t in enumerate(lines) if "exp2" in t)
     location = paper_example().operation("P").location
     assert location == f"test_builder.py:{first + offset}:{text.index('loop.exp2') + 1}"
-
-
-# What Triton's own layouts say (its reader is tested against dumps).
-MMA = (
-    "#ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], "
-    "instrShape = [16, 128, 16]}>"
-)
-ROWS = (
-    "#ttg.linear<{register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [0, 64]], "
-    "lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[32, 0], [64, 0]], block = []}>"
-)
-
-
-@pytest.mark.parametrize(("ours", "theirs"), [(accumulator(4), MMA), (rows(4), ROWS)])
-def test_layouts_are_tritons(ours: Layout, theirs: str) -> None:
-    layout = parse_layout(theirs)
-    assert elements_per_thread(ours, (128, 128)) == elements_per_thread(layout, (128, 128)) == 128
-    for axis in (0, 1):
-        assert sharing(ours, axis) == sharing(layout, axis)
-        reduced = parse_layout(f"#ttg.slice<{{dim = {axis}, parent = {theirs}}}>")
-        of_ours = Layout("slice", {"dim": axis, "parent": ours})
-        assert elements_per_thread(of_ours, (128,)) == elements_per_thread(reduced, (128,))
 
 
 def test_a_blackwell_softmax_step() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import twill
+from tests.support.layouts import LINEAR
 from twill.artifacts.loop import Loop
 from twill.bounds.least import Bounds, bounds
 from twill.frontends.ddg import load_ddg
@@ -121,10 +122,6 @@ def test_the_loop_schedules_verifies_and_runs(machine: twill.Machine) -> None:
     assert twill.sim.run(schedule).iterations_per_cycle == pytest.approx(1 / 450)
 
 
-LINEAR = (
-    "#ttg.linear<{register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [0, 64]], "
-    "lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[32, 0], [64, 0]], block = []}>"
-)
 TOKEN, WIDE = "!ttg.async.token", f"tensor<128x128xf32, {LINEAR}>"
 
 

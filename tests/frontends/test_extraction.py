@@ -531,15 +531,36 @@ def ahead(a_desc, b_desc, c_desc, K, M: tl.constexpr, N: tl.constexpr, D: tl.con
         acc = tl.dot(a, b, acc)
         a = a_desc.load([0, k])
     c_desc.store([0, 0], acc.to(tl.float16))
+
+
+@triton.jit
+def scatter(x_ptr, idx_ptr, n, C: tl.constexpr):
+    columns = tl.arange(0, C)
+    for i in range(0, n):
+        j = tl.load(idx_ptr + i * C + columns)
+        x = tl.load(x_ptr + j)
+        tl.store(x_ptr + j, x * 2)
+
+
+@triton.jit
+def waiting(x_ptr, n):
+    i = 0
+    while i < n:
+        tl.store(x_ptr + i, 0.0)
+        i += tl.load(x_ptr).to(tl.int32)
 """
 
 
-def compiled(folder: Path, kernel: str, kind: str = "fp16", **settings: str) -> str:
+def dumped(folder: Path, kernel: str, settings: dict[str, str]) -> str:
     pytest.importorskip("triton", reason="needs Triton")
     from twill.frontends.triton_dump import dump_kernel
 
     file = folder / "small.py"
     file.write_text(KERNELS)
+    return dump_kernel(f"{file}:{kernel}", settings, 90)
+
+
+def compiled(folder: Path, kernel: str, kind: str = "fp16", **settings: str) -> str:
     sizes = {"M": "128", "N": "128", "D": "64"} | settings
     types = {
         "a_desc": f"tensordesc<{kind}[{sizes['M']},64]>",
@@ -547,7 +568,7 @@ def compiled(folder: Path, kernel: str, kind: str = "fp16", **settings: str) -> 
         "c_desc": f"tensordesc<fp16[{sizes['M']},128]>",
         "K": "i32",
     }
-    return dump_kernel(f"{file}:{kernel}", types | sizes, 90)
+    return dumped(folder, kernel, types | sizes)
 
 
 def chain(loop: twill.Loop) -> list[tuple[str, str]]:
@@ -588,3 +609,21 @@ def test_a_branch_in_the_loop_is_refused_with_its_place(tmp_path: Path) -> None:
         "k.mlir: the loop body contains scf.if at small.py:17:13; only singly-nested loops "
         "without inner control flow can be scheduled"
     )
+
+
+@pytest.mark.triton
+def test_pointers_that_change_their_layout_still_lead_to_their_argument(tmp_path: Path) -> None:
+    settings = {"x_ptr": "*fp32", "idx_ptr": "*i32", "n": "i32", "C": "1024"}
+    loop = extract(dumped(tmp_path, "scatter", settings))
+    edges = {(d.producer, d.consumer, d.distance, d.kind) for d in loop.dependences}
+    store = next(o.name for o in loop.operations if o.kind == "store")
+    assert {("x", store, 0, "order"), (store, "x", 1, "order"), ("j", "x", 0, "data")} < edges
+    # Every access can be costed: what moves pointers about belongs to it.
+    twill.schedule(loop, twill.Machine.named("hopper_h100"))
+
+
+@pytest.mark.triton
+def test_a_while_loop_is_said_to_be_one(tmp_path: Path) -> None:
+    text = dumped(tmp_path, "waiting", {"x_ptr": "*fp32", "n": "i32"})
+    with pytest.raises(twill.RefusedError, match="no loop but a while loop, which cannot be"):
+        extract(text)

@@ -22,6 +22,7 @@ from twill.frontends.builder import Value
 from twill.frontends.subtiling import Plan, Rewriter, Role, plan_subtiles
 from twill.frontends.subtiling.dimensions import RESULT, is_product, with_tiles
 from twill.frontends.ttgir import load_ttgir
+from twill.traces import make_ttgir as kernels
 
 DUMPS = Path(__file__).parents[2] / "traces" / "ttgir"
 ANY_SIZE = twill.Machine.named("paper_example")
@@ -48,6 +49,35 @@ def test_is_the_kernel_that_was_sub_tiled_by_hand(whole: str, by_hand: str, mach
     made, wanted = twill.subtile(dump(whole), 2), dump(by_hand)
     assert cycles(made, on) == cycles(wanted, on)
     assert same_graph(made, wanted, on)
+
+
+@pytest.mark.triton
+@pytest.mark.parametrize(
+    ("whole", "by_hand"),
+    [
+        (kernels.attention(kernels.BLACKWELL, "forward", 128, 128),
+         kernels.attention(kernels.BLACKWELL, "forward_two_tiles", 64, 128)),
+        (kernels.attention(kernels.BLACKWELL, "forward", 256, 128),
+         kernels.attention(kernels.BLACKWELL, "forward_two_tiles", 128, 128)),
+        (kernels.attention(kernels.BLACKWELL, "backward", 128, 256, 64),
+         kernels.attention(kernels.BLACKWELL, "backward_two_tiles", 128, 128, 64)),
+        (kernels.gemm(kernels.BLACKWELL, "", 256, 256, 64),
+         kernels.gemm(kernels.BLACKWELL, "_two_tiles", 128, 256, 64)),
+    ],
+    ids=["forward 2 x 64", "forward 2 x 128", "backward 2 x 128", "gemm 2 x 128"],
+)  # fmt: skip
+def test_is_the_kernel_that_was_sub_tiled_by_hand_and_dumped_for_the_test(
+    whole: kernels.Packaged, by_hand: kernels.Packaged, tmp_path: Path
+) -> None:
+    pytest.importorskip("triton", minversion="3.9", reason="needs Triton 3.9")
+    loops = []
+    for name, one in (("whole", whole), ("by_hand", by_hand)):
+        file = tmp_path / f"{name}.mlir"
+        file.write_text(one.text())
+        loops.append(load_ttgir(str(file)))
+    blackwell = twill.Machine.named("blackwell_b200")
+    assert same_graph(twill.subtile(loops[0], 2), loops[1], blackwell)
+    assert not same_graph(loops[0], loops[1], blackwell)
 
 
 def test_the_comparison_sees_a_single_dependence(hopper: twill.Machine) -> None:

@@ -11,20 +11,6 @@ import pytest
 import twill
 from twill.frontends.ttgir import extract
 from twill.frontends.ttgir.draft import Flow, distinct
-from twill.frontends.types import elements_per_thread, parse_layout, sharing
-
-MMA = (
-    "#ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], "
-    "instrShape = [16, 128, 16]}>"
-)
-BLOCKED = (
-    "#ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [2, 16], warpsPerCTA = [4, 1], "
-    "order = [1, 0]}>"
-)
-LINEAR = (
-    "#ttg.linear<{register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [0, 64]], "
-    "lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[32, 0], [64, 0]], block = []}>"
-)
 
 
 @pytest.fixture(scope="module")
@@ -76,30 +62,6 @@ def test_free_operations_are_folded_and_recorded(attention: twill.Loop) -> None:
     assert ("ttg.convert_layout", ("o0",)) in records
     assert ("tt.broadcast", ("p0.sub",)) in records
     assert ("arith.addi", ("k", "v")) in records
-
-
-@pytest.mark.parametrize(
-    ("layout", "shape", "elements"),
-    [
-        (MMA, (64, 128), 64),
-        (MMA, (128, 128), 128),
-        (f"#ttg.slice<{{dim = 1, parent = {MMA}}}>", (64,), 2),
-        (f"#ttg.dot_op<{{opIdx = 0, parent = {MMA}, kWidth = 2}}>", (64, 128), 64),
-        (BLOCKED, (128, 128), 128),
-        (LINEAR, (128, 128), 128),
-        (f"#ttg.slice<{{dim = 1, parent = {LINEAR}}}>", (128,), 1),
-    ],
-)
-def test_elements_per_thread(layout: str, shape: tuple[int, ...], elements: int) -> None:
-    assert elements_per_thread(parse_layout(layout), shape) == elements
-
-
-@pytest.mark.parametrize(
-    ("layout", "axis", "shared"),
-    [(MMA, 1, (4, 1)), (MMA, 0, (8, 4)), (BLOCKED, 1, (16, 1)), (LINEAR, 1, (1, 1))],
-)
-def test_lanes_that_share_a_row(layout: str, axis: int, shared: tuple[int, int]) -> None:
-    assert sharing(parse_layout(layout), axis) == shared
 
 
 def test_a_loop_without_names_still_has_unique_ones(dump: str) -> None:
