@@ -23,6 +23,8 @@ from twill.frontends.builder.values import (
 )
 from twill.names import wrong
 
+OWN_MODULES = "twill.frontends.builder"
+
 
 class Recorder:
     """Records operations in program order, with the lines that they were written on.
@@ -383,9 +385,6 @@ class Recorder:
 
 def _times(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape))
-
-
-OWN_MODULES = "twill.frontends.builder"
 
 
 def here() -> str:

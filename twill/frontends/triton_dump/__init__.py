@@ -35,8 +35,17 @@ from twill.names import elided
 
 __all__ = ["dump_compiled", "dump_kernel"]
 
-
 LONGEST_REASON = 300
+NUMBERS = (
+    *("fp8e4nv", "fp8e5", "fp8e4b15", "fp16", "bf16", "fp32", "fp64"),
+    *("i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64"),
+)
+_NUMBER = f"(?:{'|'.join(NUMBERS)})"
+_TYPE = re.compile(
+    rf"\*k?{_NUMBER}|{_NUMBER}|[iu](?:8|16|32|64):16|tensordesc<{_NUMBER}\[\d+(?:,\d+)*\]>"
+)
+_LANGUAGE = "tl."
+CONSTANT = "constexpr"
 
 
 def dump_kernel(
@@ -146,18 +155,6 @@ def _one_line(error: BaseException) -> str:
 
 def _shortened(text: str) -> str:
     return textwrap.shorten(text, LONGEST_REASON, placeholder="...")
-
-
-NUMBERS = (
-    *("fp8e4nv", "fp8e5", "fp8e4b15", "fp16", "bf16", "fp32", "fp64"),
-    *("i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64"),
-)
-_NUMBER = f"(?:{'|'.join(NUMBERS)})"
-_TYPE = re.compile(
-    rf"\*k?{_NUMBER}|{_NUMBER}|[iu](?:8|16|32|64):16|tensordesc<{_NUMBER}\[\d+(?:,\d+)*\]>"
-)
-_LANGUAGE = "tl."
-CONSTANT = "constexpr"
 
 
 def arguments_of(

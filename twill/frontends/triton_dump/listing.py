@@ -1,10 +1,10 @@
-"""A module's text, line by line, and what is written beside its operations."""
+"""What is written beside the operations of a dump: names, places and Triton's own schedule."""
 
 from __future__ import annotations
 
 import linecache
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,54 @@ _ARGUMENT = re.compile(r"^\s*\^bb\d+\(%[^:]+: \S+")
 _PLACE = re.compile(r'"([^"]+\.py)":(\d+):(\d+)')
 _VARIABLE = re.compile(r'"([A-Za-z_]\w*)"\(')
 _FOR = re.compile(r"^\s*for (\w+) in ")
+_PLACEMENT = re.compile(r"\bloop\.(stage|cluster) = (\d+) : i32")
+BOOKKEEPING = ("module", "yield", "return")
+MOST_NAMED = 4
 LOCATION = " loc("
+
+
+def annotated(rolled: Listing, scheduled: Listing) -> tuple[str, str]:
+    """Return a dump's text with every attribute that it gets, and what could not be matched.
+
+    Returns: the text, and a remark about operations of Triton's schedule that are not in the dump;
+    empty without such.
+    """
+    attributes = defaultdict[int, dict[str, str]](dict)
+    for ended in rolled.ended:
+        if ended.operation.endswith(BOOKKEEPING):
+            continue
+        for name, value in (("location", ended.place), ("name", ended.variable)):
+            if value:
+                attributes[ended.line][f"sched.{name}"] = f'"{value}"'
+    lines = {key: ended.line for key, ended in _keyed(rolled)}
+    unmatched = []
+    for key, ended in _keyed(scheduled):
+        placed = dict(_PLACEMENT.findall(scheduled.lines[ended.line]))
+        if placed.keys() < {"stage", "cluster"}:
+            continue
+        if key not in lines:
+            unmatched.append(ended)
+            continue
+        for name in ("stage", "cluster"):
+            attributes[lines[key]][f"sched.{name}"] = f"{placed[name]} : i32"
+    return rolled.annotated(attributes), _remark(unmatched)
+
+
+def _keyed(listing: Listing) -> Iterator[tuple[tuple[str, str, str, int], Ended]]:
+    """Number the operations of one name, variable and place; equal modules get equal keys."""
+    seen: Counter[tuple[str, str, str]] = Counter()
+    for ended in listing.ended:
+        key = (ended.operation, ended.variable, ended.place)
+        seen[key] += 1
+        yield (*key, seen[key]), ended
+
+
+def _remark(unmatched: list[Ended]) -> str:
+    if not unmatched:
+        return ""
+    named = [f"{e.operation} at {e.place or 'an unknown place'}" for e in unmatched[:MOST_NAMED]]
+    more = ["..."] if len(unmatched) > MOST_NAMED else []
+    return f"only in Triton's schedule: {', '.join(named + more)}"
 
 
 @dataclass(frozen=True)
@@ -142,59 +189,3 @@ def _with_attributes(line: str, added: str) -> str:
     if head.endswith("}") and not head.endswith("{}"):
         return f"{head[:-1]}, {added}}} : ({types}"
     return f"{head} {{{added}}} : ({types}"
-
-
-_STAGE = re.compile(r"\bloop\.stage = (\d+) : i32")
-_CLUSTER = re.compile(r"\bloop\.cluster = (\d+) : i32")
-BOOKKEEPING = ("module", "yield", "return")
-MOST_NAMED = 4
-
-
-def annotated(rolled: Listing, scheduled: Listing) -> tuple[str, str]:
-    """Return a dump's text with every attribute that it gets, and what could not be matched.
-
-    Returns: the text, and a remark about operations of Triton's schedule that are not in the dump;
-    empty without such.
-    """
-    attributes: dict[int, dict[str, str]] = {}
-    for ended in rolled.ended:
-        if ended.operation.endswith(BOOKKEEPING):
-            continue
-        added = {}
-        if ended.place:
-            added["sched.location"] = f'"{ended.place}"'
-        if ended.variable:
-            added["sched.name"] = f'"{ended.variable}"'
-        if added:
-            attributes[ended.line] = added
-    lines = {key: ended.line for key, ended in _keyed(rolled)}
-    unmatched = []
-    for key, ended in _keyed(scheduled):
-        text = scheduled.lines[ended.line]
-        stage, cluster = _STAGE.search(text), _CLUSTER.search(text)
-        if not stage or not cluster:
-            continue
-        if key not in lines:
-            unmatched.append(ended)
-            continue
-        attributes.setdefault(lines[key], {}).update(
-            {"sched.stage": f"{stage[1]} : i32", "sched.cluster": f"{cluster[1]} : i32"}
-        )
-    return rolled.annotated(attributes), _remark(unmatched)
-
-
-def _keyed(listing: Listing) -> Iterator[tuple[tuple[str, str, str, int], Ended]]:
-    """Number the operations of one name, variable and place; equal modules get equal keys."""
-    seen: Counter[tuple[str, str, str]] = Counter()
-    for ended in listing.ended:
-        key = (ended.operation, ended.variable, ended.place)
-        seen[key] += 1
-        yield (*key, seen[key]), ended
-
-
-def _remark(unmatched: list[Ended]) -> str:
-    if not unmatched:
-        return ""
-    named = [f"{e.operation} at {e.place or 'an unknown place'}" for e in unmatched[:MOST_NAMED]]
-    more = ["..."] if len(unmatched) > MOST_NAMED else []
-    return f"only in Triton's schedule: {', '.join(named + more)}"
