@@ -31,20 +31,6 @@ _pass_adders = threading.RLock()
 ALIGNED = ":16"
 
 
-@dataclass(frozen=True)
-class Lowering:
-    """What it takes to lower a kernel for compute capability `architecture` / 10.
-
-    `make_ttir` returns a new module in Triton's IR, before layouts, at every call; `backend` and
-    its `options` are Triton's.
-    """
-
-    make_ttir: Callable[[], Any]
-    backend: Any
-    options: Any
-    architecture: int
-
-
 def dump(
     kernel: Any,
     signature: Mapping[str, str],
@@ -83,6 +69,32 @@ def dump(
     return dumped(Lowering(make_ttir, backend, options, architecture))
 
 
+def dump_compiled(folder: str | Path) -> Callable[[], None]:
+    """Dump every Triton kernel that this process compiles from now on.
+
+    Each is written to ``<kernel>.sm<architecture>.mlir``; versions with other types, constants or
+    options become ``<kernel>.2.sm<architecture>.mlir`` and so on. What Triton compiles does not
+    change. Kernels are compiled once more even if they are in Triton's cache. A kernel that cannot
+    be dumped causes a warning.
+
+    Raises
+    ------
+    MissingLibraryError
+        If Triton is not installed.
+    """
+    runtime = import_triton().knobs.runtime
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    before = runtime.add_stages_inspection_hook
+    hook = runtime.add_stages_inspection_hook = _hook(target, before)
+
+    def stop() -> None:
+        if runtime.add_stages_inspection_hook is hook:
+            runtime.add_stages_inspection_hook = before
+
+    return stop
+
+
 def check_target(architecture: int, num_warps: int) -> None:
     """Check that there is an extraction point for a target.
 
@@ -101,6 +113,20 @@ def check_target(architecture: int, num_warps: int) -> None:
         raise InputError(
             f"{num_warps} is not one of {', '.join(map(str, WARPS))}", path="num_warps"
         )
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """What it takes to lower a kernel for compute capability `architecture` / 10.
+
+    `make_ttir` returns a new module in Triton's IR, before layouts, at every call; `backend` and
+    its `options` are Triton's.
+    """
+
+    make_ttir: Callable[[], Any]
+    backend: Any
+    options: Any
+    architecture: int
 
 
 def dumped(lowering: Lowering) -> str:
@@ -194,32 +220,6 @@ def _generic_form(libtriton: ModuleType, module: Any) -> str:
     module.set_attr("llvm.data_layout", builder.get_int32_attr(1))
     text: str = module.str()
     return text.replace("llvm.data_layout = 1 : i32, ", "")
-
-
-def dump_compiled(folder: str | Path) -> Callable[[], None]:
-    """Dump every Triton kernel that this process compiles from now on.
-
-    Each is written to ``<kernel>.sm<architecture>.mlir``; versions with other types, constants or
-    options become ``<kernel>.2.sm<architecture>.mlir`` and so on. What Triton compiles does not
-    change. Kernels are compiled once more even if they are in Triton's cache. A kernel that cannot
-    be dumped causes a warning.
-
-    Raises
-    ------
-    MissingLibraryError
-        If Triton is not installed.
-    """
-    runtime = import_triton().knobs.runtime
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    before = runtime.add_stages_inspection_hook
-    hook = runtime.add_stages_inspection_hook = _hook(target, before)
-
-    def stop() -> None:
-        if runtime.add_stages_inspection_hook is hook:
-            runtime.add_stages_inspection_hook = before
-
-    return stop
 
 
 def _hook(folder: Path, before: Any) -> Callable[..., Any]:
