@@ -273,7 +273,8 @@ class LoopBuilder(Recorder):
             raise self.error("order: both ends must be operations of this iteration")
         if distance < 0 or (delay or 0) < 0:
             raise self.error(f"order: negative distance or delay (got {distance}, {delay})")
-        self.orders.append(Order(ends[0], ends[1], distance, kind, delay, blocking, here()))
+        said = {"distance": distance, "kind": kind, "delay": delay, "blocking": blocking}
+        self.orders.append(Order(ends[0], ends[1], here(), said))
 
     @staticmethod
     def cost(

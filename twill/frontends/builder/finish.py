@@ -244,14 +244,8 @@ class _Finishing:
 
     def _orders(self) -> Iterator[Dependence]:
         for order in self.builder.orders:
-            yield Dependence(
-                producer=self.names[order.first],
-                consumer=self.names[order.then],
-                distance=order.distance,
-                kind=order.kind,
-                delay=order.delay,
-                blocking=order.blocking,
-            )
+            producer, consumer = self.names[order.first], self.names[order.then]
+            yield Dependence(producer=producer, consumer=consumer, **order.said)
 
     def _invariants(self) -> Iterator[Invariant]:
         for outside in self.builder.invariants:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
-from twill.artifacts.loop import Cost, DependenceKind, ElementType, MemoryName, Tile
+from twill.artifacts.loop import Cost, ElementType, MemoryName, Tile
 
 if TYPE_CHECKING:
     from twill.frontends.builder.recorder import Recorder
@@ -36,19 +36,7 @@ class Outside:
 
 @dataclass(eq=False)
 class Variable:
-    """What iterations hand on.
-
-    Attributes
-    ----------
-    name, tile : str, Tile
-        As declared.
-    distance : int
-        After how many iterations its value is read.
-    location : str
-        Where it was declared.
-    value : Value or None
-        What it was assigned last.
-    """
+    """What iterations hand on: `value`, assigned last, is read `distance` iterations later."""
 
     name: str
     tile: Tile
@@ -59,24 +47,10 @@ class Variable:
 
 @dataclass(eq=False)
 class Node:
-    """An operation under construction.
+    """An operation under construction, as in the artifact but for its operands, which are values.
 
-    Attributes
-    ----------
-    kind, location, warps, elementwise, attributes, cost
-        As in `twill.artifacts.loop.Operation`.
-    operands : list of Value
-        What it reads, in order.
-    tile : Tile or None
-        Its result, without the elements per thread that follow from its operands.
-    name : str or None
-        The name that it was given.
-    in_place : int or None
-        The operand that it updates where it lies.
-    axis : int or None
-        The dimension along which it reduces.
-    read : bool
-        Whether an operation reads it already.
+    Its tile is without the elements per thread that follow from them. It updates the operand
+    `in_place` where it lies, and reduces along an axis. `read` says whether an operation reads it.
     """
 
     kind: str
@@ -95,15 +69,12 @@ class Node:
 
 @dataclass(eq=False)
 class Order:
-    """A dependence that the user wrote."""
+    """A dependence that the user wrote, with what is said of it beside its ends."""
 
     first: Node
     then: Node
-    distance: int
-    kind: DependenceKind
-    delay: int | None
-    blocking: bool | None
     location: str
+    said: dict[str, Any]
 
 
 class Value:
