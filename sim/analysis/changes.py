@@ -6,22 +6,21 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
+from twill.artifacts.hardware import Synchronisation
 from twill.artifacts.loop import Cost, Loop, Operation
-from twill.artifacts.machine import Machine, Synchronisation
-from twill.artifacts.schedule import (
+from twill.artifacts.machine import Machine
+from twill.artifacts.program import (
     Arrive,
     Await,
     Get,
-    Group,
     Instruction,
     Interleave,
     Issue,
-    Placement,
     Program,
     Put,
-    Schedule,
     Wait,
 )
+from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.sim.analysis.rings import Changed
 
 # -- groups -----------------------------------------------------------------------------------

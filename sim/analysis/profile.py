@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic import Field
 
 from twill.artifacts.base import Part
-from twill.artifacts.schedule import Barrier, Schedule
+from twill.artifacts.program import Barrier
+from twill.artifacts.schedule import Schedule
 from twill.sim.analysis.critical import Cycle, Step, critical_cycle, together
 from twill.sim.analysis.measure import SteadyState
 from twill.sim.engine.record import Recording, Span, Warp, in_time

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from twill.artifacts.schedule import Program, Schedule, Storage, Wait
+from twill.artifacts.program import Program, Storage, Wait
+from twill.artifacts.schedule import Schedule
 from twill.errors import RefusedError
 from twill.sim.engine.conditions import Mechanism
 

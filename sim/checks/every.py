@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from pydantic import NonNegativeInt
 
 from twill.artifacts.base import Part
-from twill.artifacts.schedule import Arrive, Await, Schedule, Wait
+from twill.artifacts.program import Arrive, Await, Wait
+from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.occupancy import Occupancy, Occupied

@@ -20,9 +20,10 @@ from operator import itemgetter
 from pydantic import NonNegativeFloat, NonNegativeInt
 
 from twill.artifacts.base import Part
-from twill.artifacts.machine import HALVES
+from twill.artifacts.hardware import HALVES
 from twill.artifacts.pieces import pieces
-from twill.artifacts.schedule import Schedule, Storage
+from twill.artifacts.program import Storage
+from twill.artifacts.schedule import Schedule
 from twill.sim.engine.events import Access, Handlers, ReadEnds, WriteBegins, WriteEnds
 from twill.sim.engine.hardware import pool
 from twill.sim.engine.slots import COPY, STAGING, Slot, beneath, copy_for

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from twill.artifacts.schedule import Arrive, Program, Schedule, Wait
+from twill.artifacts.program import Arrive, Program, Wait
+from twill.artifacts.schedule import Schedule
 from twill.sim.engine.clock import Clock
 from twill.sim.engine.events import Arrived, Met, SimulationError
 from twill.sim.engine.hardware import Hardware, Signals

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from twill.artifacts.machine import Machine, Synchronisation
+from twill.artifacts.hardware import Synchronisation
+from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.sim.engine.conditions import Mechanism
 from twill.sim.engine.events import SimulationError

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Protocol, Self
 
 from twill.artifacts.expressions import MOST_CYCLES
-from twill.artifacts.machine import Level, Machine
+from twill.artifacts.hardware import Level
+from twill.artifacts.machine import Machine
 from twill.errors import InputError, short
 from twill.files import read_bytes
 from twill.sim.engine.conditions import latency_texts

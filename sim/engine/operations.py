@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from twill.artifacts.machine import Unit
-from twill.artifacts.schedule import Await, Schedule, Wait
+from twill.artifacts.hardware import Unit
+from twill.artifacts.program import Await, Wait
+from twill.artifacts.schedule import Schedule
 from twill.sim.engine.barriers import Barriers
 from twill.sim.engine.clock import Clock
 from twill.sim.engine.conditions import Conditions, Mechanism

@@ -6,7 +6,7 @@ import math
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 
-from twill.artifacts.schedule import (
+from twill.artifacts.program import (
     Arrive,
     Await,
     Fence,

@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 
-from twill.artifacts.schedule import Storage
+from twill.artifacts.program import Storage
 from twill.sim.engine.events import SimulationError
 
 NEVER = -1

@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from twill.artifacts.schedule import Group, Program, Schedule
+from twill.artifacts.program import Program
+from twill.artifacts.schedule import Group, Schedule
 from twill.errors import InputError
 from twill.sim.engine.barriers import Barriers, deadlock
 from twill.sim.engine.clock import Clock

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from twill.artifacts.schedule import Group, Issue
+from twill.artifacts.program import Issue
+from twill.artifacts.schedule import Group
 from twill.sim.engine.clock import Clock
 from twill.sim.engine.events import Issued, Stall, Stalled
 from twill.sim.engine.hardware import Context, Unit

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from twill.artifacts.loop import Cost, Loop, Operation
 from twill.artifacts.machine import Machine
-from twill.artifacts.schedule import Issue
+from twill.artifacts.program import Issue
 from twill.errors import InputError, short
 from twill.sim.engine.conditions import Mechanism
 from twill.sim.engine.hardware import Demand

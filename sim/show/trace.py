@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from twill.artifacts.schedule import Schedule, Storage
+from twill.artifacts.program import Storage
+from twill.artifacts.schedule import Schedule
 from twill.formats import plural
 from twill.sim.engine.events import Waited
 from twill.sim.engine.record import Lifetime, Recording

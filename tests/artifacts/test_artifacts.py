@@ -10,8 +10,8 @@ import pytest
 
 import twill
 from tests.support.small import tmem_of
+from twill.artifacts.hardware import TensorMemory
 from twill.artifacts.loop import Tile
-from twill.artifacts.machine import TensorMemory
 from twill.schemas import SCHEMAS, schema_text
 
 LOOP = {"name": "x", "operations": [{"name": "a", "kind": "k"}]}

@@ -12,7 +12,8 @@ import twill
 from tests.artifacts.test_order import BY_HAND, body, written
 from tests.support.small import edge, op, small_loop
 from twill.artifacts.order import ordered
-from twill.artifacts.schedule import Await, Schedule
+from twill.artifacts.program import Await
+from twill.artifacts.schedule import Schedule
 from twill.cli.main import simulator as app
 from twill.sim.checks.every import check
 

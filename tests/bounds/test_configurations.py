@@ -14,7 +14,7 @@ import pytest
 import twill
 from tests.support.small import edge, op, small_loop, small_machine
 from tests.verification.test_verifier import broken
-from twill.artifacts.schedule import LowerBound, Weight
+from twill.artifacts.proof import LowerBound, Weight
 from twill.bounds import configurations
 from twill.bounds.configurations import configuration_bound
 from twill.bounds.least import bounds, every_bound

@@ -17,7 +17,7 @@ from tests.support.judged import as_read
 from tests.support.small import edge, hand_made, op, random_loop, small_loop, small_machine
 from tests.support.tampering import Data
 from twill.artifacts.loop import Cost, Operation, Step
-from twill.artifacts.schedule import LevelProof, LowerBound, Proof
+from twill.artifacts.proof import LevelProof, LowerBound, Proof
 from twill.bounds.least import (
     NO_PATH,
     Bounds,

@@ -13,7 +13,8 @@ from xdsl.parser import Parser
 
 import twill
 from tests.support.small import random_loop
-from twill.artifacts.schedule import Group, Issue, packaged_schedules
+from twill.artifacts.program import Issue
+from twill.artifacts.schedule import Group, packaged_schedules
 from twill.frontends.loops import packaged_loops
 from twill.frontends.schedules import load_schedule, load_schedule_ir, parse_schedule_ir
 from twill.frontends.ttgir.reader import integer, name_of, string

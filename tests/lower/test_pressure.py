@@ -10,7 +10,8 @@ import twill
 from tests.sim.test_run import unsolved
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
 from twill.artifacts.loop import ElementType, Invariant, Loop, Tile
-from twill.artifacts.schedule import Await, Get, Instruction, Issue, Put, Schedule, Storage
+from twill.artifacts.program import Await, Get, Instruction, Issue, Put, Storage
+from twill.artifacts.schedule import Schedule
 from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.pipeline import Pipeline, pipeline

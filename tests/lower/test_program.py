@@ -20,17 +20,8 @@ from tests.support.small import (
     tight_loop,
 )
 from tests.support.unrolled import unrolled
-from twill.artifacts.schedule import (
-    Arrive,
-    Await,
-    Get,
-    Interleave,
-    Issue,
-    Program,
-    Put,
-    Rules,
-    Wait,
-)
+from twill.artifacts.program import Arrive, Await, Get, Interleave, Issue, Program, Put, Wait
+from twill.artifacts.schedule import Rules
 from twill.frontends.loops import load_loop
 from twill.problem.groups import WarpGroup
 from twill.sim.checks.dataflow import Dataflow

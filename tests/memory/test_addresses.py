@@ -32,7 +32,7 @@ from tests.support.small import (
     tmem_of,
 )
 from twill.artifacts.loop import Invariant, Read, Tile
-from twill.artifacts.schedule import Await, Wait
+from twill.artifacts.program import Await, Wait
 from twill.bounds.least import bounds
 from twill.engines.cpsat.covers import covers
 from twill.engines.protocol import Limits, Question

@@ -8,8 +8,8 @@ from typing import Any
 
 import twill
 from tests.support.small import smem_of, tmem_of
+from twill.artifacts.hardware import TensorMemory
 from twill.artifacts.loop import Cost, Dependence, Invariant, Operation, Step, Tile
-from twill.artifacts.machine import TensorMemory
 
 SOURCE = "TEST"
 SLOT = 1024

@@ -13,8 +13,8 @@ from ortools.sat.python.cp_model_helper import Literal
 from tests.oracle.facts import Facts, Op
 from tests.oracle.packing import HALVES, Block, packed
 from tests.oracle.registers import Linear
+from twill.artifacts.hardware import SharedMemory, TensorMemory
 from twill.artifacts.loop import Tile
-from twill.artifacts.machine import SharedMemory, TensorMemory
 
 if TYPE_CHECKING:
     from tests.oracle.system import System

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
-from twill.artifacts.machine import SharedMemory, TensorMemory
+from twill.artifacts.hardware import SharedMemory, TensorMemory
 
 HALVES = 2
 

@@ -9,7 +9,8 @@ from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model_helper import Literal
 
 from tests.oracle.facts import Op
-from twill.artifacts.machine import Machine, Registers
+from twill.artifacts.hardware import Registers
+from twill.artifacts.machine import Machine
 
 if TYPE_CHECKING:
     from tests.oracle.system import System

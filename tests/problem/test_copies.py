@@ -11,7 +11,7 @@ import twill
 from tests.support.pseudocode import Interpreter
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.order import Order
-from twill.artifacts.schedule import Get
+from twill.artifacts.program import Get
 from twill.frontends.schedules import parse_schedule_ir
 from twill.show.code import code
 from twill.show.differences import compare

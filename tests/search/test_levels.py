@@ -10,7 +10,7 @@ import pytest
 
 import twill
 from tests.support.small import tight_loop
-from twill.artifacts.schedule import LevelProof
+from twill.artifacts.proof import LevelProof
 from twill.engines.protocol import Answer, Engine, Question
 from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import RefusedError

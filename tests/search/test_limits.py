@@ -16,7 +16,7 @@ from tests.search.test_clock import ticking
 from tests.support.commands import in_process
 from tests.support.small import edge, op, small_loop, small_machine, tmem_of
 from twill.artifacts.loop import Invariant, Tile
-from twill.artifacts.schedule import LowerBound
+from twill.artifacts.proof import LowerBound
 from twill.engines.protocol import NO_LIMITS, Answer, Engine, Limits, Question
 from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import Refusal

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import twill
-from twill.artifacts.schedule import Issue
+from twill.artifacts.program import Issue
 from twill.cli.main import app
 from twill.frontends.schedules import load_schedule
 from twill.show.differences import Comparison, compare, matched_groups

@@ -12,7 +12,7 @@ import pytest
 import twill
 from tests.support.pseudocode import BrokenError, Interpreter, value_of
 from tests.support.unrolled import unrolled
-from twill.artifacts.schedule import Arrive
+from twill.artifacts.program import Arrive
 from twill.frontends.schedules import load_schedule
 from twill.show.code import code, program_data
 from twill.sim.engine.conditions import Conditions

@@ -12,7 +12,7 @@ import twill
 from tests.sim.test_critical import ring
 from tests.sim.test_run import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
-from twill.artifacts.schedule import Arrive, Await, Barrier, Instruction, Issue, Wait
+from twill.artifacts.program import Arrive, Await, Barrier, Instruction, Issue, Wait
 from twill.lower.baselines import sequential
 from twill.sim.analysis.advice import advise
 from twill.sim.analysis.changes import split, twice_as_fast, without_each_wait

@@ -9,7 +9,7 @@ import pytest
 import twill
 from tests.sim.test_run import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
-from twill.artifacts.schedule import Arrive, Await, Barrier, Instruction, Issue, Storage, Wait
+from twill.artifacts.program import Arrive, Await, Barrier, Instruction, Issue, Storage, Wait
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.analysis.critical import BindingEvents, critical_cycle
 from twill.sim.analysis.profile import Critical

@@ -10,7 +10,7 @@ import pytest
 import twill
 from tests.sim.test_run import unsolved
 from tests.support.small import op, small_loop, small_machine
-from twill.artifacts.schedule import Arrive, Barrier, Instruction, Issue, Wait
+from twill.artifacts.program import Arrive, Barrier, Instruction, Issue, Wait
 from twill.sim.engine.barriers import shortest_cycle
 from twill.sim.engine.events import SimulationError
 

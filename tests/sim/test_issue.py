@@ -14,7 +14,8 @@ import pytest
 import twill
 from tests.support.small import op, small_loop
 from twill.artifacts.loop import Operation
-from twill.artifacts.schedule import Group, Issue, Placement, Program, Schedule
+from twill.artifacts.program import Issue, Program
+from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.sim.engine.conditions import WARP_SCHEDULERS, Conditions, WarpScheduler
 from twill.sim.engine.events import Handlers, Issued
 from twill.sim.engine.sm import StreamingMultiprocessor

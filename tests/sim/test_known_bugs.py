@@ -17,17 +17,8 @@ import twill
 from tests.sim.test_run import unsolved
 from tests.support.small import edge, hand_made, op, small_loop, small_machine
 from twill.artifacts.loop import Dependence, Operation
-from twill.artifacts.schedule import (
-    Arrive,
-    Await,
-    Barrier,
-    Fence,
-    Instruction,
-    Issue,
-    Schedule,
-    Storage,
-    Wait,
-)
+from twill.artifacts.program import Arrive, Await, Barrier, Fence, Instruction, Issue, Storage, Wait
+from twill.artifacts.schedule import Schedule
 from twill.problem.groups import WarpGroup
 from twill.sim.checks.every import check
 from twill.sim.engine.events import SimulationError

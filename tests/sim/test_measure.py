@@ -11,7 +11,7 @@ import pytest
 import twill
 from tests.sim.test_run import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
-from twill.artifacts.schedule import Arrive, Barrier, Instruction, Issue, Storage, Wait
+from twill.artifacts.program import Arrive, Barrier, Instruction, Issue, Storage, Wait
 from twill.sim.analysis.measure import confidence, mser, steady_state
 from twill.sim.analysis.throughput import clock_of, flop_per_iteration, tflops
 from twill.sim.engine.conditions import Conditions

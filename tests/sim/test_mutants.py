@@ -10,7 +10,8 @@ import pytest
 from tests.sim.test_races import ring
 from tests.support.mutants import mutants
 from tests.support.mutate import main, program, study, summary
-from twill.artifacts.schedule import Arrive, Await, Schedule, Wait, packaged_schedules
+from twill.artifacts.program import Arrive, Await, Wait
+from twill.artifacts.schedule import Schedule, packaged_schedules
 from twill.frontends.loops import packaged_loops
 from twill.sim.checks.races import Races
 from twill.sim.engine.conditions import Conditions

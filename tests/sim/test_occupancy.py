@@ -11,9 +11,10 @@ import twill
 from tests.sim.test_races import ring
 from tests.sim.test_run import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
-from twill.artifacts.machine import Memories
+from twill.artifacts.hardware import Memories
 from twill.artifacts.pieces import pieces
-from twill.artifacts.schedule import Await, Instruction, Issue, Schedule, Storage
+from twill.artifacts.program import Await, Instruction, Issue, Storage
+from twill.artifacts.schedule import Schedule
 from twill.cli.main import simulator as app
 from twill.errors import InputError
 from twill.sim.checks.every import check, enough_iterations

@@ -12,16 +12,8 @@ import twill
 from tests.sim.test_run import unsolved
 from tests.support.mutants import mutants
 from tests.support.small import edge, hand_made, op, random_loop, small_loop, small_machine
-from twill.artifacts.schedule import (
-    Arrive,
-    Await,
-    Barrier,
-    Instruction,
-    Issue,
-    Schedule,
-    Storage,
-    Wait,
-)
+from twill.artifacts.program import Arrive, Await, Barrier, Instruction, Issue, Storage, Wait
+from twill.artifacts.schedule import Schedule
 from twill.problem.groups import WarpGroup
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.every import check

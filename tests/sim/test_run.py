@@ -11,19 +11,17 @@ import pytest
 
 import twill
 from tests.support.small import edge, op, small_loop, small_machine
-from twill.artifacts.schedule import (
+from twill.artifacts.program import (
     Arrive,
     Await,
     Barrier,
-    Group,
     Instruction,
     Interleave,
     Issue,
-    Placement,
     Program,
-    Schedule,
     Wait,
 )
+from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.analysis.measure import steady_state
 from twill.sim.engine.conditions import Conditions

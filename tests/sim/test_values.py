@@ -13,7 +13,8 @@ from tests.sim.test_run import unsolved
 from tests.support.commands import SIM, in_process
 from tests.support.loop_values import Outside, evaluate
 from twill.artifacts.loop import Operation, Tile
-from twill.artifacts.schedule import Await, Interleave, Issue, Schedule, Wait
+from twill.artifacts.program import Await, Interleave, Issue, Wait
+from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
 from twill.frontends.loops import packaged_loops
 from twill.lower.baselines import multi_warp, sequential

@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import twill.studies.audit
-from twill.artifacts.machine import Memories, packaged_machines
+from twill.artifacts.hardware import Memories
+from twill.artifacts.machine import packaged_machines
 from twill.cli.main import app
 
 MACHINES = Path(__file__).parents[2] / "machines"

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from tests.support.commands import in_process
-from twill.artifacts.results import text_hash
 from twill.artifacts.schedule import Schedule
-from twill.artifacts.sweep import Sweep
+from twill.artifacts.sweep import Sweep, text_hash
 from twill.errors import InputError
 from twill.sim.engine.conditions import Conditions
 from twill.studies.compare import comparison

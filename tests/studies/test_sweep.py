@@ -22,9 +22,8 @@ from typer.testing import CliRunner
 
 import twill
 from tests.sim.test_critical import ring
-from twill.artifacts.results import Swept
 from twill.artifacts.schedule import Schedule
-from twill.artifacts.sweep import Sweep, packaged_sweeps
+from twill.artifacts.sweep import Sweep, Swept, packaged_sweeps
 from twill.cli.main import app
 from twill.console import Counter
 from twill.errors import InputError, RefusedError, WorkerError

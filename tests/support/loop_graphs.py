@@ -5,6 +5,7 @@ from __future__ import annotations
 import networkx as nx
 
 import twill
+from twill.artifacts.costs import rule_for
 from twill.artifacts.loop import Cost, Loop, Operation, Tile
 
 TRITONS_OWN = ("triton_stage", "triton_cluster")
@@ -25,7 +26,7 @@ def facts(operation: Operation, machine: twill.Machine) -> str:
 def cost_of(operation: Operation, machine: twill.Machine) -> Cost | None:
     """The cost where the machine has a rule; without one the facts say all there is."""
     try:
-        machine.rule_for(operation)
+        rule_for(machine, operation)
     except twill.InputError:
         return None
     return machine.cost(operation)

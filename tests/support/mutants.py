@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from twill.artifacts.schedule import (
+from twill.artifacts.program import (
     Arrive,
     Await,
     Barrier,
@@ -14,10 +14,10 @@ from twill.artifacts.schedule import (
     Interleave,
     Issue,
     Program,
-    Schedule,
     Storage,
     Wait,
 )
+from twill.artifacts.schedule import Schedule
 
 T = TypeVar("T")
 Synchronisation = Wait | Await | Arrive

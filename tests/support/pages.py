@@ -20,7 +20,7 @@ from markdown_it.token import Token
 
 import twill
 from tests.support.commands import in_process
-from twill.artifacts.machine import Rule
+from twill.artifacts.costs import Rule
 from twill.artifacts.sweep import Sweep
 
 ROOT = Path(__file__).parents[2]

@@ -25,9 +25,8 @@ from tests.support.mutations import mutations
 from twill.artifacts.expressions import MOST_CYCLES, evaluate, names_in, to_cycles
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine, packaged_machines
-from twill.artifacts.results import Sealed, Swept, SweptRun, text_hash
 from twill.artifacts.schedule import Schedule, TimeScale
-from twill.artifacts.sweep import Sweep
+from twill.artifacts.sweep import Sealed, Sweep, Swept, SweptRun, text_hash
 from twill.bounds.analysis import analyse
 from twill.cli.loop import parse_settings
 from twill.cli.options import number, pairs

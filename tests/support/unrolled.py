@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twill.artifacts.schedule import Arrive, Await, Instruction, Interleave, Program, Wait
+from twill.artifacts.program import Arrive, Await, Instruction, Interleave, Program, Wait
 
 
 def unrolled(program: Program, iterations: int) -> Iterator[tuple[Instruction, int]]:

@@ -23,9 +23,9 @@ from tests.support.small import (
     tmem_of,
 )
 from tests.support.tampering import Data
+from twill.artifacts.hardware import TensorMemory
 from twill.artifacts.loop import Invariant, Tile
-from twill.artifacts.machine import TensorMemory
-from twill.artifacts.schedule import Await, Fence, Instruction, Issue
+from twill.artifacts.program import Await, Fence, Instruction, Issue
 from twill.problem.costs import Reservation
 from twill.problem.groups import WarpGroup
 from twill.problem.problem import build_problem

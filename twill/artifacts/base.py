@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import importlib.resources
 import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -41,6 +42,8 @@ class Artifact(Part):
 
     most_bytes: ClassVar[int] = SIZE_LIMIT_BYTES
     """Of a file of this kind."""
+    ordinary: ClassVar[bool] = False
+    """Whether it is read from ordinary files only, and from no pipe or device."""
     said_of_missing: ClassVar[dict[str, str]] = {}
     """What known machines say, by the end of a path, for who has a file without it."""
     _file: str = PrivateAttr(default="")
@@ -125,7 +128,7 @@ class Artifact(Part):
         InputError
             If the file cannot be read or is not a valid artifact.
         """
-        data = read_bytes(file, most=cls.most_bytes)
+        data = read_bytes(file, ordinary=cls.ordinary, most=cls.most_bytes)
         if Path(file).suffix == ".toml":
             return cls.from_toml(data, file=str(file))
         return cls.from_json(data, file=str(file))
@@ -257,6 +260,53 @@ def first_problem(
     if len(problems) > 1 and path != "schema":
         message += f" (and {len(problems) - 1} more)"
     return InputError(message, path=path, file=file)
+
+
+def check_unique(path: str, key: str, names: Iterable[str], what: str = "one") -> None:
+    """Refuse a list in which two entries have one name.
+
+    Raises
+    ------
+    PydanticCustomError
+        For use inside model validators.
+    """
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        if name in seen:
+            raise refuse(f"{path}[{index}].{key}", f"a second {what} named {short(name)}")
+        seen.add(name)
+
+
+def check_known(path: str, name: str, names: Container[str], what: str) -> None:
+    """Refuse a name that is none of those that there are.
+
+    Raises
+    ------
+    PydanticCustomError
+        For use inside model validators.
+    """
+    if name not in names:
+        raise refuse(path, f"no {what} named {short(name)}")
+
+
+def packaged(folder: str, ending: str) -> list[str]:
+    """Return the names of the files in a folder of the package, sorted, without their ending."""
+    entries = importlib.resources.files("twill").joinpath(folder).iterdir()
+    return sorted(e.name.removesuffix(ending) for e in entries if e.name.endswith(ending))
+
+
+def packaged_text(what: str, folder: str, name: str, ending: str) -> bytes:
+    """Return the text of a file of the package by its name.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name.
+    """
+    names = packaged(folder, ending)
+    if name not in names:
+        raise unknown(what, name, names, ending)
+    return importlib.resources.files("twill").joinpath(folder, f"{name}{ending}").read_bytes()
 
 
 def unknown(what: str, name: str, packaged: Iterable[str], endings: str) -> InputError:

@@ -16,22 +16,20 @@ from twill.artifacts.fences import with_fences
 from twill.artifacts.loop import Cost, Dependence, Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Buffer, Order, issues_of
-from twill.artifacts.schedule import (
+from twill.artifacts.program import (
     Arrive,
     Await,
     Barrier,
     Fixed,
     Get,
-    Group,
     Instruction,
     Issue,
-    Placement,
     Program,
     Put,
-    Schedule,
     Storage,
     Wait,
 )
+from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.errors import InputError, short
 
 RING = 2

@@ -11,7 +11,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator
 
-from twill.artifacts.schedule import (
+from twill.artifacts.program import (
     Arrive,
     Await,
     Fence,
@@ -21,10 +21,10 @@ from twill.artifacts.schedule import (
     Issue,
     Program,
     Put,
-    Schedule,
     Storage,
     Wait,
 )
+from twill.artifacts.schedule import Schedule
 
 Subject = tuple[str, str]
 """Who accesses: ``issue`` of an operation, ``put`` or ``get`` of a value."""

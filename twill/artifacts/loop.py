@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
-from twill.artifacts.base import Artifact, Part, checked_name, refuse
+from twill.artifacts.base import Artifact, Part, check_known, check_unique, checked_name, refuse
 from twill.artifacts.expressions import MOST_CYCLES
 from twill.errors import short
 from twill.names import MOST_LABEL, MOST_NAME
 
-ElementType = Literal[
-    "f64",
-    "f32",
-    "f16",
-    "bf16",
-    "f8e4m3",
-    "f8e5m2",
-    "f4e2m1",
-    "i64",
-    "i32",
-    "i16",
-    "i8",
-    "i1",
-]
+FloatType = Literal["f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "f4e2m1"]
+ElementType = Literal[FloatType, "i64", "i32", "i16", "i8", "i1"]
 MemoryName = Literal["registers", "smem", "tmem", "none"]
 DependenceKind = Literal["data", "anti", "order"]
 Axes = tuple[NonNegativeInt | None, ...]
@@ -355,45 +344,29 @@ class Loop(Artifact):
     def _check(self) -> Self:
         if not self.operations:
             raise refuse("operations", "the loop is empty (got [])")
-        self._check_names()
+        names = [operation.name for operation in self.operations]
+        check_unique("operations", "name", names, "operation")
         self._check_ends()
         cycle = zero_distance_cycle(self.dependences)
         if cycle:
-            raise refuse(
-                "dependences", "a cycle of distance 0 can never execute: " + " -> ".join(cycle)
-            )
+            message = f"a cycle of distance 0 can never execute: {' -> '.join(cycle)}"
+            raise refuse("dependences", message)
         return self
-
-    def _check_names(self) -> None:
-        seen: set[str] = set()
-        for index, operation in enumerate(self.operations):
-            if operation.name in seen:
-                raise refuse(
-                    f"operations[{index}].name", f"a second operation named {short(operation.name)}"
-                )
-            seen.add(operation.name)
 
     def _check_ends(self) -> None:
         names = {operation.name for operation in self.operations}
         for key, dependences in (("dependences", self.dependences), ("renamed", self.renamed)):
-            for index, dependence in enumerate(dependences):
-                for end in ("producer", "consumer"):
-                    name = getattr(dependence, end)
-                    if name not in names:
-                        raise refuse(f"{key}[{index}].{end}", f"no operation named {short(name)}")
+            for index, d in enumerate(dependences):
+                check_known(f"{key}[{index}].producer", d.producer, names, "operation")
+                check_known(f"{key}[{index}].consumer", d.consumer, names, "operation")
         for index, invariant in enumerate(self.invariants):
+            path = f"invariants[{index}]"
             for position, name in enumerate(invariant.used_by):
-                if name not in names:
-                    raise refuse(
-                        f"invariants[{index}].used_by[{position}]",
-                        f"no operation named {short(name)}",
-                    )
+                check_known(f"{path}.used_by[{position}]", name, names, "operation")
             for position, read in enumerate(invariant.reads):
                 if read.operation not in invariant.used_by:
-                    raise refuse(
-                        f"invariants[{index}].reads[{position}].operation",
-                        f"is not in used_by (got {short(read.operation)})",
-                    )
+                    message = f"is not in used_by (got {short(read.operation)})"
+                    raise refuse(f"{path}.reads[{position}].operation", message)
 
     def operation(self, name: str) -> Operation:
         """Return the operation called `name`.
@@ -415,32 +388,13 @@ class Loop(Artifact):
 
 
 def zero_distance_cycle(dependences: Iterable[Dependence]) -> list[str]:
-    """Return the operations of a cycle of distance 0, first one repeated at the end, or ``[]``.
-
-    Parameters
-    ----------
-    dependences : iterable of Dependence
-        Edges of the graph.
-    """
-    successors: dict[str, list[str]] = {}
+    """Return the operations of a cycle of distance 0, first one repeated at the end, or ``[]``."""
+    graph = TopologicalSorter[str]()
     for dependence in dependences:
         if dependence.distance == 0:
-            successors.setdefault(dependence.producer, []).append(dependence.consumer)
-    finished: set[str] = set()
-    for root in successors:
-        path: list[str] = []
-        stack = [(root, iter(successors.get(root, ())))] if root not in finished else []
-        path.extend(name for name, _ in stack)
-        while stack:
-            name, rest = stack[-1]
-            following = next((n for n in rest if n not in finished), None)
-            if following is None:
-                finished.add(name)
-                stack.pop()
-                path.pop()
-            elif following in path:
-                return [*path[path.index(following) :], following]
-            else:
-                path.append(following)
-                stack.append((following, iter(successors.get(following, ()))))
+            graph.add(dependence.consumer, dependence.producer)
+    try:
+        graph.prepare()
+    except CycleError as error:
+        return list(error.args[1])
     return []

@@ -10,19 +10,19 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_validator
 
 from twill.artifacts.base import Artifact, Part, first_problem, refuse
+from twill.artifacts.hardware import MOST_GROUPS
 from twill.artifacts.loop import MOST_WARPS, Label, Loop, Many, Name
-from twill.artifacts.machine import MOST_GROUPS, Machine
-from twill.artifacts.schedule import (
+from twill.artifacts.machine import Machine
+from twill.artifacts.program import (
     MOST_INSTRUCTIONS,
     Barriers,
-    Half,
     Instruction,
     Interleave,
-    Interval,
     Issue,
-    Schedule,
-    Some,
+    LaneHalf,
+    Slots,
 )
+from twill.artifacts.schedule import Interval, Schedule
 from twill.errors import InputError, short
 
 SCHEMA = "twill.order"
@@ -66,14 +66,14 @@ class Buffer(Part):
     transfer : bool
         Whether it is the SMEM staging of a register value that another group reads.
     addresses, halves : tuple of int
-        As in `twill.artifacts.schedule.Storage`.
+        As in `twill.artifacts.program.Storage`.
     """
 
     value: Name
-    slots: Some
+    slots: Slots
     transfer: bool = False
     addresses: tuple[NonNegativeInt, ...] = ()
-    halves: tuple[Half, ...] = ()
+    halves: tuple[LaneHalf, ...] = ()
 
 
 class Order(Artifact):

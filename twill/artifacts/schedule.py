@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-import importlib.resources
-from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from twill.artifacts.base import Artifact, Part, refuse, unknown
+from twill.artifacts.base import (
+    Artifact,
+    Part,
+    check_known,
+    check_unique,
+    packaged,
+    packaged_text,
+    refuse,
+)
+from twill.artifacts.hardware import MOST_GROUPS
 from twill.artifacts.loop import MOST_DISTANCE, MOST_OPERATIONS, MOST_WARPS, Label, Loop, Many, Name
-from twill.artifacts.machine import FACTS, MOST_GROUPS, Machine
+from twill.artifacts.machine import FACTS, Machine
+from twill.artifacts.program import (
+    Arrive,
+    Barriers,
+    Fixed,
+    Get,
+    Instruction,
+    Program,
+    Slots,
+    Storage,
+    references,
+)
+from twill.artifacts.proof import Proof
 from twill.errors import InputError, short
 from twill.files import read_bytes
 
+FOLDER = "traces/schedules"
 Rules = Literal["issue", "paper"]
-Level = Literal["interval", "stages", "groups", "transfers", "length", "slack"]
-Limit = Literal["registers", "groups", "transfers", "stages"]
-Family = Literal[
-    "dependence",
-    "capacity",
-    "turns",
-    "memory",
-    "registers",
-    "transfers",
-    "concurrency",
-    "wishes",
-]
-MOST_INSTRUCTIONS = 100_000
-Few = Annotated[int, Field(ge=0, le=MOST_DISTANCE)]
-Some = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
-Distance = Annotated[int, Field(ge=-MOST_DISTANCE, le=MOST_DISTANCE)]
+Stages = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
 Time = Annotated[int, Field(ge=0, le=1 << 40)]
-Half = Annotated[int, Field(ge=0, le=1)]
 Interval = Annotated[int, Field(ge=1, le=1 << 24)]
 
 
@@ -102,377 +106,6 @@ class Placement(Part):
     start: Time | None = None
 
 
-class Storage(Part):
-    """Slots that hold the instances of a value; iteration i uses slot i mod `slots`.
-
-    Attributes
-    ----------
-    value : str
-        The operation whose result it holds.
-    memory : str
-        ``registers`` (of `group`), ``smem`` or ``tmem``.
-    group : str, optional
-        The group whose registers hold it.
-    transfer : bool
-        Whether it is the SMEM staging of a register value read by another group.
-    reader : str, optional
-        For the copy that another group makes of a register value: the operation that reads it.
-    distance : int
-        And that many iterations later: of each distance a reader has a copy of its own.
-    slots : int
-        Instances that fit.
-    size : int
-        Registers per thread, bytes or columns of one slot.
-    addresses : tuple of int
-        Of every slot, in bytes or columns; absent where memory is not limited.
-    halves : tuple of int
-        For tiles of at most 64 rows in TMEM: which half of the lanes of its columns every slot
-        takes. Such a slot leaves the other half free.
-    """
-
-    value: Name
-    memory: Literal["registers", "smem", "tmem"]
-    group: Name | None = None
-    transfer: bool = False
-    reader: Name | None = None
-    distance: Few = 0
-    slots: Some
-    size: NonNegativeInt
-    addresses: tuple[NonNegativeInt, ...] = ()
-    halves: tuple[Half, ...] = ()
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        for key, given in (("addresses", self.addresses), ("halves", self.halves)):
-            if given and len(given) != self.slots:
-                raise refuse(key, f"one for each of {self.slots} slots (got {len(given)})")
-        if self.halves and self.memory != "tmem":
-            raise refuse("halves", f"{self.memory} has no halves")
-        if self.distance and self.reader is None:
-            raise refuse("distance", f"of a copy with a reader (got {self.distance} without one)")
-        return self
-
-
-class Fixed(Part):
-    """Memory that an invariant occupies throughout the loop."""
-
-    name: Name
-    memory: Literal["smem", "tmem"]
-    size: PositiveInt
-    address: NonNegativeInt | None = None
-    half: Half | None = None
-
-
-class Barrier(Part):
-    """A barrier for each of `slots` slots.
-
-    Iteration i uses slot i mod `slots`; its phase completes when `arrivals` groups (or asynchronous
-    units) have arrived.
-
-    Attributes
-    ----------
-    kind : str, optional
-        ``named`` for a named barrier: a wait arrives as well (``bar.sync``), an arrive does not
-        wait (``bar.arrive``). Without it an mbarrier.
-    transactions : bool, optional
-        Whether asynchronous operations that signal it deliver the bytes of their results, which an
-        arrive announces (``expect``), and do not arrive.
-    """
-
-    name: Label
-    slots: Some
-    arrivals: Some = 1
-    kind: Literal["named"] | None = None
-    transactions: bool | None = None
-
-
-Barriers = Annotated[tuple[Barrier, ...], Many]
-
-
-class Issue(Part):
-    """Execute an operation, or the part of it between two of its issue cycles.
-
-    Attributes
-    ----------
-    stage : int
-        In round j of the program it concerns iteration j - stage; nothing happens if the loop has
-        no such iteration.
-    begin, end, of : int, optional
-        The part from cycle `begin` to before cycle `end` of the `of` cycles that issuing it takes;
-        without them the whole.
-    signals : tuple of str
-        Barriers at which the operation's completion arrives by itself.
-    """
-
-    do: Literal["issue"] = "issue"
-    operation: Name
-    stage: Few = 0
-    begin: NonNegativeInt | None = None
-    end: PositiveInt | None = None
-    of: PositiveInt | None = None
-    signals: tuple[Name, ...] = ()
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        given = [self.begin, self.end, self.of]
-        if given == [None, None, None]:
-            return self
-        if (
-            self.begin is None
-            or self.end is None
-            or self.of is None
-            or not self.begin < self.end <= self.of
-        ):
-            raise refuse(
-                "begin",
-                "a part needs begin < end <= of (got begin "
-                f"{self.begin}, end {self.end}, of {self.of})",
-            )
-        return self
-
-    @property
-    def first(self) -> bool:
-        """Whether the operation begins with this part."""
-        return not self.begin
-
-    @property
-    def last(self) -> bool:
-        """Whether the operation is issued completely with this part."""
-        return self.end == self.of
-
-
-class Interleave(Part):
-    """Parts of several operations whose instructions alternate in proportion."""
-
-    do: Literal["interleave"] = "interleave"
-    parts: Annotated[tuple[Issue, ...], Field(min_length=2)]
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        parts = [f"{part.operation} of stage {part.stage}" for part in self.parts]
-        _unique("parts", "operation", parts)
-        return self
-
-
-class Await(Part):
-    """Block until an asynchronous operation of this group has completed."""
-
-    do: Literal["await"] = "await"
-    operation: Name
-    stage: Few = 0
-    distance: Distance = 0
-
-
-class Wait(Part):
-    """Block until the barrier's phase of iteration j - stage - distance is complete.
-
-    A negative distance waits for a later iteration, as where groups take turns on a unit; there is
-    no wait for an iteration that the loop does not have.
-
-    Attributes
-    ----------
-    polling : bool, optional
-        Whether the warp tests the barrier again and again (``test_wait``) and does not sleep.
-    """
-
-    do: Literal["wait"] = "wait"
-    barrier: Label
-    stage: Few = 0
-    distance: Distance = 0
-    polling: bool | None = None
-
-
-class Arrive(Part):
-    """Arrive at the barrier's phase of iteration j - stage - distance.
-
-    Attributes
-    ----------
-    expect : int, optional
-        Bytes that the phase has to wait for beside the arrivals (``arrive.expect_tx``), at most
-        the machine's `Synchronisation.transactions`.
-    """
-
-    do: Literal["arrive"] = "arrive"
-    barrier: Label
-    stage: Few = 0
-    distance: Few = 0
-    expect: PositiveInt | None = None
-
-
-class Put(Part):
-    """Write a register value of this group to its SMEM staging."""
-
-    do: Literal["put"] = "put"
-    value: Name
-    stage: Few = 0
-
-
-class Get(Part):
-    """Read a register value of another group from its SMEM staging, for one operation.
-
-    Attributes
-    ----------
-    stage : int
-        The value is that of iteration j - stage.
-    distance : int
-        Iterations by which the reader is later than the value: the distance of the dependence.
-    """
-
-    do: Literal["get"] = "get"
-    value: Name
-    reader: Name
-    stage: Few = 0
-    distance: Few = 0
-
-
-class Fence(Part):
-    """Order what the group did in shared memory, or was told of, before asynchronous units.
-
-    That is a proxy fence (``fence.proxy.async``): it concerns those accesses of asynchronous units
-    that come to know of it, by issues, arrives and waits.
-    """
-
-    do: Literal["fence"] = "fence"
-    stage: Few = 0
-
-
-Instruction = Annotated[
-    Issue | Interleave | Await | Wait | Arrive | Put | Get | Fence, Field(discriminator="do")
-]
-
-
-class Program(Part):
-    """What one warp group executes, in order, in each round j = 0, 1, ...
-
-    Rounds in which some iterations are still or already missing are the prologue and the epilogue.
-    """
-
-    group: Name
-    body: Annotated[tuple[Instruction, ...], Field(max_length=MOST_INSTRUCTIONS)]
-
-    @property
-    def issues(self) -> Iterator[Issue]:
-        """Every issue of the body, those inside interleaved blocks included."""
-        for instruction in self.body:
-            if isinstance(instruction, Issue):
-                yield instruction
-            elif isinstance(instruction, Interleave):
-                yield from instruction.parts
-
-    @property
-    def last_stage(self) -> int:
-        """Largest stage, hence rounds that follow the last iteration's first."""
-        stages = [part.stage for part in self.issues]
-        stages += [i.stage for i in self.body if not isinstance(i, Interleave)]
-        return max(stages, default=0)
-
-
-class Weight(Part):
-    """What a part of an operation counts in a configuration bound.
-
-    Attributes
-    ----------
-    operation : str
-        The operation.
-    start, length : int
-        Units of the schedule's time, from the operation's issue; the operation takes the same of
-        every functional unit all that time.
-    weight : int
-        What it counts in every one of them.
-    """
-
-    operation: str
-    start: NonNegativeInt
-    length: PositiveInt
-    weight: PositiveInt
-
-
-class LowerBound(Part):
-    """Why no smaller initiation interval exists.
-
-    Attributes
-    ----------
-    value : int
-        The least interval, in units of the schedule's time; where it is ``not proved``, one that
-        it is not below.
-    reason : str
-        ``ResMII``, ``configurations`` (of all functional units together), ``RecMII``, ``issue`` (of
-        one operation), ``no modulo schedule``, ``no joint schedule`` or ``not proved``.
-    unit : str, optional
-        For ResMII, the unit that is always busy.
-    cycle : tuple of str
-        For RecMII, the operations of the recurrence; for issue, the operation.
-    solver : str, optional
-        Who refuted all smaller intervals, where no bound does.
-    families : tuple of str
-        Constraint families in the unsatisfiable core.
-    most_stages : int, optional
-        Where a solver refuted them: for schedules of at most so many stages.
-    weights : tuple of Weight, optional
-        For configurations: `value` is the weights times lengths of all, over `most`, rounded up.
-    most : int, optional
-        For configurations: the most that parts which fit all units at once weigh together.
-    """
-
-    value: NonNegativeInt
-    reason: Literal[
-        "ResMII",
-        "configurations",
-        "RecMII",
-        "issue",
-        "no modulo schedule",
-        "no joint schedule",
-        "not proved",
-    ]
-    unit: str | None = None
-    cycle: tuple[str, ...] = ()
-    solver: str | None = None
-    families: tuple[Family, ...] = ()
-    most_stages: PositiveInt | None = None
-    weights: tuple[Weight, ...] | None = None
-    most: PositiveInt | None = None
-
-
-class LevelProof(Part):
-    """One level of the objective: its value and whether nothing better exists.
-
-    Attributes
-    ----------
-    solver : str, optional
-        Who refuted better values, where no bound does; of the interval the bound says it.
-    """
-
-    level: Level
-    value: int
-    proved: bool
-    solver: str | None = None
-
-
-class Proof(Part):
-    """What was proved about a schedule.
-
-    Attributes
-    ----------
-    bound : LowerBound
-        Why no smaller interval exists.
-    levels : tuple of LevelProof
-        The objective, level by level: all of them, but slack where nothing is waited for.
-    limits : dict
-        What the user allowed at most: ``registers`` per thread, ``groups``, ``transfers``,
-        ``stages``; the proof holds within them.
-    pins : dict
-        Operations that the user placed, with their groups.
-    orders : tuple of (str, str)
-        Pairs of operations that the user ordered.
-    """
-
-    bound: LowerBound
-    levels: tuple[LevelProof, ...]
-    limits: dict[Limit, NonNegativeInt] = {}
-    pins: dict[Name, Name] = {}
-    orders: tuple[tuple[Name, Name], ...] = ()
-
-
 class Schedule(Artifact):
     """A warp-specialized software pipeline for one loop on one machine.
 
@@ -502,11 +135,11 @@ class Schedule(Artifact):
     time: TimeScale = TimeScale()
     initiation_interval: Interval | None = None
     length: Time | None = None
-    stages: Some | None = None
+    stages: Stages | None = None
     groups: Annotated[tuple[Group, ...], Field(min_length=1, max_length=MOST_GROUPS)]
     placements: Annotated[tuple[Placement, ...], Field(max_length=MOST_OPERATIONS)]
-    pipeline_depths: dict[Name, Some] = {}
-    hiding_depths: dict[Name, Some] = {}
+    pipeline_depths: dict[Name, Slots] = {}
+    hiding_depths: dict[Name, Slots] = {}
     storage: Annotated[tuple[Storage, ...], Many] = ()
     fixed: Annotated[tuple[Fixed, ...], Field(max_length=MOST_OPERATIONS)] = ()
     barriers: Barriers = ()
@@ -554,13 +187,21 @@ class Schedule(Artifact):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _unique("groups", "name", [group.name for group in self.groups])
-        _unique("barriers", "name", [barrier.name for barrier in self.barriers])
-        _unique("placements", "operation", [p.operation for p in self.placements])
-        _unique("programs", "group", [program.group for program in self.programs])
-        self._check_placements()
+        check_unique("groups", "name", [group.name for group in self.groups])
+        check_unique("barriers", "name", [barrier.name for barrier in self.barriers])
+        check_unique("placements", "operation", [p.operation for p in self.placements])
+        check_unique("programs", "group", [program.group for program in self.programs])
+        known = {
+            "group": {group.name for group in self.groups},
+            "operation": {operation.name for operation in self.loop.operations},
+            "barrier": {barrier.name for barrier in self.barriers},
+        }
+        self._check_placements(known)
+        self._check_storage(known)
         for index, program in enumerate(self.programs):
-            self._check_program(f"programs[{index}]", program)
+            check_known(f"programs[{index}].group", program.group, known["group"], "group")
+            for position, instruction in enumerate(program.body):
+                self._check_instruction(f"programs[{index}].body[{position}]", instruction, known)
         if self.machine_hash not in (None, self.machine.digest):
             raise refuse(
                 "machine_hash",
@@ -569,61 +210,37 @@ class Schedule(Artifact):
             )
         return self
 
-    def _check_placements(self) -> None:
-        groups = {group.name for group in self.groups}
-        operations = {operation.name for operation in self.loop.operations}
+    def _check_placements(self, known: dict[str, set[str]]) -> None:
         for index, placement in enumerate(self.placements):
-            _known(f"placements[{index}].group", placement.group, groups, "group")
-            _known(f"placements[{index}].operation", placement.operation, operations, "operation")
-        missing = sorted(operations - {placement.operation for placement in self.placements})
+            for what in ("group", "operation"):
+                name = getattr(placement, what)
+                check_known(f"placements[{index}].{what}", name, known[what], what)
+        missing = sorted(known["operation"] - {p.operation for p in self.placements})
         if missing:
             raise refuse("placements", f"operation {short(missing[0])} is not placed")
+
+    def _check_storage(self, known: dict[str, set[str]]) -> None:
         for index, storage in enumerate(self.storage):
-            _known(f"storage[{index}].value", storage.value, operations, "operation")
+            path = f"storage[{index}]"
+            check_known(f"{path}.value", storage.value, known["operation"], "operation")
             if storage.reader is not None:
-                _known(f"storage[{index}].reader", storage.reader, operations, "operation")
-                self._check_read(
-                    f"storage[{index}]", storage.value, storage.reader, storage.distance
-                )
+                check_known(f"{path}.reader", storage.reader, known["operation"], "operation")
+                self._check_read(path, storage.value, storage.reader, storage.distance)
             if storage.group is not None:
-                _known(f"storage[{index}].group", storage.group, groups, "group")
+                check_known(f"{path}.group", storage.group, known["group"], "group")
 
-    def _check_program(self, path: str, program: Program) -> None:
-        groups = {group.name for group in self.groups}
-        operations = {operation.name for operation in self.loop.operations}
-        barriers = {barrier.name for barrier in self.barriers}
-        _known(f"{path}.group", program.group, groups, "group")
-        for index, instruction in enumerate(program.body):
-            where = f"{path}.body[{index}]"
-            match instruction:
-                case Wait() | Arrive():
-                    _known(f"{where}.barrier", instruction.barrier, barriers, "barrier")
-                    self._check_bytes(where, instruction)
-                case Await():
-                    _known(f"{where}.operation", instruction.operation, operations, "operation")
-                case Put():
-                    _known(f"{where}.value", instruction.value, operations, "operation")
-                case Get():
-                    _known(f"{where}.value", instruction.value, operations, "operation")
-                    _known(f"{where}.reader", instruction.reader, operations, "operation")
-                    self._check_read(
-                        where, instruction.value, instruction.reader, instruction.distance
-                    )
-                case Issue() | Interleave():
-                    parts = [instruction] if isinstance(instruction, Issue) else instruction.parts
-                    for part in parts:
-                        _known(f"{where}.operation", part.operation, operations, "operation")
-                        for signal in part.signals:
-                            _known(f"{where}.signals", signal, barriers, "barrier")
-
-    def _check_bytes(self, path: str, instruction: Wait | Arrive) -> None:
-        """Refuse to announce more bytes than a barrier counts."""
-        most = self.machine.transactions
-        expected = instruction.expect if isinstance(instruction, Arrive) else None
-        if expected is not None and most is not None and expected > most:
-            raise refuse(
-                f"{path}.expect", f"a barrier counts at most {most} bytes (got {expected})"
-            )
+    def _check_instruction(
+        self, path: str, instruction: Instruction, known: dict[str, set[str]]
+    ) -> None:
+        for key, name, what in references(instruction):
+            check_known(f"{path}.{key}", name, known[what], what)
+        if isinstance(instruction, Get):
+            self._check_read(path, instruction.value, instruction.reader, instruction.distance)
+        elif isinstance(instruction, Arrive) and instruction.expect is not None:
+            most = self.machine.transactions
+            if most is not None and instruction.expect > most:
+                message = f"a barrier counts at most {most} bytes (got {instruction.expect})"
+                raise refuse(f"{path}.expect", message)
 
     def _check_read(self, path: str, value: str, reader: str, distance: int) -> None:
         """Refuse a copy for an operation that does not read the value, or not at that distance."""
@@ -679,10 +296,7 @@ class Schedule(Artifact):
                 "only .json can be read here; `twill extract FILE.mlir -o FILE.json` makes it",
                 file=name,
             )
-        if name not in packaged_schedules():
-            raise unknown("schedule", name, packaged_schedules(), ".json")
-        folder = importlib.resources.files("twill.traces").joinpath("schedules")
-        return f"{name}.json", folder.joinpath(f"{name}.json").read_bytes()
+        return f"{name}.json", packaged_text("schedule", FOLDER, name, ".json")
 
     @property
     def start(self) -> dict[str, int]:
@@ -715,22 +329,4 @@ class Schedule(Artifact):
 
 def packaged_schedules() -> list[str]:
     """Return the names of the schedules that ship with the package, sorted."""
-    folder = importlib.resources.files("twill.traces").joinpath("schedules")
-    return sorted(
-        entry.name.removesuffix(".json")
-        for entry in folder.iterdir()
-        if entry.name.endswith(".json")
-    )
-
-
-def _unique(path: str, key: str, names: list[str]) -> None:
-    seen: set[str] = set()
-    for index, name in enumerate(names):
-        if name in seen:
-            raise refuse(f"{path}[{index}].{key}", f"a second one named {short(name)}")
-        seen.add(name)
-
-
-def _known(path: str, name: str, names: Iterable[str], what: str) -> None:
-    if name not in names:
-        raise refuse(path, f"no {what} named {short(name)}")
+    return packaged(FOLDER, ".json")

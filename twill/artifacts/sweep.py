@@ -1,19 +1,29 @@
-"""The sweep artifact: which loops or schedules are run under which changed parameters (TOML)."""
+"""Sweeps: which loops or schedules run under which changed parameters (TOML), and what came of it.
+
+A file of results, and each line of a journal, states the hash of what it says, so that a digit
+that was changed is found however well it fits.
+"""
 
 from __future__ import annotations
 
-import importlib.resources
+import hashlib
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
-from twill.artifacts.base import Artifact
+from twill.artifacts.base import Artifact, Part, packaged, packaged_text, refuse
+from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine
+from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
+from twill.files import read_bytes
 
+FOLDER = "traces/studies"
+SCHEDULES = "schedules"
+"""The folder of schedules beside a file of results."""
 Scalar = str | int | float
 Values = Scalar | tuple[Scalar, ...]
-ENDINGS = (".toml",)
 
 
 class Sweep(Artifact):
@@ -78,29 +88,207 @@ class Sweep(Artifact):
         InputError
             If there is no such sweep or it is not valid.
         """
-        if name.endswith(ENDINGS):
+        if name.endswith(".toml"):
             found = cls.load(name)
             folder = Path(name).parent
             items = tuple(_beside(folder, item) for item in found.items)
             return found.model_copy(update={"items": items})
-        if name not in packaged_sweeps():
-            known = ", ".join(packaged_sweeps())
-            raise InputError(
-                f"no such sweep; packaged are {known}; a file ends in .toml", file=name
-            )
-        text = _folder().joinpath(f"{name}.toml").read_bytes()
+        text = packaged_text("sweep", FOLDER, name, ".toml")
         return cls.from_toml(text, file=f"{name}.toml")
 
 
 def packaged_sweeps() -> list[str]:
     """Return the names of the sweeps that ship with the package, sorted."""
-    names = (entry.name for entry in _folder().iterdir())
-    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
-
-
-def _folder() -> importlib.resources.abc.Traversable:
-    return importlib.resources.files("twill.traces").joinpath("studies")
+    return packaged(FOLDER, ".toml")
 
 
 def _beside(folder: Path, item: str) -> str:
     return str(folder / item) if item.endswith((".json", ".mlir")) else item
+
+
+def text_hash(text: str) -> str:
+    """Return the SHA-256 of a text in hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Sealed(Artifact):
+    """A file of results with the hash of what it says.
+
+    Attributes
+    ----------
+    hash : str
+        SHA-256 of the file's text with this key empty.
+    """
+
+    ordinary = True
+    hash: str = ""
+
+    def seal(self) -> Self:
+        """Return the same with its hash."""
+        text = self.model_copy(update={"hash": ""}).to_json()
+        return self.model_copy(update={"hash": text_hash(text)})
+
+    @classmethod
+    def from_json(cls, text: str | bytes, *, file: str = "") -> Self:
+        """Read and check one; see `Artifact.from_json`.
+
+        Raises
+        ------
+        InputError
+            If it is not valid, or does not have the hash that it states.
+        """
+        found = super().from_json(text, file=file)
+        if found.hash != found.seal().hash:
+            raise InputError("not the hash of what the file says: changed", path="hash", file=file)
+        return found
+
+
+class SweptRun(Part):
+    """What some points of a sweep ran.
+
+    Attributes
+    ----------
+    item, loop, machine, variant : str
+        What it is, for the table.
+    note : str
+        Why there is no schedule, or what it needs that the machine lacks.
+    file : str, optional
+        Of its schedule, within the folder.
+    loop_document, machine_document : Loop and Machine, optional
+        What each point scheduled anew.
+    hash : str
+        Of the texts of all that.
+    """
+
+    item: str
+    loop: str
+    machine: str
+    variant: str
+    note: str
+    file: str | None = None
+    loop_document: Loop | None = None
+    machine_document: Machine | None = None
+    hash: str
+
+
+class Swept(Sealed):
+    """A sweep that ran, or runs (``sweep.json``).
+
+    Attributes
+    ----------
+    twill_version, code_hash : str
+        The code that rows follow from.
+    sweep : Sweep
+        What was asked.
+    runs : tuple of SweptRun
+        What ran.
+    """
+
+    schema_name: Literal["twill.swept"] = Field("twill.swept", alias="schema")
+    schema_version: Literal[2] = 2
+    twill_version: str
+    code_hash: str
+    sweep: Sweep
+    runs: tuple[SweptRun, ...]
+
+
+class JournalHeader(Part):
+    """The first line of a journal.
+
+    Attributes
+    ----------
+    sweep : str
+        Hash of the sweep that the rows belong to.
+    """
+
+    schema_name: Literal["twill.journal"] = Field("twill.journal", alias="schema")
+    schema_version: Literal[2] = 2
+    sweep: str
+
+
+Count = Annotated[NonNegativeInt, Field(lt=1 << 63)]
+
+
+class JournalRow(Part):
+    """What came of a point, with further keys for the parameters of the sweep."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Scalar]
+
+    point: NonNegativeInt
+    item: str
+    loop: str
+    machine: str
+    variant: str
+    iterations: Count
+    seed: Count
+    latency: str
+    status: Literal["ok", "failed"]
+    error: str
+    fits: bool | None
+    needs: str
+    static_interval_cycles: float | None
+    interval_cycles: float | None
+    half_width_cycles: float | None
+    period: Count | None
+    iterations_per_kilocycle: float | None
+    tflops: float | None
+    clock_mhz: float | None
+    tensor_core_utilization: float | None
+    achieved: bool | None
+    total_cycles: float | None
+    schedule_hash: str | None
+    subject_hash: str
+    twill_version: str
+    simpy_version: str
+    code_hash: str
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.tflops is not None and self.clock_mhz is None:
+            raise refuse("clock_mhz", "there is no rate without a clock (got None)")
+        return self
+
+
+class JournalLine(Part):
+    """A line of a journal after the first.
+
+    Attributes
+    ----------
+    row : JournalRow
+        What came of a point.
+    hash : str
+        SHA-256 of the sweep's hash and the row's text.
+    """
+
+    row: JournalRow
+    hash: str
+
+
+class KeptSchedule(Part):
+    """A schedule in a folder of results.
+
+    Attributes
+    ----------
+    file : str
+        Its name in the folder `SCHEDULES`.
+    hash : str
+        SHA-256 of its text.
+    """
+
+    file: str
+    hash: str
+
+    def read(self, folder: Path) -> Schedule:
+        """Return the schedule.
+
+        Raises
+        ------
+        InputError
+            If it is missing, or is another one.
+        """
+        file = folder / SCHEDULES / Path(self.file).name
+        schedule = Schedule.from_json(read_bytes(file, ordinary=True), file=str(file))
+        if text_hash(schedule.to_json()) != self.hash:
+            raise InputError("is not the schedule that ran: changed", file=str(file))
+        return schedule

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from twill.artifacts.machine import HALVES
+from twill.artifacts.hardware import HALVES
 from twill.errors import Refusal, RefusedError
 from twill.problem import rules
 from twill.problem.groups import WarpGroup

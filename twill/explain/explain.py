@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from twill.artifacts.schedule import LowerBound, Schedule
+from twill.artifacts.proof import LowerBound
+from twill.artifacts.schedule import Schedule
 from twill.bounds.analysis import Recurrence, recurrences
 from twill.bounds.configurations import ConfigurationBound
 from twill.bounds.least import ResourceArgument, every_bound, resource_argument, resource_bound

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
+from twill.artifacts.hardware import GroupPool
 from twill.artifacts.loop import Cost, Loop, Step
-from twill.artifacts.machine import GroupPool, Machine
+from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.bounds.least import resource_bound
 from twill.console import Report, silent

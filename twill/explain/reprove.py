@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from twill.artifacts.schedule import Level, Schedule
+from twill.artifacts.proof import Level
+from twill.artifacts.schedule import Schedule
 from twill.bounds.least import bounds
 from twill.console import Report, silent
 from twill.deadline import Deadline

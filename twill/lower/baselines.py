@@ -13,7 +13,8 @@ from twill.artifacts.derive import RING, derive
 from twill.artifacts.loop import Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Buffer, Order, OrderedGroup
-from twill.artifacts.schedule import Await, Issue, Schedule
+from twill.artifacts.program import Await, Issue
+from twill.artifacts.schedule import Schedule
 
 LOADS = "load"
 """The group of streaming loads."""

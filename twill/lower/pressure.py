@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from twill.artifacts.schedule import Await, Get, Interleave, Issue, Program, Put
+from twill.artifacts.program import Await, Get, Interleave, Issue, Program, Put
 from twill.lower.programs import programs
 from twill.lower.signals import Signals
 from twill.problem.operations import Edge

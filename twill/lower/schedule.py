@@ -8,7 +8,8 @@ from pydantic import ValidationError
 
 from twill.artifacts.base import first_problem
 from twill.artifacts.fences import with_fences
-from twill.artifacts.schedule import Group, Placement, Proof, Schedule
+from twill.artifacts.proof import Proof
+from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.lower.pipeline import pipeline
 from twill.lower.pressure import within_registers
 from twill.lower.programs import barriers, programs

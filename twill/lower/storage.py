@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from twill.artifacts.schedule import Fixed, Storage
+from twill.artifacts.program import Fixed, Storage
 from twill.bounds.infeasible import lack
 from twill.errors import RefusedError
 from twill.lower.pipeline import Pipeline

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from twill.artifacts.hardware import HALVES
 from twill.artifacts.loop import Tile
-from twill.artifacts.machine import HALVES
 from twill.memory.packing import Apart, Buffer, Range, first_fit, heaviest_clique, pack
 from twill.problem import rules
 from twill.problem.lifetimes import Chain, Moment, chains, least_distances, memory_occupants

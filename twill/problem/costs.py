@@ -13,8 +13,9 @@ import functools
 from dataclasses import dataclass
 from fractions import Fraction
 
+from twill.artifacts.hardware import EIGHTHS
 from twill.artifacts.loop import Loop, Operation, Step
-from twill.artifacts.machine import EIGHTHS, Machine
+from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import TimeScale
 from twill.errors import InputError, short
 from twill.solvers.scip import new_model, optimize, total

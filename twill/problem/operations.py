@@ -99,7 +99,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class RegisterFile:
-    """Limits on registers per thread (see `twill.artifacts.machine.Registers`).
+    """Limits on registers per thread (see `twill.artifacts.hardware.Registers`).
 
     `warps`, which have so many `threads`, share one allocation.
     """

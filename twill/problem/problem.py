@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from twill.artifacts.hardware import HALVES
 from twill.artifacts.loop import Dependence, Loop, Operation
-from twill.artifacts.machine import HALVES, Machine
+from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.errors import InputError, short
 from twill.problem import rules as model

@@ -11,9 +11,8 @@ from twill.artifacts.base import Part
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Order
-from twill.artifacts.results import JournalLine, Swept
 from twill.artifacts.schedule import Schedule
-from twill.artifacts.sweep import Sweep
+from twill.artifacts.sweep import JournalLine, Sweep, Swept
 from twill.schemas import documents, schedule_documents
 from twill.sim.execute import Run
 from twill.studies.compare import Comparisons

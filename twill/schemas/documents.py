@@ -9,8 +9,7 @@ from pydantic import Field, create_model
 from twill.artifacts.base import Part
 from twill.artifacts.loop import Dependence, Invariant, Origin, Tile
 from twill.artifacts.machine import Machine
-from twill.artifacts.results import JournalRow
-from twill.artifacts.sweep import Sweep
+from twill.artifacts.sweep import JournalRow, Sweep
 from twill.studies.bench.simulator import Speed
 from twill.studies.bench.solver import Growth, Outcome, SpeedUp
 from twill.studies.published import Comparison, Experiment

@@ -7,7 +7,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from twill.artifacts.base import Part
-from twill.artifacts.schedule import Barrier, Level, LowerBound, Rules
+from twill.artifacts.program import Barrier
+from twill.artifacts.proof import Level, LowerBound
+from twill.artifacts.schedule import Rules
 from twill.bounds.analysis import Recurrence
 from twill.bounds.configurations import ConfigurationBound
 from twill.bounds.least import ResourceArgument

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from twill.artifacts.schedule import Family, Level, LevelProof, Limit, LowerBound, Proof, Weight
+from twill.artifacts.proof import Family, Level, LevelProof, Limit, LowerBound, Proof, Weight
 from twill.bounds.least import Bounds
 from twill.console import Report, silent
 from twill.problem.problem import Problem

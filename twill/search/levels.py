@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from twill.artifacts.schedule import Level
+from twill.artifacts.proof import Level
 from twill.bounds.least import least_length, least_stages
 from twill.engines.protocol import Limits, Objective
 from twill.problem.solution import Assignment

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from twill.artifacts.schedule import LevelProof, LowerBound
+from twill.artifacts.proof import LevelProof, LowerBound
 from twill.bounds.infeasible import refuse_infeasible
 from twill.bounds.least import Bounds, bounds, longest_paths
 from twill.deadline import Deadline

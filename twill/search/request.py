@@ -11,7 +11,8 @@ from typing import Any, Literal, get_args
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.schedule import Level, Limit, Rules, TimeScale
+from twill.artifacts.proof import Level, Limit
+from twill.artifacts.schedule import Rules, TimeScale
 from twill.console import Report, silent
 from twill.errors import InputError, short
 from twill.names import wrong

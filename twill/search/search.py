@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from twill.artifacts.schedule import Proof
+from twill.artifacts.proof import Proof
 from twill.bounds.infeasible import (
     as_written,
     infeasible_interval,

@@ -9,18 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from twill.artifacts.loop import Dependence, Operation
-from twill.artifacts.schedule import (
-    Arrive,
-    Await,
-    Get,
-    Group,
-    Instruction,
-    Interleave,
-    Issue,
-    Put,
-    Schedule,
-    Wait,
-)
+from twill.artifacts.program import Arrive, Await, Get, Instruction, Interleave, Issue, Put, Wait
+from twill.artifacts.schedule import Group, Schedule
 from twill.errors import InputError
 from twill.formats import plural
 from twill.show.looks import unit_of_time

@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from twill.artifacts.schedule import Barrier, Get, Instruction, Interleave, Put, Schedule
+from twill.artifacts.program import Barrier, Get, Instruction, Interleave, Put
+from twill.artifacts.schedule import Schedule
 from twill.console import WIDTH, say
 from twill.errors import TwillError
 from twill.formats import plural

@@ -32,16 +32,8 @@ from xdsl.printer import Printer
 
 from twill.artifacts.base import Part
 from twill.artifacts.loop import Tile
-from twill.artifacts.schedule import (
-    Get,
-    Group,
-    Instruction,
-    Interleave,
-    Issue,
-    Put,
-    Schedule,
-    Storage,
-)
+from twill.artifacts.program import Get, Instruction, Interleave, Issue, Put, Storage
+from twill.artifacts.schedule import Group, Schedule
 from twill.errors import InputError
 from twill.frontends.schedules import AS_JSON, VERSION
 from twill.frontends.types import ELEMENTS

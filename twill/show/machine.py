@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from twill.artifacts.machine import EIGHTHS, Machine
+from twill.artifacts.hardware import EIGHTHS
+from twill.artifacts.machine import Machine
 from twill.console import say
 from twill.formats import count, megahertz, number, plural
 from twill.show.loop import kinds_line

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from twill.artifacts.schedule import LowerBound, Proof
+from twill.artifacts.proof import LowerBound, Proof
 from twill.bounds.configurations import ConfigurationBound, is_turn
 from twill.bounds.least import ResourceArgument
 from twill.console import paragraph, say

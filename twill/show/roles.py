@@ -9,19 +9,18 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
-from twill.artifacts.schedule import (
+from twill.artifacts.program import (
     Arrive,
     Await,
     Get,
-    Group,
     Instruction,
     Interleave,
     Issue,
     Program,
     Put,
-    Schedule,
     Wait,
 )
+from twill.artifacts.schedule import Group, Schedule
 from twill.console import WIDTH
 from twill.figures import PICTURES, check_ending, new_figure, page, save
 from twill.files import write_whole

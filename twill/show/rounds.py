@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from twill.artifacts.loop import Dependence, Loop, Operation
-from twill.artifacts.schedule import (
+from twill.artifacts.program import (
     Arrive,
     Await,
     Barrier,
@@ -25,9 +25,9 @@ from twill.artifacts.schedule import (
     Interleave,
     Issue,
     Program,
-    Schedule,
     Wait,
 )
+from twill.artifacts.schedule import Schedule
 
 MOST_ROTATING = 3
 """Slots in registers up to which each has a name."""

@@ -12,8 +12,8 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from twill.artifacts.base import Part
-from twill.artifacts.results import KeptSchedule, Sealed, text_hash
 from twill.artifacts.schedule import Schedule
+from twill.artifacts.sweep import KeptSchedule, Sealed, text_hash
 from twill.bounds.least import bounds
 from twill.console import Report, silent
 from twill.errors import RefusedError

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from twill.artifacts.results import SCHEDULES
+from twill.artifacts.sweep import SCHEDULES
 from twill.console import WIDTH, say
 from twill.figures import HATCHES, STRONG, new_figure, svg_text
 from twill.files import make_folder, write_whole

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from twill.artifacts.derive import RING
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.schedule import Await, Issue, Schedule
+from twill.artifacts.program import Await, Issue
+from twill.artifacts.schedule import Schedule
 from twill.bounds.least import NO_PATH, bounds, longest_paths
 from twill.console import Report, silent
 from twill.engines.cbc import ModuloSchedule, modulo_schedule

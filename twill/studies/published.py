@@ -15,7 +15,8 @@ from typing import Any
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.order import Buffer, Order, OrderedGroup
-from twill.artifacts.schedule import Issue, Schedule
+from twill.artifacts.program import Issue
+from twill.artifacts.schedule import Schedule
 from twill.console import Report, paragraph, say, silent
 from twill.formats import cycles, signed_percent
 from twill.frontends.builder import LoopBuilder

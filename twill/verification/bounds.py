@@ -12,7 +12,7 @@ from operator import sub
 import numpy as np
 from numpy.typing import NDArray
 
-from twill.artifacts.schedule import LowerBound
+from twill.artifacts.proof import LowerBound
 from twill.verification.reading import Model
 
 MOST_ROOMS = 100_000
@@ -93,7 +93,7 @@ def _earliest(model: Model, interval: int) -> NDArray[np.int64] | None:
 
 
 def check_configurations(model: Model, bound: LowerBound) -> Iterator[str]:
-    """Yield what is wrong with a bound's weights (`twill.artifacts.schedule.Weight`).
+    """Yield what is wrong with a bound's weights (`twill.artifacts.proof.Weight`).
 
     The units' room is filled by adding parts of operations one by one: none that fit all units
     weigh too much.

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from twill.artifacts.loop import Invariant
-from twill.artifacts.schedule import Fixed, Storage
+from twill.artifacts.program import Fixed, Storage
 from twill.verification.reading import Edge, Work, halved, slot_size
 from twill.verification.registers import released
 from twill.verification.times import Placed, occupy

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from twill.artifacts.schedule import (
+from twill.artifacts.program import (
     Arrive,
     Await,
     Barrier,
@@ -22,10 +22,10 @@ from twill.artifacts.schedule import (
     Issue,
     Program,
     Put,
-    Schedule,
     Storage,
     Wait,
 )
+from twill.artifacts.schedule import Schedule
 from twill.verification.times import Placed
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import get_args
 
-from twill.artifacts.schedule import Level, Limit, LowerBound, Proof
+from twill.artifacts.proof import Level, Limit, LowerBound, Proof
 from twill.verification.bounds import (
     check_configurations,
     issue_times,

@@ -9,8 +9,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from twill.artifacts.hardware import CELL_BITS, EIGHTHS, TensorMemory
 from twill.artifacts.loop import Cost, Dependence, Loop, Operation, Step, Tile
-from twill.artifacts.machine import CELL_BITS, EIGHTHS, Machine, TensorMemory
+from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.errors import InputError, short
 

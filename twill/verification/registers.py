@@ -14,20 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twill.artifacts.pieces import pieces
-from twill.artifacts.schedule import (
+from twill.artifacts.program import (
     Arrive,
     Await,
     Fence,
     Get,
-    Group,
     Instruction,
     Interleave,
     Issue,
     Program,
     Put,
-    Schedule,
     Wait,
 )
+from twill.artifacts.schedule import Group, Schedule
 from twill.verification.reading import Edge, Model, RegisterFile, Work, read_model
 from twill.verification.times import Placed, occupy
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from twill.artifacts.hardware import Products
 from twill.artifacts.loop import Loop, Operation
-from twill.artifacts.machine import Machine, Products
+from twill.artifacts.machine import Machine
 from twill.errors import InputError, RefusedError, short
 from twill.frontends.subtiling.dimensions import (
     RESULT,

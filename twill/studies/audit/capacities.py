@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 
-from twill.artifacts.machine import Registers
+from twill.artifacts.hardware import Registers
 from twill.studies.audit.subject import Check, Finding, Subject
 
 MEMORY_UNITS = {"smem": "bytes", "tmem": "columns"}

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from twill.artifacts.costs import Rule, variables
 from twill.artifacts.loop import Loop, Operation, Tile
-from twill.artifacts.machine import Machine, Rule
+from twill.artifacts.machine import Machine
 from twill.files import read_bytes
 from twill.frontends.loops import load_loop, packaged_loops
 
@@ -73,7 +74,7 @@ class Subject:
         tile = Tile(shape=(64, 64), dtype="f16", memory="registers")
         product = Operation(name="product", kind="mma", operands=(tile, tile), result=tile)
         bare = self.machine.model_copy(update={"constants": {}})
-        return frozenset(bare.variables(product))
+        return frozenset(variables(bare, product))
 
     @property
     def kinds(self) -> set[str]:

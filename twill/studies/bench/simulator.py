@@ -12,7 +12,8 @@ import simpy
 
 from twill.artifacts.loop import Cost, Loop, Operation, Step
 from twill.artifacts.machine import Machine
-from twill.artifacts.schedule import Group, Issue, Placement, Program, Schedule
+from twill.artifacts.program import Issue, Program
+from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.console import Report, say, silent
 from twill.formats import count, mebibytes, ratio
 from twill.sim.engine.conditions import Conditions

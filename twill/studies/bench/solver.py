@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar, get_args
 
-from twill.artifacts.schedule import Level, Rules
+from twill.artifacts.proof import Level
+from twill.artifacts.schedule import Rules
 from twill.console import Report, silent
 from twill.errors import InputError, short
 from twill.frontends.loops import packaged_loops

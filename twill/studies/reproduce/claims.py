@@ -9,7 +9,8 @@ from typing import Any
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.schedule import Level, Schedule
+from twill.artifacts.proof import Level
+from twill.artifacts.schedule import Schedule
 from twill.console import Report, silent
 from twill.errors import RefusedError
 from twill.frontends.loops import load_loop, packaged_loops

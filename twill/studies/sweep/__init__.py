@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import twill
-from twill.artifacts.results import SCHEDULES, Swept, SweptRun
 from twill.artifacts.schedule import Schedule
-from twill.artifacts.sweep import Sweep
+from twill.artifacts.sweep import SCHEDULES, Sweep, Swept, SweptRun
 from twill.console import Counter, Report
 from twill.errors import InputError, WorkerError
 from twill.files import make_folder, read_bytes, write_whole

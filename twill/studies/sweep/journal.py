@@ -14,7 +14,7 @@ from typing import IO, Any, Self
 from pydantic import ValidationError
 
 from twill.artifacts.base import first_problem
-from twill.artifacts.results import JournalHeader, JournalLine, text_hash
+from twill.artifacts.sweep import JournalHeader, JournalLine, text_hash
 from twill.errors import InputError
 from twill.studies.sweep.points import Row
 

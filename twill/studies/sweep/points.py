@@ -16,9 +16,8 @@ from typing import Any
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.results import SCHEDULES, SweptRun, text_hash
 from twill.artifacts.schedule import Schedule
-from twill.artifacts.sweep import Scalar, Sweep
+from twill.artifacts.sweep import SCHEDULES, Scalar, Sweep, SweptRun, text_hash
 from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, TwillError, short
 from twill.names import file_name

@@ -1,0 +1,179 @@
+"""Cost rules: what an operation costs by its kind, its shapes and its types, as expressions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from twill.artifacts.base import Part
+from twill.artifacts.expressions import MOST_CHARACTERS, evaluate, to_cycles
+from twill.artifacts.hardware import MOST_UNITS, Text
+from twill.artifacts.loop import Cost, Name, Operation, Step
+from twill.errors import InputError, short
+
+if TYPE_CHECKING:
+    from twill.artifacts.machine import Machine
+
+MOST_RULES = 1_000
+Expression = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
+
+
+class StepRule(Part):
+    """One step of a rule, as expressions."""
+
+    unit: Name
+    cycles: Expression
+    instructions: Expression = "1"
+    count: Expression = "1"
+
+
+class Rule(Part):
+    """How operations of some kinds are costed; the first rule that applies counts.
+
+    Expressions use ``+ - * / // % **``, comparisons, ``and or not``, ``if else``,
+    ``ceil floor max min log2``, the machine's constants, the names in `let`, the operation's
+    attributes and the variables listed in `variables`.
+    """
+
+    kind: Annotated[tuple[Name, ...], Field(min_length=1, max_length=MOST_RULES)]
+    when: Expression = "True"
+    let: dict[str, Expression] = {}
+    steps: Annotated[tuple[StepRule, ...], Field(min_length=1, max_length=MOST_UNITS)]
+    asynchronous: bool = False
+    issue: Expression = "0"
+    latency: Expression
+    working_set: Expression = "0"
+    variable_latency: bool = False
+    source: Text
+
+
+class Transfer(Part):
+    """Cycles for a register value to pass from one warp group to another through SMEM."""
+
+    cycles: Expression
+    source: Text
+
+
+def variables(machine: Machine, operation: Operation) -> dict[str, Any]:
+    """Return the names that rules may use for an operation.
+
+    ``elements bits bytes per_thread columns`` describe the result (operand 0 if there is none;
+    ``columns`` only where there is TMEM), the same with ``input_`` operand 0; ``m n k a_memory
+    b_memory`` a matrix product; ``result_memory``, ``warps``, ``integer`` (whether operand 0 is);
+    then the operation's attributes and the machine's constants.
+    """
+    first = operation.operands[0] if operation.operands else operation.result
+    result = operation.result or first
+    names: dict[str, Any] = {"warps": operation.warps}
+    for prefix, tile in (("", result), ("input_", first)):
+        if tile is not None:
+            names |= {
+                f"{prefix}elements": tile.elements,
+                f"{prefix}bits": tile.bits,
+                f"{prefix}bytes": tile.bytes,
+                f"{prefix}per_thread": tile.elements_each(machine.threads(operation.warps)),
+            }
+            if machine.memories.tmem is not None:
+                names[f"{prefix}columns"] = machine.memories.tmem.slot_size(tile)
+    names["result_memory"] = operation.result.memory if operation.result else "none"
+    names["integer"] = first is not None and first.dtype.startswith("i")
+    if operation.kind.startswith("mma") and len(operation.operands) > 1 and operation.result:
+        a, b = operation.operands[:2]
+        names |= {"a_memory": a.memory, "b_memory": b.memory}
+        if len(operation.result.shape) > 1 and a.shape:
+            m, n = operation.result.shape[-2:]
+            names |= {"m": m, "n": n, "k": a.shape[-1]}
+    constants = {name: quantity.value for name, quantity in machine.constants.items()}
+    return {**constants, **operation.attributes, **names}
+
+
+class _Terms:
+    """What stands in a machine's expressions for one operation, and where they are read from."""
+
+    def __init__(self, machine: Machine, operation: Operation) -> None:
+        self.names = variables(machine, operation)
+        self.file, self.operation = machine.file or machine.name, operation.name
+
+    def value(self, expression: str, path: str) -> Any:
+        """Return the value of an expression."""
+        return evaluate(expression, self.names, path=path, file=self.file, operation=self.operation)
+
+    def cycles(self, expression: str, path: str) -> int:
+        """Return the value of an expression in whole cycles, or of what is counted."""
+        value = self.value(expression, path)
+        return to_cycles(value, path=path, file=self.file, operation=self.operation)
+
+    def error(self, message: str, path: str) -> InputError:
+        """Return an error that names the machine's file."""
+        return InputError(message, path=path, file=self.file)
+
+
+def rule_for(machine: Machine, operation: Operation) -> tuple[str, Rule]:
+    """Return the first rule that applies to an operation, with its path.
+
+    Raises
+    ------
+    InputError
+        If none applies; names the operation, its location and the file to add a rule to.
+    """
+    terms = _Terms(machine, operation)
+    for index, rule in enumerate(machine.rules):
+        path = f"rules[{index}]"
+        if operation.kind in rule.kind and terms.value(rule.when, f"{path}.when"):
+            return path, rule
+    place = f" at {operation.location}" if operation.location else ""
+    raise terms.error(
+        f"no cost rule for kind {short(operation.kind)} (operation {short(operation.name)}"
+        f"{place}): add a [[rules]] entry to this file",
+        "rules",
+    )
+
+
+def cost_by_rule(machine: Machine, operation: Operation) -> Cost:
+    """Return what a machine's rules say that an operation costs, in clock cycles.
+
+    Raises
+    ------
+    InputError
+        If no rule applies, or a rule needs a fact that the operation lacks.
+    """
+    path, rule = rule_for(machine, operation)
+    terms = _Terms(machine, operation)
+    for name, expression in rule.let.items():
+        terms.names[name] = terms.value(expression, f"{path}.let.{name}")
+    every = [_step(machine, terms, step, f"{path}.steps[{i}]") for i, step in enumerate(rule.steps)]
+    steps = tuple(step for step in every if step is not None)
+    if not steps:
+        message = f"operation {short(operation.name)} would take no cycles"
+        raise terms.error(message, f"{path}.steps")
+    terms.names["occupancy"] = (max if rule.asynchronous else sum)(step.cycles for step in steps)
+    issue, latency, working_set = (
+        terms.cycles(getattr(rule, key), f"{path}.{key}")
+        for key in ("issue", "latency", "working_set")
+    )
+    terms.names["bytes"] = operation.result.bytes if operation.result else 0
+    return Cost(
+        steps=steps,
+        asynchronous=rule.asynchronous,
+        issue=issue,
+        latency=latency,
+        working_set=working_set,
+        transfer=terms.cycles(machine.transfer.cycles, "transfer.cycles"),
+        variable_latency=rule.variable_latency,
+    )
+
+
+def _step(machine: Machine, terms: _Terms, rule: StepRule, path: str) -> Step | None:
+    """Return the work on one unit, None if there is none to do."""
+    cycles, instructions, count = (
+        terms.cycles(getattr(rule, key), f"{path}.{key}")
+        for key in ("cycles", "instructions", "count")
+    )
+    capacity = machine.units[rule.unit].capacity
+    if count > capacity:
+        message = f"operation {short(terms.operation)} needs {count} of unit {rule.unit}"
+        raise terms.error(f"{message}, which has {capacity}", f"{path}.count")
+    if not (cycles and count):
+        return None
+    return Step(unit=rule.unit, cycles=cycles, count=count, instructions=max(1, instructions))

@@ -1,0 +1,392 @@
+"""The hardware of one SM: units, memories, registers, warps, signals; numbers have sources."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveInt
+
+from twill.artifacts.base import Part
+from twill.artifacts.loop import Name, Tile
+
+Text = Annotated[str, Field(min_length=1)]
+EIGHTHS = 8
+"""Of the issue rate of all contexts, in which issue slots are counted."""
+MOST_GROUPS = 64
+MOST_UNITS = 64
+MOST_COUNT = 1 << 20
+HALVES = 2
+"""Of the lanes of a column of TMEM, as tiles with few rows take them."""
+CELL_BITS = 32
+"""Of a column of TMEM in one lane; what the unit of its capacity means."""
+
+
+class Quantity(Part):
+    """A number with its unit and its source."""
+
+    value: Annotated[float, Field(ge=0)]
+    unit: Text
+    source: Text
+
+
+class Count(Part):
+    """A whole positive number, up to a million or so, with its unit and its source."""
+
+    value: Annotated[PositiveInt, Field(le=MOST_COUNT)]
+    unit: Text
+    source: Text
+
+
+class Cycles(Part):
+    """A cost in whole cycles with its source."""
+
+    value: Annotated[int, Field(ge=0, le=1 << 40)]
+    source: Text
+
+
+class CommandQueue(Part):
+    """Commands that wait for an asynchronous unit.
+
+    Attributes
+    ----------
+    depth : Count
+        Commands that fit, the one in execution not counted.
+    full : str
+        What a warp does whose command does not fit: ``blocks`` until it does, or ``goes on``.
+    order : str
+        Which command the unit takes next: the one that was ``issued`` first, one of the
+        ``operation`` that it is working on, or the first one of another group, in ``turns``.
+    source : str
+        Where the behaviour comes from.
+    """
+
+    depth: Count
+    full: Literal["blocks", "goes on"] = "blocks"
+    order: Literal["issued", "operation", "turns"] = "issued"
+    source: Text
+
+
+class Proxy(Part):
+    """The proxy through which a unit's asynchronous operations reach shared memory.
+
+    Attributes
+    ----------
+    name : str
+        ``async``: what warps read and wrote there before needs a fence to be ordered with it.
+    source : str
+        Where that is said.
+    """
+
+    name: Literal["async"]
+    source: Text
+
+
+class Unit(Part):
+    """A kind of functional unit.
+
+    Attributes
+    ----------
+    capacity : int
+        Instances, or shares of one, that can be in use in a cycle.
+    unit : str
+        What one of them is.
+    scope : str
+        ``context`` if each issue context has its own part, ``sm`` if the SM has one.
+    in_order : bool
+        Whether it executes asynchronous operations strictly in the order of their issue, so that
+        an accumulation may follow on it without a wait.
+    queue : CommandQueue, optional
+        Of an asynchronous unit; without it commands are taken in the order of their issue and as
+        many as come.
+    in_flight : Count, optional
+        Bytes that may be on their way at once, from the start of a command until its result is
+        there.
+    proxy : Proxy, optional
+        Of its asynchronous operations; without it they access shared memory as warps do.
+    source : str
+        Where the numbers come from.
+    """
+
+    capacity: PositiveInt
+    unit: Text
+    scope: Literal["context", "sm"] = "sm"
+    in_order: bool = False
+    queue: CommandQueue | None = None
+    in_flight: Count | None = None
+    proxy: Proxy | None = None
+    source: Text
+
+
+class SharedMemory(Part):
+    """SMEM, addressed in bytes.
+
+    Attributes
+    ----------
+    capacity : int
+        Bytes that a program has.
+    alignment : Count
+        Bytes; every address is a multiple.
+    swizzle : Count
+        Bytes after which the pattern repeats in which operands are stored; the address of a slot
+        of at least so many is a multiple.
+    source : str
+        Where the capacity comes from.
+    """
+
+    capacity: PositiveInt
+    unit: Literal["bytes"]
+    alignment: Count
+    swizzle: Count
+    source: Text
+
+    @property
+    def room(self) -> int:
+        """Capacity in the unit of `footprint`."""
+        return self.capacity
+
+    def footprint(self, tile: Tile) -> int:
+        """Return the bytes that a tile takes.
+
+        Parameters
+        ----------
+        tile : Tile
+            The tile.
+        """
+        return tile.bytes
+
+    def slot_size(self, tile: Tile) -> int:
+        """Return the bytes that a tile takes.
+
+        Parameters
+        ----------
+        tile : Tile
+            The tile.
+        """
+        return tile.bytes
+
+    def step(self, size: int) -> int:
+        """Return what the address of a slot is a multiple of.
+
+        Parameters
+        ----------
+        size : int
+            Bytes of the slot.
+        """
+        return (self.swizzle if size >= self.swizzle.value else self.alignment).value
+
+
+class TensorMemory(Part):
+    """TMEM, addressed in columns; a cell of a column, one for each lane, has 32 bits.
+
+    Attributes
+    ----------
+    capacity : int
+        Columns that a program has.
+    lanes : Count
+        Lanes of a column.
+    half : Count
+        Rows of a tile up to which it takes half of the lanes of its columns, so that another one
+        fits into the other half.
+    source : str
+        Where the capacity comes from.
+    """
+
+    capacity: PositiveInt
+    unit: Literal["columns"]
+    lanes: Count
+    half: Count
+    source: Text
+
+    @property
+    def room(self) -> int:
+        """Capacity in the unit of `footprint`."""
+        return self.capacity * HALVES
+
+    def halved(self, tile: Tile) -> bool:
+        """Return whether a tile takes half of the lanes of its columns; a vector does not.
+
+        Parameters
+        ----------
+        tile : Tile
+            The tile.
+        """
+        return len(tile.shape) > 1 and math.prod(tile.shape[:-1]) <= self.half.value
+
+    def slot_size(self, tile: Tile) -> int:
+        """Return the columns that a tile takes.
+
+        Parameters
+        ----------
+        tile : Tile
+            The tile.
+        """
+        width = tile.shape[-1] if tile.shape else 1
+        deep = -(-math.prod(tile.shape[:-1]) // self.lanes.value)
+        return deep * -(-width * tile.bits // CELL_BITS)
+
+    def footprint(self, tile: Tile) -> int:
+        """Return the columns that a tile takes, those of half of the lanes counted once.
+
+        Parameters
+        ----------
+        tile : Tile
+            The tile.
+        """
+        return self.slot_size(tile) * (1 if self.halved(tile) else HALVES)
+
+    def step(self, _size: int) -> int:
+        """Return what the address of a slot is a multiple of: a tile may begin at any column."""
+        return 1
+
+
+class Memories(Part):
+    """Memories in which values have addresses, as far as the machine has them.
+
+    Attributes
+    ----------
+    smem : SharedMemory, optional
+        Shared memory.
+    tmem : TensorMemory, optional
+        Tensor memory.
+    """
+
+    smem: SharedMemory | None = None
+    tmem: TensorMemory | None = None
+
+    @property
+    def by_name(self) -> dict[str, SharedMemory | TensorMemory]:
+        """Those that there are."""
+        both = {"smem": self.smem, "tmem": self.tmem}
+        return {name: memory for name, memory in both.items() if memory is not None}
+
+
+class Registers(Part):
+    """The register file and how it is handed out.
+
+    Attributes
+    ----------
+    file : Count
+        32-bit registers of the SM.
+    limit : Count
+        Most registers that one thread can use.
+    step, least, most : Count
+        Registers per thread are allocated in multiples of `step` from `least` to `most`.
+    warps : Count
+        Aligned warps that share one allocation.
+    launch : Count, optional
+        A launch gives every thread the same registers, a multiple of this and at most `most`, and
+        groups share out again what it gave; without it they share out the whole file.
+    reserve : Quantity
+        Registers per thread kept for addresses, descriptors and loop counters.
+    """
+
+    file: Count
+    limit: Count
+    step: Count
+    least: Count
+    most: Count
+    warps: Count
+    launch: Count | None = None
+    reserve: Quantity
+
+
+class GroupPool(Part):
+    """How many warp groups of one width a program may use."""
+
+    warps: Annotated[PositiveInt, Field(le=MOST_GROUPS)]
+    count: Annotated[PositiveInt, Field(le=MOST_GROUPS)]
+    source: Text
+
+
+class Synchronisation(Part):
+    """Costs of signals between warp groups, in cycles.
+
+    Attributes
+    ----------
+    wait : Cycles
+        A blocking wait on a barrier whose phase is already complete.
+    arrive : Cycles
+        Issue time of an arrive.
+    hop : Cycles
+        From the issue of an arrive until a blocked waiter goes on; both of the above included.
+    poll : Cycles, optional
+        From one test of a polling wait to the next.
+    named : Synchronisation, optional
+        The same for named barriers; as above without it.
+    transactions : Count, optional
+        Bytes that a phase can still expect, or have been given too early, at most; required where
+        there is SMEM, in which barriers count them.
+    """
+
+    wait: Cycles
+    arrive: Cycles
+    hop: Cycles
+    poll: Cycles | None = None
+    named: Synchronisation | None = None
+    transactions: Count | None = None
+
+
+class Interference(Part):
+    """A unit that is slower while another one works.
+
+    Attributes
+    ----------
+    unit, beside : str
+        The unit that is slowed down, and the one whose work does it; a pipe of the contexts does
+        in any of them.
+    factor : Quantity
+        By which a command takes longer that starts while the other unit is at work.
+    """
+
+    unit: Name
+    beside: Name
+    factor: Quantity
+
+
+class Level(Part):
+    """A level of the memory system that loads are served from.
+
+    Attributes
+    ----------
+    name : str
+        For people.
+    further : Quantity
+        Cycles that its data is further away than that of the nearest level, whose latency is the
+        nominal one.
+    share : Quantity
+        Share of the loads that it serves where nothing else is said.
+    rate : Quantity, optional
+        Bytes a cycle that one SM gets from it; without it as fast as the loading unit.
+    """
+
+    name: Name
+    further: Quantity
+    share: Quantity
+    rate: Quantity | None = None
+
+
+class Products(Part):
+    """Shapes that one matrix product instruction can have.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Rows of the result; a tile's rows are a multiple of one of them.
+    column_step, most_columns : int
+        Columns of the result are a multiple of the one and no more than the other.
+    depth_bytes : int, optional
+        Bytes along the depth of either factor; a tile's depth is a multiple. Absent: any.
+    warps : int, optional
+        Warps that execute one together, where its result is in their registers: so many have the
+        result's rows, others further ones. Absent: all warps of an operation.
+    source : str
+        Where the numbers come from.
+    """
+
+    rows: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    column_step: PositiveInt
+    most_columns: PositiveInt
+    depth_bytes: PositiveInt | None = None
+    warps: PositiveInt | None = None
+    source: Text

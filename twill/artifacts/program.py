@@ -1,0 +1,307 @@
+"""What groups execute: instructions in order, the slots they use, the barriers they meet at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+
+from twill.artifacts.base import Part, check_unique, refuse
+from twill.artifacts.loop import MOST_DISTANCE, Label, Many, Name
+
+MOST_INSTRUCTIONS = 100_000
+Stage = Annotated[int, Field(ge=0, le=MOST_DISTANCE)]
+Distance = Annotated[int, Field(ge=0, le=MOST_DISTANCE)]
+"""Iterations that something was before."""
+EitherWay = Annotated[int, Field(ge=-MOST_DISTANCE, le=MOST_DISTANCE)]
+"""Iterations that something was before or, if negative, comes after."""
+Slots = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
+Arrivals = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
+LaneHalf = Annotated[int, Field(ge=0, le=1)]
+"""Which half of the lanes of TMEM."""
+
+
+class Storage(Part):
+    """Slots that hold the instances of a value; iteration i uses slot i mod `slots`.
+
+    Attributes
+    ----------
+    value : str
+        The operation whose result it holds.
+    memory : str
+        ``registers`` (of `group`), ``smem`` or ``tmem``.
+    group : str, optional
+        The group whose registers hold it.
+    transfer : bool
+        Whether it is the SMEM staging of a register value read by another group.
+    reader : str, optional
+        For the copy that another group makes of a register value: the operation that reads it.
+    distance : int
+        And that many iterations later: of each distance a reader has a copy of its own.
+    slots : int
+        Instances that fit.
+    size : int
+        Registers per thread, bytes or columns of one slot.
+    addresses : tuple of int
+        Of every slot, in bytes or columns; absent where memory is not limited.
+    halves : tuple of int
+        For tiles of at most 64 rows in TMEM: which half of the lanes of its columns every slot
+        takes. Such a slot leaves the other half free.
+    """
+
+    value: Name
+    memory: Literal["registers", "smem", "tmem"]
+    group: Name | None = None
+    transfer: bool = False
+    reader: Name | None = None
+    distance: Distance = 0
+    slots: Slots
+    size: NonNegativeInt
+    addresses: tuple[NonNegativeInt, ...] = ()
+    halves: tuple[LaneHalf, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for key, given in (("addresses", self.addresses), ("halves", self.halves)):
+            if given and len(given) != self.slots:
+                raise refuse(key, f"one for each of {self.slots} slots (got {len(given)})")
+        if self.halves and self.memory != "tmem":
+            raise refuse("halves", f"{self.memory} has no halves")
+        if self.distance and self.reader is None:
+            raise refuse("distance", f"of a copy with a reader (got {self.distance} without one)")
+        return self
+
+
+class Fixed(Part):
+    """Memory that an invariant occupies throughout the loop."""
+
+    name: Name
+    memory: Literal["smem", "tmem"]
+    size: PositiveInt
+    address: NonNegativeInt | None = None
+    half: LaneHalf | None = None
+
+
+class Barrier(Part):
+    """A barrier for each of `slots` slots.
+
+    Iteration i uses slot i mod `slots`; its phase completes when `arrivals` groups (or asynchronous
+    units) have arrived.
+
+    Attributes
+    ----------
+    kind : str, optional
+        ``named`` for a named barrier: a wait arrives as well (``bar.sync``), an arrive does not
+        wait (``bar.arrive``). Without it an mbarrier.
+    transactions : bool, optional
+        Whether asynchronous operations that signal it deliver the bytes of their results, which an
+        arrive announces (``expect``), and do not arrive.
+    """
+
+    name: Label
+    slots: Slots
+    arrivals: Arrivals = 1
+    kind: Literal["named"] | None = None
+    transactions: bool | None = None
+
+
+Barriers = Annotated[tuple[Barrier, ...], Many]
+
+
+class Issue(Part):
+    """Execute an operation, or the part of it between two of its issue cycles.
+
+    Attributes
+    ----------
+    stage : int
+        In round j of the program it concerns iteration j - stage; nothing happens if the loop has
+        no such iteration.
+    begin, end, of : int, optional
+        The part from cycle `begin` to before cycle `end` of the `of` cycles that issuing it takes;
+        without them the whole.
+    signals : tuple of str
+        Barriers at which the operation's completion arrives by itself.
+    """
+
+    do: Literal["issue"] = "issue"
+    operation: Name
+    stage: Stage = 0
+    begin: NonNegativeInt | None = None
+    end: PositiveInt | None = None
+    of: PositiveInt | None = None
+    signals: tuple[Name, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        given = [self.begin, self.end, self.of]
+        if given == [None, None, None]:
+            return self
+        if (
+            self.begin is None
+            or self.end is None
+            or self.of is None
+            or not self.begin < self.end <= self.of
+        ):
+            raise refuse(
+                "begin",
+                "a part needs begin < end <= of (got begin "
+                f"{self.begin}, end {self.end}, of {self.of})",
+            )
+        return self
+
+    @property
+    def first(self) -> bool:
+        """Whether the operation begins with this part."""
+        return not self.begin
+
+    @property
+    def last(self) -> bool:
+        """Whether the operation is issued completely with this part."""
+        return self.end == self.of
+
+
+class Interleave(Part):
+    """Parts of several operations whose instructions alternate in proportion."""
+
+    do: Literal["interleave"] = "interleave"
+    parts: Annotated[tuple[Issue, ...], Field(min_length=2)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        parts = [f"{part.operation} of stage {part.stage}" for part in self.parts]
+        check_unique("parts", "operation", parts)
+        return self
+
+
+class Await(Part):
+    """Block until an asynchronous operation of this group has completed."""
+
+    do: Literal["await"] = "await"
+    operation: Name
+    stage: Stage = 0
+    distance: EitherWay = 0
+
+
+class Wait(Part):
+    """Block until the barrier's phase of iteration j - stage - distance is complete.
+
+    A negative distance waits for a later iteration, as where groups take turns on a unit; there is
+    no wait for an iteration that the loop does not have.
+
+    Attributes
+    ----------
+    polling : bool, optional
+        Whether the warp tests the barrier again and again (``test_wait``) and does not sleep.
+    """
+
+    do: Literal["wait"] = "wait"
+    barrier: Label
+    stage: Stage = 0
+    distance: EitherWay = 0
+    polling: bool | None = None
+
+
+class Arrive(Part):
+    """Arrive at the barrier's phase of iteration j - stage - distance.
+
+    Attributes
+    ----------
+    expect : int, optional
+        Bytes that the phase has to wait for beside the arrivals (``arrive.expect_tx``), at most
+        the machine's `Synchronisation.transactions`.
+    """
+
+    do: Literal["arrive"] = "arrive"
+    barrier: Label
+    stage: Stage = 0
+    distance: Distance = 0
+    expect: PositiveInt | None = None
+
+
+class Put(Part):
+    """Write a register value of this group to its SMEM staging."""
+
+    do: Literal["put"] = "put"
+    value: Name
+    stage: Stage = 0
+
+
+class Get(Part):
+    """Read a register value of another group from its SMEM staging, for one operation.
+
+    Attributes
+    ----------
+    stage : int
+        The value is that of iteration j - stage.
+    distance : int
+        Iterations by which the reader is later than the value: the distance of the dependence.
+    """
+
+    do: Literal["get"] = "get"
+    value: Name
+    reader: Name
+    stage: Stage = 0
+    distance: Distance = 0
+
+
+class Fence(Part):
+    """Order what the group did in shared memory, or was told of, before asynchronous units.
+
+    That is a proxy fence (``fence.proxy.async``): it concerns those accesses of asynchronous units
+    that come to know of it, by issues, arrives and waits.
+    """
+
+    do: Literal["fence"] = "fence"
+    stage: Stage = 0
+
+
+Instruction = Annotated[
+    Issue | Interleave | Await | Wait | Arrive | Put | Get | Fence, Field(discriminator="do")
+]
+
+
+def references(instruction: Instruction) -> Iterator[tuple[str, str, str]]:
+    """Yield the key, the name, and what it is of, of all that an instruction refers to."""
+    match instruction:
+        case Wait() | Arrive():
+            yield "barrier", instruction.barrier, "barrier"
+        case Await():
+            yield "operation", instruction.operation, "operation"
+        case Put():
+            yield "value", instruction.value, "operation"
+        case Get():
+            yield "value", instruction.value, "operation"
+            yield "reader", instruction.reader, "operation"
+        case Issue():
+            yield "operation", instruction.operation, "operation"
+            yield from (("signals", signal, "barrier") for signal in instruction.signals)
+        case Interleave():
+            for part in instruction.parts:
+                yield from references(part)
+
+
+class Program(Part):
+    """What one warp group executes, in order, in each round j = 0, 1, ...
+
+    Rounds in which some iterations are still or already missing are the prologue and the epilogue.
+    """
+
+    group: Name
+    body: Annotated[tuple[Instruction, ...], Field(max_length=MOST_INSTRUCTIONS)]
+
+    @property
+    def issues(self) -> Iterator[Issue]:
+        """Every issue of the body, those inside interleaved blocks included."""
+        for instruction in self.body:
+            if isinstance(instruction, Issue):
+                yield instruction
+            elif isinstance(instruction, Interleave):
+                yield from instruction.parts
+
+    @property
+    def last_stage(self) -> int:
+        """Largest stage, hence rounds that follow the last iteration's first."""
+        stages = [part.stage for part in self.issues]
+        stages += [i.stage for i in self.body if not isinstance(i, Interleave)]
+        return max(stages, default=0)
