@@ -6,9 +6,10 @@ clock cycle as the unit costs no more than a coarse grid.
 
 from __future__ import annotations
 
+from twill.bounds.least import bounds
 from twill.engines.protocol import NO_LIMITS, Answer, Limits, Question
 from twill.engines.yices.sums import Sums
-from twill.engines.yices.system import Contradiction, System
+from twill.engines.yices.system import System, longest_paths
 from twill.problem.solution import Assignment
 
 
@@ -19,33 +20,29 @@ class DifferenceEngine:
         self.problem, self.interval, self.length = asked.problem, asked.interval, asked.length
         self._rounds = 0
         self._guards: dict[tuple[str, int], int] = {}
-        self._system: System | None = None
-        self._contradiction = ""
-        try:
-            self._system = System(asked)
-        except Contradiction as contradiction:
-            self._contradiction = contradiction.family
-            return
-        self._sums = Sums(self._system, asked.hints)
+        paths = longest_paths(asked)
+        busy = "capacity" in asked.families and bounds(asked.problem).resource > asked.interval
+        self._refuted_by = "dependence" if paths is None else "capacity" if busy else ""
+        if paths is not None and not busy:
+            self._system = System(asked, paths)
+            self._sums = Sums(self._system, asked.hints)
 
     @property
     def name(self) -> str:
         """Solver and version."""
-        return (
-            f"Yices {self._system.clauses.version} (difference)"
-            if self._system
-            else "longest paths"
-        )
+        if self._refuted_by:
+            return "longest paths"
+        return f"Yices {self._system.clauses.version} (difference)"
 
     def dispose(self) -> None:
         """Give the solver's memory back."""
-        if self._system is not None:
-            self._system.dispose()
+        if not self._refuted_by:
+            self._system.clauses.dispose()
 
     def solve(self, limits: Limits = NO_LIMITS) -> Answer:
         """Search for a schedule within these limits (see `twill.engines.protocol.Engine`)."""
-        if self._system is None:
-            return Answer("unsat", families=(self._contradiction,), solver=self.name)
+        if self._refuted_by:
+            return Answer("unsat", families=(self._refuted_by,), solver=self.name)
         assumptions = [*self._system.guards.values(), *self._assumed(limits)]
         while True:
             self._rounds += 1
@@ -80,32 +77,32 @@ class DifferenceEngine:
             if amount is None or (kind == "length" and amount >= self.length):
                 continue
             if (kind, amount) not in self._guards:
-                guard = self._joint.clauses.fresh()
+                guard = self._system.clauses.fresh()
                 self._guards[kind, amount] = guard
-                with self._joint.clauses.under(guard):
+                with self._system.clauses.under(guard):
                     state(amount)
             found.append(self._guards[kind, amount])
         return found
 
     def _limit_length(self, length: int) -> None:
-        clock = self._joint.clock
+        clock = self._system.clock
         for operation in self.problem.operations:
             clock.require(clock.base, operation.index, operation.cycles - length)
 
     def _limit_groups(self, most: int) -> None:
-        used = [(1, used) for used in self._joint.places.used]
-        self._joint.clauses.at_most(used, most)
+        used = [(1, used) for used in self._system.places.used]
+        self._system.clauses.at_most(used, most)
 
     def _limit_transfers(self, most: int) -> None:
         crossing = [
-            (1, self._joint.places.apart(e.producer, e.consumer))
+            (1, self._system.places.apart(e.producer, e.consumer))
             for e in self.problem.edges
             if e.transferable
         ]
-        self._joint.clauses.at_most(crossing, most)
+        self._system.clauses.at_most(crossing, most)
 
     def _limit_slack(self, least: int) -> None:
-        clauses, clock, places = self._joint.clauses, self._joint.clock, self._joint.places
+        clauses, clock, places = self._system.clauses, self._system.clock, self._system.places
         for edge in self.problem.edges:
             if edge.streaming:
                 continue
@@ -123,16 +120,11 @@ class DifferenceEngine:
 
     # -- answers ----------------------------------------------------------------------------------
 
-    @property
-    def _joint(self) -> System:
-        assert self._system is not None
-        return self._system
-
     def _read(self) -> Assignment:
         """Read the model of the last ``sat``."""
-        clock, places = self._joint.clock, self._joint.places
+        clock, places = self._system.clock, self._system.places
         literals = [int(x) for on in places.on for x in on.values() if not isinstance(x, bool)]
-        truths, integers = self._joint.clauses.values(
+        truths, integers = self._system.clauses.values(
             literals, [*clock.rows.variables, *clock.stages.variables]
         )
         rows, stages = integers[: clock.base + 1], integers[clock.base + 1 :]
@@ -140,21 +132,21 @@ class DifferenceEngine:
         return Assignment(clock.times(rows, stages), group, places.groups)
 
     def _core(self) -> tuple[str, ...]:
-        guards = self._joint.guards
+        guards = self._system.guards
         if not guards:
             return ()
-        needed = set(self._joint.clauses.core())
+        needed = set(self._system.clauses.core())
         return (
             "dependence",
             *(f for f, guard in guards.items() if guard in needed and f != "dependence"),
         )
 
     def _statistics(self) -> dict[str, int]:
-        clock = self._joint.clock
+        clock = self._system.clock
         return {
             "rounds": self._rounds,
             "atoms": clock.rows.size + clock.stages.size,
-            "clauses": self._joint.clauses.size,
+            "clauses": self._system.clauses.size,
             "sums": len(self._sums.stated),
             "conflicts": len(self._sums.conflicts),
         }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,7 @@ from numpy.typing import NDArray
 from twill.bounds.least import NO_PATH, bounds, closure
 from twill.engines.places import Places
 from twill.engines.protocol import Question
-from twill.engines.yices.clauses import Clauses, Literal
-from twill.engines.yices.clock import Clock
+from twill.engines.yices.clauses import Clauses, Clock, Literal
 from twill.problem.lifetimes import Occupant, register_ends, unit_occupants
 from twill.problem.problem import Problem
 
@@ -27,22 +25,13 @@ class System:
 
     Where a refutation shall name the families that it needs, each is stated under a guard.
 
-    Raises
-    ------
-    Contradiction
-        If longest paths or the busiest unit already refute the interval.
+    `paths`: the longest paths between operations and the base.
     """
 
-    def __init__(self, asked: Question) -> None:
+    def __init__(self, asked: Question, paths: NDArray[np.int64]) -> None:
         problem, families = asked.problem, tuple(asked.families)
         self.problem, self.interval, self.length = problem, asked.interval, asked.length
         self.families = families
-        ordered = problem if "dependence" in families else replace(problem, edges=())
-        paths = _paths(ordered, self.interval, self.length)
-        if paths is None:
-            raise Contradiction("dependence")
-        if "capacity" in families and bounds(problem).resource > self.interval:
-            raise Contradiction("capacity")
         self.clauses = Clauses(asked.seed)
         self.guards = {f: self.clauses.fresh() for f in families} if asked.explain else {}
         self.clock = Clock(
@@ -67,10 +56,6 @@ class System:
             if family in self.families:
                 with self.clauses.under(self.guards.get(family)):
                     state()
-
-    def dispose(self) -> None:
-        """Give the solver's memory back."""
-        self.clauses.dispose()
 
     # -- families -----------------------------------------------------------------------------
 
@@ -107,34 +92,30 @@ class System:
 
     def _exclude(self, first: Occupant, second: Occupant) -> None:
         u, v = first.start, second.start
-        end_u, end_v = first.ends[0].offset, second.ends[0].offset
-        if u == v:
-            return
-        rows = self.clock.rows
-        low, high = rows.range_of(v, u)
-        for m in self.shifts(first.delay - end_v - high, end_u - second.delay - low):
-            self.clauses.clause(
-                rows.at_least(v, u, end_u - second.delay - m * self.interval),
-                rows.at_least(u, v, end_v - first.delay + m * self.interval),
-            )
+        after_u, after_v = first.ends[0].offset - second.delay, second.ends[0].offset - first.delay
+        if u != v:
+            self._clear(u, v, after_u, after_v)
 
     def _turns(self) -> None:
         """Operations of different groups on one in-order unit leave time to pass the turn."""
         for u, v in itertools.combinations(range(len(self.problem.operations)), 2):
             if self.problem.separated(u, v):
                 continue
-            after_u, after_v = self.problem.turn(u, v), self.problem.turn(v, u)
             together = self.places.same(u, v)
-            if together is True:
-                continue
-            rows = self.clock.rows
-            low, high = rows.range_of(v, u)
-            for m in self.shifts(-after_v - high, after_u - low):
-                self.clauses.clause(
-                    together,
-                    rows.at_least(v, u, after_u - m * self.interval),
-                    rows.at_least(u, v, after_v + m * self.interval),
-                )
+            if together is not True:
+                after_u, after_v = self.problem.turn(u, v), self.problem.turn(v, u)
+                self._clear(u, v, after_u, after_v, together)
+
+    def _clear(self, u: int, v: int, after_u: int, after_v: int, *unless: Literal) -> None:
+        """State that v comes `after_u` later than u or u `after_v` later than v, modulo I."""
+        rows = self.clock.rows
+        low, high = rows.range_of(v, u)
+        for m in self.shifts(-after_v - high, after_u - low):
+            self.clauses.clause(
+                *unless,
+                rows.at_least(v, u, after_u - m * self.interval),
+                rows.at_least(u, v, after_v + m * self.interval),
+            )
 
     def _concurrency(self) -> None:
         """Nothing of a group is being issued when one of its blocking operations starts."""
@@ -247,26 +228,21 @@ class System:
         return range(-(-low // self.interval), high // self.interval + 1)
 
 
-class Contradiction(Exception):  # noqa: N818 - an answer, not an error
-    """The interval is refuted by one family of constraints without a search."""
+def longest_paths(asked: Question) -> NDArray[np.int64] | None:
+    """Return the longest paths between operations, and from and to the base after the last.
 
-    def __init__(self, family: str) -> None:
-        super().__init__(family)
-        self.family = family
-
-
-def _paths(problem: Problem, interval: int, length: int) -> NDArray[np.int64] | None:
-    """Return the longest paths between operations, and from and to the base after the last."""
-    size = len(problem.operations)
+    Returns: None if dependences and the length of an iteration contradict each other.
+    """
+    problem, size = asked.problem, len(asked.problem.operations)
     matrix = np.full((size + 1, size + 1), NO_PATH, dtype=np.int64)
     np.fill_diagonal(matrix, 0)
-    for position, edge in enumerate(problem.edges):
-        weight = problem.least_delay(position) - edge.distance * interval
+    for position, edge in enumerate(problem.edges if "dependence" in asked.families else ()):
+        weight = problem.least_delay(position) - edge.distance * asked.interval
         here = matrix[edge.producer, edge.consumer]
         matrix[edge.producer, edge.consumer] = max(here, weight)
     for operation in problem.operations:
         matrix[size, operation.index] = 0
-        matrix[operation.index, size] = operation.cycles - length
+        matrix[operation.index, size] = operation.cycles - asked.length
     return closure(matrix)
 
 
