@@ -18,7 +18,6 @@ from twill.errors import TwillError
 from twill.formats import plural
 from twill.problem.costs import static_costs
 from twill.show.looks import unit_of_time
-from twill.show.roles import registers_text
 
 MOST_TRIED = 7
 """Groups up to which all assignments are compared."""
@@ -215,6 +214,11 @@ def _facts(schedule: Schedule, called: dict[str, str], names: list[str]) -> dict
         (called[g.name],): f"{plural(g.warps, 'warp')}{', for loads' if g.variable_latency else ''}"
         for g in groups
     }
+    registers: Facts = {}
+    for group in groups:
+        allocated, live = group.registers, group.registers_live
+        registers[called[group.name], "allocated"] = _some(allocated, " per thread allocated")
+        registers[called[group.name], "live"] = _some(live, " per thread live at most")
     return {
         "time": {
             ("rules",): schedule.rules,
@@ -228,7 +232,7 @@ def _facts(schedule: Schedule, called: dict[str, str], names: list[str]) -> dict
         "starts": {(name,): _some(schedule.start.get(name), unit) for name in names},
         "transfers": dict(_transfers(schedule, called)),
         "buffers": dict(_buffers(schedule, called)),
-        "registers": {(called[g.name],): registers_text(g) for g in groups},
+        "registers": registers,
         "signals": {(barrier.name,): _barrier(barrier) for barrier in schedule.barriers},
     }
 

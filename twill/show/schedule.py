@@ -116,11 +116,11 @@ def _print_placements(schedule: Schedule) -> None:
             begin = start.get(task.operation)
             row = None if begin is None or interval is None else begin % interval
             shown = ["" if time is None else time for time in (begin, row)]
-            letter = styles[role.group.name].letter
-            own.append((row or 0, [letter, task.operation, task.kind, unit, *shown, task.stage]))
+            name = f"{styles[role.group.name].letter}: {task.operation}"
+            own.append((row or 0, [name, task.kind, unit, *shown, task.stage]))
         rows += [row for _, row in sorted(own, key=lambda entry: entry[0])]
     unit = "cycles" if schedule.time.mode != "normalized" else "units"
-    columns = [Column(""), Column("operation"), Column("kind"), Column("unit")]
+    columns = [Column("operation"), Column("kind"), Column("unit")]
     columns += [Column("start", unit, count), Column("slot", unit, count)]
     Table([*columns, Column("stage", form=count)], rows).print()
     for group in schedule.groups:
