@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
-from twill.artifacts.expressions import MOST_CYCLES
 from twill.artifacts.hardware import Level
+from twill.artifacts.loop import MOST_CYCLES
 from twill.artifacts.machine import Machine
 from twill.errors import InputError, short
 from twill.files import read_bytes

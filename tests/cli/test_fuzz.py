@@ -28,7 +28,7 @@ from tests.support.readers import (
     follow_sweep,
     loads,
 )
-from twill.artifacts.expressions import MOST_CYCLES
+from twill.artifacts.loop import MOST_CYCLES
 from twill.artifacts.schedule import Schedule
 from twill.frontends.loops import load_loop
 from twill.frontends.schedules import load_schedule

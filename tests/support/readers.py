@@ -22,8 +22,8 @@ import twill
 from tests.support.commands import SIM, in_process
 from tests.support.fuzzing import Mutant, as_json, as_toml, mutants, text_mutants
 from tests.support.mutations import mutations
-from twill.artifacts.expressions import MOST_CYCLES, evaluate, names_in, to_cycles
-from twill.artifacts.loop import Loop
+from twill.artifacts.costs import evaluate, names_in, to_cycles
+from twill.artifacts.loop import MOST_CYCLES, Loop
 from twill.artifacts.machine import Machine, packaged_machines
 from twill.artifacts.schedule import Schedule, TimeScale
 from twill.artifacts.sweep import Sealed, Sweep, Swept, SweptRun, text_hash

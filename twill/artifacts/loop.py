@@ -10,7 +10,6 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
 from twill.artifacts.base import Artifact, Part, check_known, check_unique, checked_name, refuse
-from twill.artifacts.expressions import MOST_CYCLES
 from twill.errors import short
 from twill.names import MOST_LABEL, MOST_NAME
 
@@ -19,6 +18,7 @@ ElementType = Literal[FloatType, "i64", "i32", "i16", "i8", "i1"]
 MemoryName = Literal["registers", "smem", "tmem", "none"]
 DependenceKind = Literal["data", "anti", "order"]
 Axes = tuple[NonNegativeInt | None, ...]
+MOST_CYCLES = 1 << 22
 MOST_EXTENT = 1 << 20
 MOST_ELEMENTS = 1 << 28
 MOST_DISTANCE = 1 << 16

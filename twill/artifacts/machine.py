@@ -17,8 +17,7 @@ from twill.artifacts.base import (
     parse_toml,
     refuse,
 )
-from twill.artifacts.costs import MOST_RULES, Rule, Transfer, cost_by_rule
-from twill.artifacts.expressions import check_expression
+from twill.artifacts.costs import MOST_RULES, Rule, Transfer, check_expression, cost_by_rule
 from twill.artifacts.hardware import (
     EIGHTHS,
     MOST_GROUPS,

@@ -21,8 +21,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from twill.artifacts.expressions import MOST_CYCLES
 from twill.artifacts.loop import (
+    MOST_CYCLES,
     MOST_DISTANCE,
     Cost,
     Dependence,

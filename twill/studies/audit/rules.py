@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from twill.artifacts.costs import Rule
-from twill.artifacts.expressions import names_in, parsed
+from twill.artifacts.costs import Rule, names_in, parsed
 from twill.errors import InputError
 from twill.problem.costs import static_cost
 from twill.studies.audit.subject import Finding, Subject

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import twill
-from twill.artifacts.expressions import LARGEST, evaluate, parsed
+from twill.artifacts.costs import LARGEST, evaluate, parsed
 
 MACHINE = (Path(__file__).parents[2] / "machines" / "paper_example.toml").read_text()
 CYCLES = 'unit = "TC", cycles = "1"'
