@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from twill.search.scheduler import EVERY_PACKAGE, _installed
+from twill.search.request import every_version
 from twill.studies.reproduce import CASES, reproduce
+from twill.studies.reproduce.claims import CaseResult
 from twill.studies.reproduce.claims import CaseResult
 
 FILE = Path(__file__).with_name("golden_metrics.json")
@@ -23,7 +24,7 @@ def golden() -> dict[str, Any]:
 
 def entry(result: CaseResult) -> dict[str, Any]:
     """Return what is kept of a case."""
-    solvers = {name: _installed(name) for name in EVERY_PACKAGE if name != "twill-gpu"}
+    solvers = {n: version for n, version in every_version().items() if n != "twill-gpu"}
     return {
         "provenance": {
             "command": f"twill reproduce --case {result.case}",

@@ -28,8 +28,7 @@ from twill.problem.lifetimes import Occupant
 from twill.problem.operations import Wishes
 from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
-from twill.search.request import Options
-from twill.search.scheduler import range_prover
+from twill.search.request import Options, range_prover
 from twill.search.search import search
 
 

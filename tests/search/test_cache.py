@@ -52,7 +52,7 @@ def test_the_second_time_nothing_is_solved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first = solve(Request(paper_loop, paper_machine), cache=cache)
-    monkeypatch.setattr(scheduler, "complete_search", None)
+    monkeypatch.setattr(scheduler, "Answering", None)
     second = solve(Request(paper_loop, paper_machine), cache=cache)
     assert (first.cached, second.cached) == (False, True)
     assert first.schedule.to_json() == second.schedule.to_json()

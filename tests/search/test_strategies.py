@@ -30,8 +30,8 @@ from twill.problem.costs import Reservation
 from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
 from twill.search.questions import Questions
-from twill.search.request import Options, Request
-from twill.search.scheduler import range_prover, solve
+from twill.search.request import Options, Request, range_prover
+from twill.search.scheduler import solve
 from twill.search.search import least_interval, search
 from twill.search.strategies import STRATEGIES, Situation
 

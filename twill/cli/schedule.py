@@ -266,7 +266,7 @@ def explain(
     from twill.explain.explain import explain as explained
     from twill.explain.levers import levers as pulled
     from twill.frontends.schedules import load_schedule
-    from twill.search.scheduler import engine_factory
+    from twill.search.request import engine_factory
     from twill.show.proof import explanation_data, print_explanation, print_levers
 
     schedule, engine = load_schedule(schedule_file), engine_factory("difference")

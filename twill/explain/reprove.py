@@ -14,7 +14,7 @@ from twill.deadline import Deadline
 from twill.engines.protocol import Answer, Limits, Question
 from twill.explain.explain import problem_of
 from twill.problem.groups import available_groups
-from twill.search.scheduler import engine_factory
+from twill.search.request import engine_factory
 from twill.verification import Trusted, verify
 
 Outcome = Literal["refuted", "false", "open"]

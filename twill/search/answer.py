@@ -1,0 +1,289 @@
+"""The answer to a request: found, with registers enough for its programs, and verified.
+
+The search counts registers by the clock of the static schedule, a compiler along the program. Where
+waits do not bring the two together the question is asked with some registers of every group to
+spare, and of what is found then only that is proved which the first search has shown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from twill.artifacts.schedule import Schedule, TimeScale
+from twill.bounds.least import bounds, every_bound
+from twill.deadline import Deadline
+from twill.engines.protocol import EngineFactory
+from twill.engines.yices.system import anchor_of
+from twill.errors import DefectError, Refusal, RefusedError
+from twill.lower.schedule import realize
+from twill.problem.problem import Problem
+from twill.search.known import not_proved
+from twill.search.paper_search import paper_search
+from twill.search.request import (
+    MOST_SEED,
+    Options,
+    Request,
+    engine_factory,
+    every_version,
+    range_prover,
+    versions,
+)
+from twill.search.search import Found, Stopped, search
+from twill.verification import Violation, verify
+from twill.verification.registers import registers_along_programs
+
+REALIZING = "programs and storage"
+"""What is reported once the search is over."""
+OTHER_SEEDS = 8
+"""Other schedules of the same levels that are looked at where there is none with registers to
+spare."""
+LEAST_SECONDS = 0.001
+"""Seconds that a search has at least, whatever was spent before."""
+DEFECT = {
+    "schema": "twill.defect",
+    "schema_version": 1,
+    "how_to_reproduce": "Save loop and machine of the question as files, and give the rest of it "
+    "to twill.schedule: the answer is the schedule below, which twill.verify refuses.",
+}
+
+
+class Answering:
+    """Finds the answer to a request.
+
+    Attributes
+    ----------
+    problem : Problem
+        Of which the schedule is one.
+    """
+
+    def __init__(self, request: Request, options: Options) -> None:
+        self._request, self._timeout = request, options.timeout
+        engine = request.engine
+        self._finder = engine_factory("difference" if engine == "both" else engine)
+        self._prover = range_prover() if engine == "both" else None
+        self._scale, self._options = _normalized(request, options)
+        self.problem = request.problem(self._scale)
+        self._attempt: Callable[[Problem, Options], Found] = self._search
+
+    def found(self) -> tuple[Found, Schedule]:
+        """Return what is found, and its schedule, whose programs have enough registers.
+
+        Raises
+        ------
+        RefusedError
+            If there is none, or none with enough registers was found.
+        Stopped
+            A KeyboardInterrupt with what was found until then.
+        """
+        found = self._search(self.problem, self._options)
+        scale = self._request.scale(self._scale)
+        if scale != self._scale:
+            self.problem = self._request.problem(scale)
+            self._attempt = partial(refine, found, self._finder)
+            found = self._attempt(self.problem, self._options)
+        return self._with_registers(found)
+
+    def _search(self, problem: Problem, options: Options) -> Found:
+        if self._request.search == "paper":
+            by_figures = self._request.engine == "verbatim"
+            modulo = engine_factory("difference") if by_figures else self._finder
+            return paper_search(problem, self._finder, options, modulo=modulo)
+        return search(problem, self._finder, options, self._prover)
+
+    def realized(self, found: Found) -> Schedule:
+        """Return the artifact."""
+        self._options.report(REALIZING)
+        return realize(
+            self.problem,
+            found.interval,
+            found.assignment,
+            found.proof,
+            solver=versions(self._request.engine, self.problem.scale),
+            seed=self._options.seed,
+        )
+
+    def _with_registers(self, first: Found) -> tuple[Found, Schedule]:
+        """Return an answer whose programs have enough registers: the first, or one asked for."""
+        problem, spare, found, artifact = self.problem, 0, first, self.realized(first)
+        while (more := lacking(problem, artifact)) > 0:
+            spare += more
+            last = found
+            spared, options = with_spare(problem, spare), later(self._options, last.seconds)
+            try:
+                found = _after(last, _shown(problem, first, self._attempt(spared, options), spare))
+            except Stopped as stopped:
+                shown = _shown(problem, first, stopped.found, spare)
+                raise Stopped(_after(last, shown)) from None
+            except RefusedError:
+                return self._another(last)
+            if found.interval > last.interval:
+                with contextlib.suppress(RefusedError):
+                    return self._another(last)
+            artifact = self.realized(found)
+        return found, artifact
+
+    def _another(self, last: Found) -> tuple[Found, Schedule]:
+        """Return another schedule of the same levels, as other seeds find them."""
+        found = last
+        for seeds in range(1, OTHER_SEEDS + 1):
+            options = later(self._options, found.seconds, seeds)
+            found = _after(found, self._attempt(self.problem, options))
+            artifact = self.realized(found)
+            if lacking(self.problem, artifact) <= 0:
+                return found, artifact
+        raise RefusedError(
+            f"{self.problem.loop.name}: no schedule was found whose programs have enough "
+            "registers, which does not mean that there is none",
+            Refusal(families=("registers",), least_interval=last.proof.bound.value),
+        )
+
+    def verified(self, schedule: Schedule) -> Schedule:
+        """Return a schedule that the verifier accepts.
+
+        Raises
+        ------
+        RefusedError
+            If a rule of the model is broken that the paper's printed system forgets.
+        DefectError
+            If a rule is broken otherwise; it names the report.
+        """
+        violations = verify(schedule).violations
+        if violations and self._request.engine == "verbatim":
+            raise RefusedError(
+                f"{schedule.name}: the printed system has a schedule of interval "
+                f"{schedule.initiation_interval}, which is not valid in the model; {violations[0]}"
+            )
+        if violations:
+            run = {"timeout": self._timeout, "versions": every_version()}
+            raise DefectError(
+                f"{schedule.name}: the solver's own answer breaks a rule, which is a defect of "
+                f"twill; {violations[0]}",
+                report=write_report(schedule, {**self._request.words, **run}, violations),
+            )
+        return schedule
+
+
+def _normalized(request: Request, options: Options) -> tuple[TimeScale, Options]:
+    """Normalize costs, and share what is left of the time among the searches that follow."""
+    deadline, timeout = Deadline(options.timeout), options.timeout
+    with deadline:
+        scale = request.normalized()
+        if timeout is not None and request.time != "exact":
+            left = max(LEAST_SECONDS, timeout - deadline.spent)
+            options = replace(options, timeout=left / (2 if request.time == "refined" else 1))
+        return scale, options
+    raise RefusedError(f"{request.loop.name}: costs were not normalized within {timeout:g} s")
+
+
+def refine(found: Found, finder: EngineFactory, problem: Problem, options: Options) -> Found:
+    """Find the least interval in clock cycles that keeps a solution's order and groups.
+
+    Stages relative to each other, the order of issue times modulo I and the groups are kept; the
+    times are solved for again, by longest paths in effect.
+
+    Raises
+    ------
+    RefusedError
+        If that order is infeasible in clock cycles at every interval, as where rounding hid that
+        values do not fit.
+    """
+    interval, assignment = found.interval, found.assignment
+    anchor = assignment.start[anchor_of(problem)] % interval
+    shape = tuple(
+        (group, *divmod(time - anchor, interval))
+        for group, time in zip(assignment.group, assignment.start, strict=True)
+    )
+    fixed = replace(problem, wishes=replace(problem.wishes, shape=shape))
+    try:
+        again = search(fixed, finder, options)
+    except RefusedError as error:
+        raise RefusedError(
+            f"{problem.loop.name}: the order found in normalized time has no schedule in clock "
+            f"cycles ({error}); a larger --budget rounds costs less",
+            error.about,
+        ) from None
+    lower = bounds(problem)
+    open_one = {"proved": False, "solver": None}
+    levels = tuple(level.model_copy(update=open_one) for level in again.proof.levels)
+    update = {"bound": not_proved(lower, lower.interval, "", 0), "levels": levels}
+    return _after(found, replace(again, proof=again.proof.model_copy(update=update)))
+
+
+def _after(first: Found, second: Found) -> Found:
+    """Return what the second search found, with the seconds of both."""
+    seconds = {key: first.seconds.get(key, 0.0) + value for key, value in second.seconds.items()}
+    return replace(second, seconds=seconds)
+
+
+def later(options: Options, seconds: Mapping[str, float], seeds: int = 0) -> Options:
+    """Return the options of a search after another one: the time that is left, another seed."""
+    left, spent = options.timeout, seconds.get("total", 0.0)
+    if left is not None and spent:
+        left = max(LEAST_SECONDS, left - spent)
+    return replace(options, timeout=left, seed=(options.seed + seeds) % (MOST_SEED + 1))
+
+
+def lacking(problem: Problem, artifact: Schedule) -> int:
+    """Return how many registers per thread a group needs along its program beyond what it has."""
+    file = problem.registers
+    if file is None or problem.rules == "paper":
+        return 0
+    live = registers_along_programs(artifact)
+    room = {g.name: min(g.registers or 0, file.limit) - file.reserve for g in artifact.groups}
+    return max((needed - room[name] for name, needed in live.items()), default=0)
+
+
+def with_spare(problem: Problem, spare: int) -> Problem:
+    """Return a problem whose groups keep so many more registers per thread free."""
+    file = problem.registers
+    assert file is not None
+    return replace(problem, registers=replace(file, reserve=file.reserve + spare))
+
+
+def _shown(problem: Problem, first: Found, again: Found, spare: int) -> Found:
+    """Return what was found with registers to spare, with what is known of the whole problem."""
+    bound = first.proof.bound
+    if again.interval > first.interval or bound.reason == "not proved":
+        lower, most = every_bound(problem), bound.most_stages or 0
+        bound = not_proved(lower, bound.value, bound.solver or "", most)
+    known = {level.level: level for level in first.proof.levels}
+    levels, still = [], True
+    for level in again.proof.levels:
+        best = known.get(level.level)
+        still = still and best is not None and best.proved and best.value == level.value
+        solver = best.solver if still and best is not None else None
+        levels.append(level.model_copy(update={"proved": still, "solver": solver}))
+    groups = tuple(replace(g, live_limit=g.live_limit + spare) for g in again.assignment.groups)
+    proof = again.proof.model_copy(update={"bound": bound, "levels": tuple(levels)})
+    assignment = replace(again.assignment, groups=groups)
+    return replace(again, assignment=assignment, proof=proof)
+
+
+def write_report(
+    schedule: Schedule, question: Mapping[str, Any], violations: tuple[Violation, ...]
+) -> str:
+    """Write what reproduces a defect to a new file among the system's temporary ones.
+
+    `question`: the arguments that it answers beside loop and machine, as plain data.
+    """
+    answer = json.loads(schedule.to_json())
+    report = {
+        **DEFECT,
+        "refused": [{"rule": v.rule, "message": v.message} for v in violations],
+        "question": {**question, "loop": answer["loop"], "machine": answer["machine"]},
+        "schedule": answer,
+    }
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", prefix="twill-defect-", suffix=".json", delete=False
+        ) as stream:
+            json.dump(report, stream, indent=1)
+    except OSError:
+        return ""
+    return stream.name
