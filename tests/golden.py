@@ -10,7 +10,6 @@ from typing import Any
 from twill.search.request import every_version
 from twill.studies.reproduce import CASES, reproduce
 from twill.studies.reproduce.claims import CaseResult
-from twill.studies.reproduce.claims import CaseResult
 
 FILE = Path(__file__).with_name("golden_metrics.json")
 TIMEOUT = 600.0

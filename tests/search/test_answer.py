@@ -1,4 +1,4 @@
-"""Answers whose programs lack registers are asked for once more; none is given that is not valid."""
+"""Answers whose programs lack registers are asked for again; none is given that is not valid."""
 
 from __future__ import annotations
 

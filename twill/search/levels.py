@@ -5,18 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Literal, Protocol
 
 from twill.artifacts.proof import Level
 from twill.bounds.least import least_length, least_stages
-from twill.engines.protocol import Limits, Objective
+from twill.engines.protocol import Limits, Objective, Status
 from twill.problem.solution import Assignment
 from twill.search.known import Reached
 from twill.search.questions import Outcome, Questions
 from twill.search.request import LEVELS
 from twill.search.strategies import Situation
 
-Ask = Callable[[int], Outcome]
+
+class Told(Protocol):
+    """What an engine said."""
+
+    @property
+    def status(self) -> Status:
+        """Whether there is a schedule."""
+
+    @property
+    def assignment(self) -> Assignment | None:
+        """The schedule."""
+
+    @property
+    def solver(self) -> str:
+        """Who says so."""
+
+
+Ask = Callable[[int], Told]
 Measure = Callable[[Assignment], int]
 Look = Callable[[Ask, Measure, Assignment, int], Reached]
 
@@ -49,7 +66,7 @@ class Levels:
                 ask = partial(self._ask, level, interval, stages, limits)
                 look: Look = _from_below
                 if level == "length":
-                    look = partial(self._by_prover, level, interval, limits, _bisected)
+                    look = partial(self._by_prover, level, interval, limits, bisected)
                 best = self._known.reached[level] = look(ask, measure, best.assignment, least)
                 limits = replace(limits, **{level: best.value})
         if limits.length is None:
@@ -126,7 +143,7 @@ def _from_below(ask: Ask, measure: Measure, best: Assignment, low: int) -> Reach
     return Reached(high, best, proved, solver)
 
 
-def _bisected(ask: Ask, measure: Measure, best: Assignment, low: int) -> Reached:
+def bisected(ask: Ask, measure: Measure, best: Assignment, low: int) -> Reached:
     """Bisect for the least feasible value; the bound itself is tried first."""
     high, proved, solver = measure(best), True, ""
     probe = low

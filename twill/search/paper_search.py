@@ -8,19 +8,21 @@ it can miss the least I.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from twill.artifacts.proof import LevelProof, LowerBound
 from twill.bounds.infeasible import refuse_infeasible
 from twill.bounds.least import Bounds, bounds, longest_paths
 from twill.deadline import Deadline
 from twill.engines.cbc import shortest_modulo_schedule
-from twill.engines.protocol import Engine, EngineFactory, Limits, Question
+from twill.engines.protocol import Answer, Engine, EngineFactory, Limits, Question
 from twill.errors import RefusedError
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
 from twill.search.known import bound_reached, measured, not_proved, proof_within
+from twill.search.levels import bisected
 from twill.search.questions import GIVEN
 from twill.search.request import Options
 from twill.search.search import LEAST, Found
@@ -85,152 +87,137 @@ class _PaperSearch:
         options: Options,
         modulo: EngineFactory,
     ) -> None:
-        self.problem, self.factory, self.modulo_factory = problem, engine, modulo
-        self.options, self.report = options, options.report
-        self.groups = available_groups(problem)
+        self._problem, self._engine, self._modulo_engine = problem, engine, modulo
+        self._options, self._groups = options, available_groups(problem)
         wishes = problem.wishes
-        self.limits = Limits(groups=wishes.limit("groups"), transfers=wishes.limit("transfers"))
-        self.most_stages = wishes.limit("stages") or options.most_stages
-        self.engine_name = ""
+        self._limits = Limits(groups=wishes.limit("groups"), transfers=wishes.limit("transfers"))
+        self._most_stages = wishes.limit("stages") or options.most_stages
         self._deadline = Deadline(options.timeout)
-        self._accepted, self._interval = 0.0, 1
+        self._solver, self._interval, self._accepted = "", 1, 0.0
 
     def run(self) -> Found:
-        refuse_infeasible(self.problem, self.groups)
+        refuse_infeasible(self._problem, self._groups)
         with self._deadline:
             return self._first()
         raise RefusedError(
-            f"{self.problem.loop.name}: Algorithm 1 has found no schedule in "
-            f"{self.options.timeout:g} s; it had come to an interval of {self._interval}"
+            f"{self._problem.loop.name}: Algorithm 1 has found no schedule in "
+            f"{self._options.timeout:g} s; it had come to an interval of {self._interval}"
         )
 
     def _first(self) -> Found:
-        lower = bounds(self.problem)
-        missed = False
-        for interval in range(lower.interval, self._last_interval() + 1):
+        lower, missed = bounds(self._problem), False
+        work = sum(o.cycles + o.latency + o.transfer for o in self._problem.operations)
+        last = work + sum(e.cross_delay for e in self._problem.edges) + 1
+        for interval in range(lower.interval, last + 1):
             self._interval = interval
-            self.report(f"modulo schedule at I = {interval}")
             shortest = self._modulo(interval)
             if shortest.length is None and shortest.proved:
                 continue
             stages = -(-(shortest.length or interval) // interval)
-            assignment = self._same_stages(interval, stages, shortest.length)
-            if assignment is not None:
-                bound = _bound(lower, interval, stages, "" if missed else shortest.solver)
-                return self._found(interval, assignment, bound)
+            few = self._most_stages is None or stages <= self._most_stages
+            if shortest.length is not None and few:
+                assignment = self._first_length(interval, shortest.length, stages * interval)
+                if assignment is not None:
+                    bound = _bound(lower, interval, stages, "" if missed else shortest.solver)
+                    return self._found(interval, assignment, bound)
             missed = True
         raise RefusedError(
-            f"{self.problem.loop.name}: Algorithm 1 finds no schedule up to an interval of "
-            f"{self._last_interval()}, at which an iteration ends before the next one begins"
+            f"{self._problem.loop.name}: Algorithm 1 finds no schedule up to an interval of "
+            f"{last}, at which an iteration ends before the next one begins"
         )
 
-    def _same_stages(self, interval: int, stages: int, shortest: int | None) -> Assignment | None:
-        if shortest is None or (self.most_stages is not None and stages > self.most_stages):
-            return None
-        self.report(f"joint schedule at I = {interval}, {stages} stages")
-        return self._first_length(interval, shortest, stages * interval)
+    def _length(self, assignment: Assignment) -> int:
+        return assignment.length(self._problem)
+
+    def _log(self, question: str, solver: str, length: int | None) -> None:
+        self._options.log(f"{question} - {solver}: {f'length {length}' if length else 'none'}")
 
     # -- the modulo schedule ------------------------------------------------------------------
 
     def _modulo(self, interval: int) -> _Shortest:
+        question = f"modulo schedule: I = {interval}, the shortest"
+        self._options.report(question)
         if interval <= COARSE_SLOTS:
-            status, schedule = shortest_modulo_schedule(self.problem, interval)
+            status, schedule = shortest_modulo_schedule(self._problem, interval)
             length = None if schedule is None else schedule.length
-            return _Shortest(length, status != "unknown", "CBC")
-        return self._modulo_by_engine(interval)
+            found = _Shortest(length, status != "unknown", "CBC")
+        else:
+            found = self._modulo_by_engine(interval)
+        self._log(question, found.solver, found.length)
+        return found
 
     def _modulo_by_engine(self, interval: int) -> _Shortest:
         """Find the first stage bound with a modulo schedule, then its least length."""
-        paths = longest_paths(self.problem, interval)
+        paths = longest_paths(self._problem, interval)
         if paths is None:
             return _Shortest(None, proved=True, solver="longest paths")
-        cycles = [o.cycles for o in self.problem.operations]
-        low = int((paths.max(axis=0) + cycles).max())
+        low = int((paths.max(axis=0) + [o.cycles for o in self._problem.operations]).max())
         least = max(1, -(-low // interval))
+        widest = max(pool.warps for pool in self._problem.machine.groups)
+        kinds = sorted(set(self._problem.variable), reverse=True)
+        groups = tuple(WarpGroup(widest, kind, 0, UNLIMITED) for kind in kinds)
         proved, name = True, ""
         for stages in range(least, max(MODULO_STAGES, least + 2) + 1):
-            engine = self.modulo_factory(
-                Question(
-                    self.problem,
-                    interval,
-                    stages * interval,
-                    self._boundless_groups(),
-                    families=MODULO_FAMILIES,
-                    seed=self.options.seed,
-                )
-            )
+            asked = Question(self._problem, interval, stages * interval, groups, MODULO_FAMILIES)
+            engine = self._modulo_engine(replace(asked, seed=self._options.seed))
             answer, name = engine.solve(), engine.name
-            length = None
-            if answer.assignment is not None:
-                length = self._shortened(engine, low, answer.assignment.length(self.problem))
+            found = answer.assignment
+            if found is not None:
+                ask = partial(_within, engine)
+                found = bisected(ask, self._length, found, low).assignment
             engine.dispose()
-            if length is not None:
-                return _Shortest(length, proved, name)
+            if found is not None:
+                return _Shortest(self._length(found), proved, name)
             proved, low = proved and answer.status == "unsat", stages * interval + 1
         return _Shortest(None, proved, name)
-
-    def _shortened(self, engine: Engine, low: int, high: int) -> int:
-        """Bisect for the least length; the bound itself is tried first."""
-        probe = low
-        while low < high:
-            answer = engine.solve(Limits(length=probe))
-            if answer.assignment is not None:
-                high = min(probe, answer.assignment.length(self.problem))
-            else:
-                low = probe + 1
-            probe = (low + high) // 2
-        return high
-
-    def _boundless_groups(self) -> tuple[WarpGroup, ...]:
-        widest = max(pool.warps for pool in self.problem.machine.groups)
-        kinds = sorted(set(self.problem.variable), reverse=True)
-        return tuple(WarpGroup(widest, kind, 0, UNLIMITED) for kind in kinds)
 
     # -- the joint schedule -------------------------------------------------------------------
 
     def _first_length(self, interval: int, low: int, high: int) -> Assignment | None:
-        """Return the answer of the least L of low..high that has one."""
-        best = self._joint(interval, high)
+        """Return the answer of the least L of low..high that has one, or the best in time."""
+        best = self._joint(interval, high).assignment
         if best is None:
             return None
         self._accepted = self._deadline.spent
-        self.report(f"{LEAST}{interval}")
-        high, probe = max(low, best.length(self.problem)), low
+        self._options.report(f"{LEAST}{interval}")
+        found = [best]
+
+        def ask(length: int) -> Answer:
+            answer = self._joint(interval, length)
+            found.extend([answer.assignment] if answer.assignment else [])
+            return answer
+
         with self._deadline:
-            while low < high:
-                answer = self._joint(interval, probe)
-                if answer is None:
-                    low = probe + 1
-                else:
-                    best, high = answer, max(low, min(probe, answer.length(self.problem)))
-                probe = (low + high) // 2
-        return best
+            bisected(ask, self._length, best, low)
+        return found[-1]
 
-    def _joint(self, interval: int, length: int) -> Assignment | None:
+    def _joint(self, interval: int, most: int) -> Answer:
         """Ask for a schedule of at most this length."""
-        seed = self.options.seed
-        engine = self.factory(Question(self.problem, interval, length, self.groups, seed=seed))
-        answer = engine.solve(self.limits)
-        self.engine_name = engine.name
+        question = f"joint schedule: I = {interval}, length <= {most}"
+        self._options.report(question)
+        asked = Question(self._problem, interval, most, self._groups, seed=self._options.seed)
+        engine = self._engine(asked)
+        answer, self._solver = engine.solve(self._limits), engine.name
         engine.dispose()
-        return answer.assignment
-
-    def _last_interval(self) -> int:
-        """Return an interval at which a whole iteration fits before the next one starts."""
-        work = sum(o.cycles + o.latency + o.transfer for o in self.problem.operations)
-        return work + sum(e.cross_delay for e in self.problem.edges) + 1
+        length = None if answer.assignment is None else self._length(answer.assignment)
+        self._log(question, engine.name, length)
+        return answer
 
     # -- what is claimed ----------------------------------------------------------------------
 
     def _found(self, interval: int, assignment: Assignment, bound: LowerBound) -> Found:
         levels = tuple(
             LevelProof(level=level, value=value, proved=False)
-            for level, value in measured(self.problem, interval, assignment).items()
+            for level, value in measured(self._problem, interval, assignment).items()
         )
         total = self._deadline.spent
         seconds = {"interval": self._accepted, "levels": total - self._accepted, "total": total}
-        proof = proof_within(self.problem, interval, bound, levels)
-        return Found(interval, assignment, proof, self.engine_name, seconds)
+        proof = proof_within(self._problem, interval, bound, levels)
+        return Found(interval, assignment, proof, self._solver, seconds)
+
+
+def _within(engine: Engine, length: int) -> Answer:
+    return engine.solve(Limits(length=length))
 
 
 def _bound(lower: Bounds, interval: int, stages: int, solver: str) -> LowerBound:
