@@ -10,15 +10,12 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar, cast
+from typing import ParamSpec, Protocol, TypeVar
 
 from twill.deadline import OutOfTime, check, now
 from twill.errors import TwillError
 from twill.files import STANDARD_OUTPUT, inputs_kept
 from twill.names import one_line, visible
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -62,39 +59,34 @@ def progress(title: str) -> Iterator[Report]:
         status.stop()
 
 
-class Counter:
-    """Tells a person how many of many things are done, at which rate, and how much time is left."""
+def _nothing(**_settings: object) -> None:
+    """Change nothing on a screen that is none."""
 
-    def __init__(self, bar: Progress | None = None, task: int = 0, title: str = "") -> None:
-        self._bar, self._task, self._title = bar, task, title
+
+class Counter:
+    """Tells a person how many of many things are done, at which rate, and how much time is left.
+
+    `update`: changes the bar that shows it, if there is one.
+    """
+
+    def __init__(self, update: Callable[..., None] = _nothing, title: str = "") -> None:
+        self._update, self._title = update, title
         self._begun = self._done = 0.0
 
     def report(self, message: str) -> None:
         """Say what is being done."""
-        if self._bar is not None:
-            self._bar.update(
-                cast("TaskID", self._task), description=_escaped(f"{self._title}: {message}")
-            )
+        self._update(description=one_line(f"{self._title}: {message}"))
 
     def begin(self, count: int, before: int = 0) -> None:
         """Tell how many things there are, and how many were done before."""
         self._begun = now()
-        if self._bar is not None:
-            self._bar.update(
-                cast("TaskID", self._task),
-                total=count,
-                completed=before,
-                description=self._title,
-            )
+        self._update(total=count, completed=before, description=self._title)
 
     def advance(self) -> None:
         """Tell that one more is done."""
         self._done += 1
-        if self._bar is not None:
-            spent = max(now() - self._begun, 1e-3)
-            self._bar.update(
-                cast("TaskID", self._task), advance=1, rate=f"{self._done / spent:.3g}"
-            )
+        spent = max(now() - self._begun, 1e-3)
+        self._update(advance=1, rate=f"{self._done / spent:.3g}")
 
 
 def _escaped(message: str) -> str:
@@ -109,20 +101,20 @@ def counted(title: str, noun: str) -> Iterator[Counter]:
     if not sys.stderr.isatty():
         yield Counter()
         return
+    from rich import progress as shown
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
 
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TextColumn(f"{noun}, {{task.fields[rate]}} a second,"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
+        shown.TextColumn("{task.description}", markup=False),
+        shown.BarColumn(bar_width=20),
+        shown.MofNCompleteColumn(),
+        shown.TextColumn(f"{noun}, {{task.fields[rate]}} a second,"),
+        shown.TimeRemainingColumn(),
+        shown.TextColumn("left"),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield Counter(bar, bar.add_task(title, total=None, rate="-"), title)
+    with shown.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None, rate="-")
+        yield Counter(functools.partial(bar.update, task), title)
 
 
 def interruptible(work: Callable[[], T], cancel: Callable[[], object]) -> T:
