@@ -18,7 +18,7 @@ from twill.sim.analysis.profile import Profile, profile
 from twill.sim.analysis.rings import Changed
 from twill.sim.analysis.throughput import clock_of, flop_per_iteration, tflops
 from twill.sim.analysis.whole_kernel import Kernel
-from twill.sim.checks.every import Checks
+from twill.sim.checks.check import Checks
 from twill.sim.checks.races import Races
 from twill.sim.engine.conditions import (
     DEFAULT_ITERATIONS,

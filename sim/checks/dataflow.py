@@ -12,12 +12,12 @@ import functools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from twill.artifacts.loop import Axes, Dependence, Loop, Operation, Tile
 from twill.errors import InputError
+from twill.sim.checks.references import Inputs
 from twill.sim.checks.tiles import (
     TYPES,
     Array,
@@ -33,25 +33,6 @@ from twill.sim.checks.tiles import (
 SCALAR = Tile(shape=(1,), dtype="f32")
 NOTHING = 0
 """The expression of a slot that holds nothing; computing with it gives no number."""
-
-
-class Inputs(Protocol):
-    """What a loop takes from outside, each an array that fits the tile."""
-
-    def load(self, operation: str, iteration: int, tile: Tile) -> Array:
-        """Return what a load finds in global memory."""
-
-    def first(self, value: str, before: int, tile: Tile) -> Array:
-        """Return the instance of a value `before` iterations ahead of the first one."""
-
-    def invariant(self, name: str, tile: Tile) -> Array:
-        """Return a value that lives across the loop."""
-
-    def constant(self, operation: str, number: int, tile: Tile) -> Array:
-        """Return an operand that nothing in the loop makes."""
-
-    def factor(self, operation: str, number: int, iteration: int, tile: Tile) -> Array:
-        """Return a factor of a product that no load of the loop brings."""
 
 
 @dataclass(frozen=True)

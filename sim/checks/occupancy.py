@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby, pairwise
+from itertools import groupby
 from operator import itemgetter
 
 from pydantic import NonNegativeFloat, NonNegativeInt
@@ -171,15 +171,13 @@ class Occupancy:
         changes: dict[tuple[str, int], dict[float, Fraction]] = {}
         for place in dict.fromkeys([*self._places(), *(o.place for o in self._lives.values())]):
             changes[place, 0] = defaultdict(Fraction, {0.0: Fraction(0)})
-        written_again = self._written_again()
         for key, life in self._lives.items():
             begin = self._taken_over(key, life)
             at = changes.setdefault((life.place, key[-1]), defaultdict(Fraction))
             for share, released in self._released(key, life):
-                end = min(released, written_again.get(key, released))
-                if end > begin:
+                if released > begin:
                     at[begin] += share
-                    at[end] -= share
+                    at[released] -= share
         always = self._always()
         warps: dict[str, list[dict[float, Fraction]]] = defaultdict(list)
         for (place, _), of_warp in changes.items():
@@ -188,21 +186,6 @@ class Occupancy:
             place: list(_most([_sums(always.get(place, 0), each) for each in warps[place]]))
             for place in sorted(warps)
         }
-
-    def _written_again(self) -> dict[_Key, float]:
-        """Return when slots in memory are written again; the last instance may still be read.
-
-        An in-order unit that updates in place reads one while it writes the other.
-        """
-        slots: dict[tuple[str, str, int], list[tuple[float, _Key]]] = defaultdict(list)
-        for key, life in self._lives.items():
-            if life.place in ("smem", "tmem"):
-                slots[key[0], key[1], life.slot].append((life.begin, key))
-        found = {}
-        for lives in slots.values():
-            for (_, key), (begin, _) in pairwise(sorted(lives)):
-                found[key] = begin
-        return found
 
     def _released(self, key: _Key, life: _Life) -> Iterator[tuple[Fraction, float]]:
         """Yield the parts of an instance with the cycles until which they are occupied."""
@@ -322,17 +305,19 @@ class Occupancy:
             for g in self._schedule.groups
         }
         peaks = [entry for name, entry in groups.items() if name in threads]
+
+        def whole(amount: Callable[[Occupied], float]) -> float:
+            return sum(amount(groups[name]) * n for name, n in threads.items())
+
         return Occupied(
             unit="registers",
             capacity=pool(self._schedule),
-            allocated=sum(groups[name].allocated * n for name, n in threads.items()),
-            always=sum(groups[name].always * n for name, n in threads.items()),
-            peak=sum(groups[name].peak * n for name, n in threads.items()),
+            allocated=int(whole(lambda group: group.allocated)),
+            always=int(whole(lambda group: group.always)),
+            peak=whole(lambda group: group.peak),
             peak_cycle=max((entry.peak_cycle for entry in peaks), default=0.0),
-            mean=sum(groups[name].mean * n for name, n in threads.items()),
-            along_program=sum(
-                (groups[g].along_program or groups[g].always) * n for g, n in threads.items()
-            )
+            mean=whole(lambda group: group.mean),
+            along_program=int(whole(lambda group: group.along_program or group.always))
             if along
             else None,
         )
@@ -343,26 +328,16 @@ class Occupancy:
             f"registers of {group.name}": group.registers or 0 for group in self._schedule.groups
         }
         for memory in ("smem", "tmem"):
-            addressed = [
-                (address, address + s.size)
-                for s in self._schedule.storage
-                if s.memory == memory
-                for address in s.addresses
+            storage = [s for s in self._schedule.storage if s.memory == memory]
+            taken = [(address, address + s.size) for s in storage for address in s.addresses]
+            loose = sum(s.slots * s.size for s in storage if not s.addresses)
+            fixed = [
+                (value.address, value.address + value.size)
+                for value in self._schedule.fixed
+                if value.memory == memory and value.address is not None
             ]
-            addressed += [
-                (f.address, f.address + f.size)
-                for f in self._schedule.fixed
-                if f.memory == memory and f.address is not None
-            ]
-            loose = sum(
-                s.slots * s.size
-                for s in self._schedule.storage
-                if s.memory == memory and not s.addresses
-            )
-            fixed = any(f.address is not None for f in self._schedule.fixed if f.memory == memory)
-            found[memory] = (
-                _covered(addressed) + loose + (0 if fixed else self._always().get(memory, 0))
-            )
+            loose += 0 if fixed else self._always().get(memory, 0)
+            found[memory] = _covered([*taken, *fixed]) + loose
         return found
 
 

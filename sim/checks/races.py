@@ -21,7 +21,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from twill.artifacts.schedule import Schedule
-from twill.sim.checks.vector_clocks import Clock, Epochs, Execution, HappenedBefore, join, knows
+from twill.sim.checks.vector_clocks import (
+    Clock,
+    Epochs,
+    HappenedBefore,
+    OperationClock,
+    join,
+    knows,
+)
 from twill.sim.engine.events import (
     Access,
     Handlers,
@@ -51,7 +58,7 @@ class _Done:
     who: Instance
     group: str
     epochs: Epochs
-    execution: Execution | None
+    execution: OperationClock | None
     by_proxy: bool = False
     is_open: bool = True
 

@@ -1,4 +1,4 @@
-"""Packaged kernels whose results have a formula, to be compared with what a program computes.
+"""What loops find outside, and packaged kernels whose results have a formula.
 
 Attention is softmax(Q K^T / sqrt(D)) V over the keys that the loop streams; its gradients are
 those of sum(O * dO), over the queries that the loop streams; a matrix product is a sum over tiles.
@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from twill.artifacts.loop import Loop, Tile
-from twill.sim.checks.dataflow import Inputs
-from twill.sim.checks.inputs import RandomInputs
 from twill.sim.checks.tiles import Array, rounded
 
+SPREAD = 0.5
+"""Standard deviation of random tiles; small enough that sums of products of halves stay finite."""
 LOG2_E = 1.4426950408889634
 TOLERANCE = 4 * 2.0**-11
 """Of the largest element: a few roundings to float16, whose unit is 2^-11 of a number."""
@@ -35,6 +36,64 @@ BACKWARD = {"attention_backward": ("",), "attention_backward_two_tiles": ("0", "
 
 Results = Mapping[tuple[str, int], Array]
 Named = dict[str, Array]
+
+
+class Inputs(Protocol):
+    """What a loop takes from outside, each an array that fits the tile."""
+
+    def load(self, operation: str, iteration: int, tile: Tile) -> Array:
+        """Return what a load finds in global memory."""
+
+    def first(self, value: str, before: int, tile: Tile) -> Array:
+        """Return the instance of a value `before` iterations ahead of the first one."""
+
+    def invariant(self, name: str, tile: Tile) -> Array:
+        """Return a value that lives across the loop."""
+
+    def constant(self, operation: str, number: int, tile: Tile) -> Array:
+        """Return an operand that nothing in the loop makes."""
+
+    def factor(self, operation: str, number: int, iteration: int, tile: Tile) -> Array:
+        """Return a factor of a product that no load of the loop brings."""
+
+
+class RandomInputs:
+    """Random tiles, and first values that change nothing: zero, or the least of a maximum."""
+
+    def __init__(self, loop: Loop, seed: int = 0) -> None:
+        self._kinds = {operation.name: operation.kind for operation in loop.operations}
+        self._seed = seed
+
+    def load(self, operation: str, iteration: int, tile: Tile) -> Array:
+        """Return normally distributed numbers; see `Inputs`."""
+        return self._normal(tile, "load", operation, iteration)
+
+    def first(self, value: str, before: int, tile: Tile) -> Array:
+        """Return what changes nothing; see `Inputs`."""
+        neutral = {"max": -np.inf, "min": np.inf}.get(self._kinds[value], 0)
+        return np.full(tile.shape, neutral, np.float32)
+
+    def invariant(self, name: str, tile: Tile) -> Array:
+        """Return normally distributed numbers; see `Inputs`."""
+        return self._normal(tile, "invariant", name, 0)
+
+    def constant(self, operation: str, number: int, tile: Tile) -> Array:
+        """Return one positive number below 1; see `Inputs`."""
+        generator = self._generator("constant", operation, number)
+        return np.full(tile.shape, generator.uniform(0.1, 0.9), np.float32)
+
+    def factor(self, operation: str, number: int, iteration: int, tile: Tile) -> Array:
+        """Return normally distributed numbers; see `Inputs`."""
+        return self._normal(tile, "factor", f"{operation}.{number}", iteration)
+
+    def _normal(self, tile: Tile, kind: str, name: str, number: int) -> Array:
+        if tile.dtype == "i1":
+            return self._generator(kind, name, number).random(tile.shape) < SPREAD
+        made = self._generator(kind, name, number).normal(0, SPREAD, tile.shape)
+        return np.round(made * 8) if tile.dtype.startswith("i") else made
+
+    def _generator(self, kind: str, name: str, number: int) -> np.random.Generator:
+        return np.random.default_rng([self._seed, number, *kind.encode(), 0, *name.encode()])
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,13 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
+from pydantic import NonNegativeInt
 
+from twill.artifacts.base import Part
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
-from twill.sim.checks.dataflow import NOTHING, Dataflow, Expressions, Inputs
-from twill.sim.checks.inputs import RandomInputs
+from twill.sim.checks.dataflow import NOTHING, Dataflow, Expressions
+from twill.sim.checks.references import TOLERANCE, Inputs, Kernel, RandomInputs
 from twill.sim.checks.tiles import Array
 from twill.sim.engine.events import Access, Handlers, ReadBegins, ReadEnds, WriteBegins, WriteEnds
 from twill.sim.engine.memory import SHARED, Cell, Cells, Instance
@@ -29,9 +31,8 @@ END_READ, END_WRITE, BEGIN = range(3)
 """Order within a cycle; what begins does so in the order in which it is told."""
 
 
-@dataclass(frozen=True)
-class Difference:
-    """A result of a pipelined program that is not the one of the loop as written.
+class WrongResult(Part):
+    """A result that is not the one of the loop as written.
 
     Attributes
     ----------
@@ -39,15 +40,40 @@ class Difference:
         Which result.
     elements, different : int
         Elements of the tile, and how many of them differ.
-    largest : float
-        Largest absolute difference; not a number where there is none on one side.
     """
 
     operation: str
-    iteration: int
-    elements: int
-    different: int
-    largest: float
+    iteration: NonNegativeInt
+    elements: NonNegativeInt
+    different: NonNegativeInt
+
+
+class Numbers(Part):
+    """How the numbers of a program compare.
+
+    Attributes
+    ----------
+    results : int
+        Tiles that leave the loop: those stored, and the last instances of those carried.
+    wrong : tuple of WrongResult
+        Those that are not equal, in every element, to those of the loop as written.
+    formula_error : float, optional
+        Largest error against the formula of a packaged kernel, relative to the largest element.
+    formula_tolerance : float, optional
+        What roundings to float16 account for.
+    """
+
+    results: NonNegativeInt
+    wrong: tuple[WrongResult, ...]
+    formula_error: float | None = None
+    formula_tolerance: float | None = None
+
+    @property
+    def right(self) -> bool:
+        """Whether all results are those of the loop as written, and of the formula if any."""
+        if self.formula_error is None or self.formula_tolerance is None:
+            return not self.wrong
+        return not self.wrong and self.formula_error <= self.formula_tolerance
 
 
 class Values:
@@ -100,7 +126,7 @@ class Values:
         """Return the results of an execution, by operation and iteration."""
         return self._evaluated(watched.results(self._wanted, self._last))
 
-    def differences(self, watched: Provenance) -> list[Difference]:
+    def differences(self, watched: Provenance) -> list[WrongResult]:
         """Return the results of an execution that are not those of the loop as written.
 
         Operations and their order are the same, so that equal results are equal in every bit.
@@ -109,8 +135,30 @@ class Values:
         suspect = {key: number for key, number in made.items() if number != self._wanted[key]}
         right = self._evaluated({key: self._wanted[key] for key in suspect})
         wrong = self._evaluated(suspect)
-        compared = (_difference(key, right[key], wrong[key]) for key in suspect)
-        return [difference for difference in compared if difference.different]
+        found = []
+        for (operation, iteration), tile in right.items():
+            wide = np.broadcast_to(wrong[operation, iteration], tile.shape)
+            different = int(((tile != wide) & ~(np.isnan(tile) & np.isnan(wide))).sum())
+            if different:
+                found.append(
+                    WrongResult(
+                        operation=operation,
+                        iteration=iteration,
+                        elements=tile.size,
+                        different=different,
+                    )
+                )
+        return found
+
+    def compared(self, watched: Provenance, kernel: Kernel | None = None) -> Numbers:
+        """Return how the numbers of an execution compare, with a formula too if there is one."""
+        made = self.pipelined(watched)
+        return Numbers(
+            results=len(made),
+            wrong=tuple(self.differences(watched)),
+            formula_error=kernel.error(made) if kernel is not None else None,
+            formula_tolerance=TOLERANCE if kernel is not None else None,
+        )
 
     def _evaluated(self, numbers: Mapping[Instance, int]) -> dict[Instance, Array]:
         missing = [number for number in numbers.values() if number not in self._tiles]
@@ -121,15 +169,6 @@ class Values:
             key: tiles[number] if number in tiles else self._tiles[number]
             for key, number in numbers.items()
         }
-
-
-def _difference(key: Instance, right: Array, wrong: Array) -> Difference:
-    wide = np.broadcast_to(wrong, right.shape)
-    unequal = (right != wide) & ~(np.isnan(right) & np.isnan(wide))
-    with np.errstate(invalid="ignore"):
-        gap = np.abs(right.astype(np.float64) - wide.astype(np.float64))
-    largest = float(gap[unequal].max()) if unequal.any() else 0.0
-    return Difference(*key, right.size, int(unequal.sum()), largest)
 
 
 # -- through slots ----------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def knows(clock: Sequence[int], epochs: Mapping[int, int]) -> bool:
 
 
 @dataclass(eq=False)
-class Execution:
+class OperationClock:
     """One operation in one iteration: what its agents know, and their epochs in it.
 
     Attributes
@@ -114,7 +114,7 @@ class HappenedBefore:
         for agent, clock in enumerate(self.clocks):
             self.enter(clock, agent, 1)
         self._changed = [0] * len(warps)
-        self._executions: dict[tuple[str, int], Execution] = {}
+        self._executions: dict[tuple[str, int], OperationClock] = {}
         self._phases: dict[tuple[str, int], dict[int, Clock]] = defaultdict(dict)
         self._arrivals: dict[tuple[str, int], dict[int, dict[_Party, Epochs]]] = defaultdict(dict)
         in_order = {name for name, unit in schedule.machine.units.items() if unit.in_order}
@@ -122,7 +122,7 @@ class HappenedBefore:
             name: next((d.unit for d in work.demands if d.unit in in_order), None)
             for name, work in works.items()
         }
-        self._queues: dict[tuple[str, str], deque[Execution]] = defaultdict(
+        self._queues: dict[tuple[str, str], deque[OperationClock]] = defaultdict(
             lambda: deque(maxlen=REMEMBERED)
         )
         self.handlers: Handlers = {
@@ -156,12 +156,12 @@ class HappenedBefore:
         """Return whether what happened in some epochs is behind a proxy fence."""
         return knows(clock, {agent + 2 * self._count: epoch for agent, epoch in epochs.items()})
 
-    def execution(self, operation: str, iteration: int) -> Execution:
+    def execution(self, operation: str, iteration: int) -> OperationClock:
         """Return an operation in an iteration, which may not have begun."""
         key = (operation, iteration)
         execution = self._executions.get(key)
         if execution is None:
-            execution = Execution(
+            execution = OperationClock(
                 self.blank(), self._home[operation], self._works[operation].asynchronous
             )
             if execution.asynchronous:
@@ -238,7 +238,7 @@ class HappenedBefore:
         join(phases[number], self.clocks[agent])
         self._next_epoch(agent)
 
-    def _told_by(self, operation: str, execution: Execution) -> Clock:
+    def _told_by(self, operation: str, execution: OperationClock) -> Clock:
         """Return what the completion of an asynchronous operation tells those who wait for it.
 
         A tensor core's commit passes on all that its issuer knew; the bytes that TMA counts say

@@ -32,7 +32,7 @@ class Barriers:
         self._arrived: dict[tuple[str, int], list[str]] = defaultdict(list)
         self._delivered: dict[tuple[str, int], list[str]] = defaultdict(list)
         self._expected: dict[tuple[str, int], int] = defaultdict(int)
-        self._waiting: dict[tuple[str, int, int], list[Callable[[], None]]] = {}
+        self._waiting: dict[tuple[str, int, int], list[Callable[[], object]]] = {}
         self._of_groups: dict[tuple[str, int, str], tuple[int, float]] = {}
         self._meeting: dict[str, list[Warp]] = defaultdict(list)
 
@@ -106,7 +106,7 @@ class Barriers:
         else:
             self._count(name, iteration, who, expect, arrives=True)
 
-    def wait(self, name: str, iteration: int, who: str, resume: Callable[[], None]) -> bool:
+    def wait(self, name: str, iteration: int, who: str, resume: Callable[[], object]) -> bool:
         """Return whether a phase is complete; otherwise let something happen when it is.
 
         Raises

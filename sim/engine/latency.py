@@ -8,10 +8,10 @@ import importlib.resources
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 
 from twill.artifacts.hardware import Level
 from twill.artifacts.loop import MOST_CYCLES
@@ -33,61 +33,8 @@ Points = tuple[tuple[float, float], ...]
 """Quantiles from 0 to 1 with cycles, both ascending."""
 
 
-class Source(Protocol):
-    """Draws latencies."""
-
-    def draw(self, generator: random.Random, work: Work, start: float) -> float:
-        """Return the cycles from the start of a load until its data is there.
-
-        `start`: cycle at which its unit starts on it.
-        """
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """Always the same, in cycles."""
-
-    cycles: float
-
-    def draw(self, generator: random.Random, work: Work, start: float) -> float:
-        """Return the cycles; see `Source`."""
-        return self.cycles
-
-
-@dataclass(frozen=True)
-class Uniform:
-    """Whole cycles from `least` to `most`, all equally often."""
-
-    least: int
-    most: int
-
-    def draw(self, generator: random.Random, work: Work, start: float) -> float:
-        """Return the cycles; see `Source`."""
-        return generator.randint(self.least, self.most)
-
-
-@dataclass(frozen=True)
-class LogNormal:
-    """Whole cycles whose logarithm is normal: `median` in cycles, `sigma` of the logarithm."""
-
-    median: float
-    sigma: float
-
-    def draw(self, generator: random.Random, work: Work, start: float) -> float:
-        """Return the cycles; see `Source`."""
-        deviation = min(generator.gauss(0, self.sigma), LARGEST_EXPONENT)
-        return round(min(MOST_CYCLES, self.median * math.exp(deviation)))
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """Whole cycles drawn from published or recorded latencies."""
-
-    file: LatencyFile
-
-    def draw(self, generator: random.Random, work: Work, start: float) -> float:
-        """Return the cycles; see `Source`."""
-        return round(self.file.quantile(work.bytes, generator.random()))
+Source = Callable[[random.Random, Work, float], float]
+"""Draws the cycles from the start of a load, at some cycle, until its data is there."""
 
 
 class Mixture:
@@ -107,7 +54,7 @@ class Mixture:
         self._levels, self._rates = levels, rates
         self._free = [0.0] * len(levels) if queues is None else queues
 
-    def draw(self, generator: random.Random, work: Work, start: float) -> float:
+    def __call__(self, generator: random.Random, work: Work, start: float) -> float:
         """Return the cycles; see `Source`."""
         chosen = generator.choices(range(len(self._levels)), self._rates)[0]
         level = self._levels[chosen]
@@ -144,7 +91,7 @@ class Latencies:
             self._generators[work.name] = random.Random(  # noqa: S311 - no secret
                 f"{self._seed}/{work.name}"
             )
-        return source.draw(self._generators[work.name], work, start)
+        return source(self._generators[work.name], work, start)
 
 
 def parse_latency(
@@ -162,18 +109,26 @@ def parse_latency(
     """
     kind, _, rest = str(text).partition(":")
     if kind == "trace" and rest:
-        return Recorded(LatencyFile.named(rest))
+        file = LatencyFile.named(rest)
+        return lambda generator, work, _: round(file.quantile(work.bytes, generator.random()))
     if kind == "mixture":
         return _mixture(rest, machine, queues)
     numbers = _numbers(rest)
     whole = all(number == int(number) for number in numbers)
     if kind == "fixed" and len(numbers) == 1 and whole:
-        return Fixed(int(numbers[0]))
+        return lambda *_: int(numbers[0])
     if kind == "uniform" and len(numbers) == 2 and whole and numbers[0] <= numbers[1]:
-        return Uniform(int(numbers[0]), int(numbers[1]))
+        least, most = map(int, numbers)
+        return lambda generator, *_: generator.randint(least, most)
     if kind == "lognormal" and len(numbers) == 2:
-        return LogNormal(*numbers)
+        return lambda generator, *_: _log_normal(generator, *numbers)
     raise InputError(f"a latency is {FORMS} (got {short(text)})", path="latency")
+
+
+def _log_normal(generator: random.Random, median: float, sigma: float) -> float:
+    """Draw whole cycles whose logarithm is normal."""
+    deviation = min(generator.gauss(0, sigma), LARGEST_EXPONENT)
+    return round(min(MOST_CYCLES, median * math.exp(deviation)))
 
 
 def _numbers(text: str) -> list[float]:

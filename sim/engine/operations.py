@@ -53,7 +53,7 @@ class Execution:
     ends: tuple[float, float, float] | None = None
     signals: tuple[str, ...] = ()
     done_at: float | None = None
-    waiting: list[Callable[[], None]] = field(default_factory=list)
+    waiting: list[Callable[[], object]] = field(default_factory=list)
 
 
 class Operations:

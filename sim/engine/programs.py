@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from twill.artifacts.program import (
     Arrive,
@@ -25,7 +26,7 @@ from twill.sim.engine.hardware import Hardware
 from twill.sim.engine.issue import IssueStage
 from twill.sim.engine.memory import Instance, Memory
 from twill.sim.engine.operations import Operations
-from twill.sim.engine.warps import ISSUE, Pace, Running, Stretch, Warp, stream
+from twill.sim.engine.warps import ISSUE, Pace, Stretch, Warp, stream
 from twill.sim.engine.work import Work
 
 Steps = Generator[None, None, None]
@@ -35,11 +36,11 @@ Steps = Generator[None, None, None]
 class Parts:
     """What the programs of one SM use.
 
-    `listening_from`: round from which on the observers are told, once any warp begins it.
+    `watched_from`: round from which on the observers are told, once any warp begins it.
     """
 
     iterations: int
-    listening_from: int
+    watched_from: int
     clock: Clock
     works: dict[str, Work]
     hardware: Hardware
@@ -49,8 +50,8 @@ class Parts:
     issue: IssueStage
 
 
-class Execution:
-    """One warp's execution of a program."""
+class Interpreter:
+    """Executes a program on one warp."""
 
     def __init__(self, parts: Parts, warp: Warp, program: Program) -> None:
         self._parts, self._warp, self._program = parts, warp, program
@@ -62,17 +63,13 @@ class Execution:
         self._staged = self._ended = 0.0
         self._mixed = len({self._works[part.operation].warps for part in program.issues}) > 1
         self._width: frozenset[int] | None = None
-        self._steps = self._run()
-        warp.resume, warp.command = self._resume, self._command
-
-    def _resume(self) -> None:
-        next(self._steps, None)
+        warp.resume, warp.command = partial(next, self._run(), None), self._command
 
     def _run(self) -> Steps:
         """Execute every round of the program."""
         warp = self._warp
         for number in range(self._parts.iterations + self._program.last_stage):
-            if number == self._parts.listening_from:
+            if number == self._parts.watched_from:
                 self._clock.listen()
             for position, instruction in enumerate(self._program.body):
                 steps = self._execute(position, instruction, number)
@@ -141,7 +138,7 @@ class Execution:
             yield
             warp.count(f"wait {group}", self._clock.now - begun)
             warp.stalled("synchronisation", group, number, begun, self._clock.now)
-        self._pay(group, number, self._wait_cost)
+        self._warp.pay(group, number, self._wait_cost)
 
     def _widths(self, instruction: Instruction, number: int) -> frozenset[int]:
         """Return how many warps have a share in what an instruction does in a round."""
@@ -161,7 +158,13 @@ class Execution:
 
     def _issue(self, position: int, parts: Sequence[Issue], number: int) -> Steps:
         """Issue parts of one or more operations, their instructions alternating."""
-        running = self._taken(parts, number)
+        warp = self._warp
+        running = [
+            (part, work, number - part.stage)
+            for part in parts
+            if self._exists(number - part.stage)
+            and warp.number < (work := self._works[part.operation]).warps
+        ]
         if not running:
             return
         for part, work, iteration in running:
@@ -169,9 +172,12 @@ class Execution:
                 yield from self._begin(work, iteration)
             if part.last:
                 self._operations.signal_when_done(work, iteration, part.signals)
-        warp = self._warp
-        warp.running = running
-        warp.stretches = self._stream(position, running)
+        # The instructions differ only where iterations are missing.
+        key = (position, *[id(part) for part, _, _ in running])
+        if key not in self._streams:
+            queues = self._operations.queues
+            self._streams[key] = stream(running, warp.number, warp.context, queues)
+        warp.running, warp.stretches = running, self._streams[key]
         warp.paces = [
             self._underway.setdefault((work.name, iteration), Pace())
             for _, work, iteration in running
@@ -183,25 +189,6 @@ class Execution:
         for (part, work, iteration), pace in zip(running, warp.paces, strict=True):
             self._end(work, iteration, pace, last=part.last)
 
-    def _taken(self, parts: Sequence[Issue], number: int) -> list[Running]:
-        """Return the parts that this warp has a share in, with their iterations."""
-        return [
-            (part, work, number - part.stage)
-            for part in parts
-            if self._exists(number - part.stage)
-            and self._warp.number < (work := self._works[part.operation]).warps
-        ]
-
-    def _stream(self, position: int, running: Sequence[Running]) -> tuple[Stretch, ...]:
-        """Return the instructions of the parts; they differ only where iterations are missing."""
-        key = (position, *[id(part) for part, _, _ in running])
-        found = self._streams.get(key)
-        if found is None:
-            warp = self._warp
-            found = stream(running, warp.number, warp.context, self._operations.queues)
-            self._streams[key] = found
-        return found
-
     def _begin(self, work: Work, iteration: int) -> Steps:
         """Stall until operands in registers are there, then read them and claim the result."""
         ready, value, of = -math.inf, "", iteration
@@ -211,7 +198,7 @@ class Execution:
                 when = operand.slots.ready(instance)
                 if ready < when < math.inf:
                     ready, value, of = when, operand.value, instance
-        self._stall_until(ready, value, of)
+        self._warp.stall_until(ready, value, of)
         if self._sleeps():
             yield
         yield from self._block_for(self._operations.unfinished(self._warp, work, iteration))
@@ -223,7 +210,7 @@ class Execution:
         for operation, of in unfinished:
             if not self._operations.completion(warp, operation, of, of_all=True):
                 yield from self._block(("completion", operation, of))
-                self._pay(operation, of, self._wait_cost)
+                self._warp.pay(operation, of, self._wait_cost)
                 if self._sleeps():
                     yield
 
@@ -251,7 +238,7 @@ class Execution:
         warp, operation = self._warp, instruction.operation
         if not self._operations.completion(warp, operation, iteration):
             yield from self._block(("completion", operation, iteration))
-        self._pay(operation, iteration, self._wait_cost)
+        self._warp.pay(operation, iteration, self._wait_cost)
         if (tell := self._clock.tell) is not None:
             group, now = warp.group.name, self._clock.now
             tell(Waited(group, warp.number, "completion", operation, iteration, now))
@@ -271,7 +258,7 @@ class Execution:
                 warp.next = begun + costs.poll * tests
                 if self._sleeps():
                     yield
-        self._pay(barrier, iteration, costs.wait)
+        self._warp.pay(barrier, iteration, costs.wait)
         if (tell := self._clock.tell) is not None:
             tell(Waited(group, warp.number, "barrier", barrier, iteration, self._clock.now))
 
@@ -280,7 +267,7 @@ class Execution:
             yield
         barrier = instruction.barrier
         self._arrive_at(barrier, iteration, instruction.expect or 0)
-        self._pay(barrier, iteration, self._barriers.costs(barrier).arrive)
+        self._warp.pay(barrier, iteration, self._barriers.costs(barrier).arrive)
 
     def _arrive_at(self, barrier: str, iteration: int, expect: int = 0) -> None:
         """Arrive once what the warp has stored and made is there for others to see."""
@@ -294,7 +281,7 @@ class Execution:
             return
         source = memory.place(value, warp.group.name, warp.number)
         ready = source.ready(iteration)
-        self._stall_until(ready if ready < math.inf else -math.inf, value, iteration)
+        self._warp.stall_until(ready if ready < math.inf else -math.inf, value, iteration)
         if self._sleeps():
             yield
         yield from self._block_for(self._operations.unfinished_beneath(warp, value, iteration))
@@ -335,19 +322,3 @@ class Execution:
         now = self._clock.now
         warp.count(f"wait {reason[1]}", now - begun)
         warp.stalled(*reason, begun, now)
-
-    def _stall_until(self, ready: float, value: str, iteration: int) -> None:
-        """Wait for the scoreboard: nothing issues before `ready`."""
-        warp = self._warp
-        earliest = max(warp.next, self._clock.now)
-        if ready > earliest:
-            warp.count("scoreboard", ready - earliest)
-            warp.next = math.ceil(ready)
-            warp.stalled("scoreboard", value, iteration, earliest, warp.next)
-
-    def _pay(self, subject: str, iteration: int, cycles: int) -> None:
-        """Pay for a wait or an arrive itself."""
-        warp, now = self._warp, self._clock.now
-        warp.count("synchronisation", cycles)
-        warp.next = max(math.ceil(now), int(now) + cycles)
-        warp.stalled("synchronisation", subject, iteration, now, warp.next)

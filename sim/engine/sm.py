@@ -18,7 +18,7 @@ from twill.sim.engine.hardware import Hardware, set_registers
 from twill.sim.engine.issue import IssueStage
 from twill.sim.engine.memory import Memory
 from twill.sim.engine.operations import Operations
-from twill.sim.engine.programs import Execution, Parts
+from twill.sim.engine.programs import Interpreter, Parts
 from twill.sim.engine.warps import Warp
 from twill.sim.engine.work import Work, works
 
@@ -62,7 +62,7 @@ class StreamingMultiprocessor:
         self._issue = IssueStage(clock, conditions.warp_scheduler)
         self._parts = Parts(
             iterations=iterations,
-            listening_from=watched_from,
+            watched_from=watched_from,
             clock=clock,
             works=self.works,
             hardware=self.hardware,
@@ -112,7 +112,7 @@ class StreamingMultiprocessor:
             registers.
         """
         set_registers(self.schedule)
-        if not self._parts.listening_from:
+        if not self._parts.watched_from:
             self.clock.listen()
         for warp in self.warps:
             self.clock.at(0, warp.resume)
@@ -145,7 +145,7 @@ class StreamingMultiprocessor:
             stands_for = step if group.warps % step == 0 else 1
             context = contexts[position % len(contexts)]
             warp = Warp(self.clock, group, number, stands_for, age, context)
-            Execution(self._parts, warp, program)
+            Interpreter(self._parts, warp, program)
             yield warp
 
     def _in_step(self) -> bool:

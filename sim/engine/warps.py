@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -117,7 +118,7 @@ class Warp:
         While it queues for a pipe that all contexts share: since when, and when it is its turn.
     """
 
-    resume: Callable[[], None]
+    resume: Callable[[], object]
     command: Callable[[int, int], None]
 
     def __init__(
@@ -167,6 +168,21 @@ class Warp:
         tell = self._clock.tell
         if tell is not None and end > begin:
             tell(Stalled(self.group.name, self.number, kind, subject, iteration, begin, end))
+
+    def stall_until(self, ready: float, value: str, iteration: int) -> None:
+        """Wait for the scoreboard: nothing issues before `ready`."""
+        earliest = max(self.next, self._clock.now)
+        if ready > earliest:
+            self.count("scoreboard", ready - earliest)
+            self.next = math.ceil(ready)
+            self.stalled("scoreboard", value, iteration, earliest, self.next)
+
+    def pay(self, subject: str, iteration: int, cycles: int) -> None:
+        """Pay for a wait or an arrive itself."""
+        self.count("synchronisation", cycles)
+        now = self._clock.now
+        self.next = max(math.ceil(now), int(now) + cycles)
+        self.stalled("synchronisation", subject, iteration, now, self.next)
 
     def count(self, cause: str, cycles: float) -> None:
         """Count cycles that it spends."""

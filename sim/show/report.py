@@ -10,7 +10,8 @@ from twill.formats import count, cycles, megahertz, number, percent, plural, ten
 from twill.sim.analysis.advice import WORTH, Advice
 from twill.sim.analysis.profile import Critical, Link, Profile, Spent, links
 from twill.sim.analysis.whole_kernel import Kernel
-from twill.sim.checks.every import Checks, Numbers
+from twill.sim.checks.check import Checks
+from twill.sim.checks.values import Numbers
 from twill.sim.execute import Run
 from twill.tables import Column, Table
 

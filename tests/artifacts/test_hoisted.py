@@ -15,7 +15,7 @@ from twill.artifacts.order import ordered
 from twill.artifacts.program import Await
 from twill.artifacts.schedule import Schedule
 from twill.cli.main import simulator as app
-from twill.sim.checks.every import check
+from twill.sim.checks.check import check
 
 HOISTED = "_wait_hoisted"
 HOISTABLE = [name for name in BY_HAND if "hoisted" not in name]

@@ -15,7 +15,7 @@ from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.order import Order
 from twill.artifacts.program import Await, Instruction, Wait
 from twill.artifacts.schedule import Schedule, packaged_schedules
-from twill.sim.checks.every import check, enough_iterations
+from twill.sim.checks.check import check, enough_iterations
 from twill.sim.checks.races import Races
 from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.events import SimulationError

@@ -227,7 +227,7 @@ def test_the_number_of_a_graph_of_thousands_of_digits(tmp_path: Path) -> None:
 
 def test_a_latency_that_no_floating_point_number_is() -> None:
     source = parse_latency(f"lognormal:{MOST_CYCLES},{MOST_CYCLES}")
-    drawn = [source.draw(Random(seed), loads()["K"], 0) for seed in range(20)]
+    drawn = [source(Random(seed), loads()["K"], 0) for seed in range(20)]
     assert {0, MOST_CYCLES} == set(drawn)
 
 

@@ -19,7 +19,7 @@ from twill.bounds.least import Bounds, bounds
 from twill.frontends.ddg import load_ddg
 from twill.frontends.ddg.format import tile_of
 from twill.problem.problem import build_problem
-from twill.sim.checks.every import check
+from twill.sim.checks.check import check
 
 FILE = Path(__file__).parents[1] / "data" / "two_products.ddg.json"
 Document = dict[str, Any]

@@ -22,7 +22,7 @@ from twill.lower.baselines import multi_warp, sequential
 from twill.problem.groups import WarpGroup
 from twill.show.code import code
 from twill.show.ir import ir
-from twill.sim.checks.every import check
+from twill.sim.checks.check import check
 from twill.sim.engine.events import SimulationError
 from twill.verification.programs import _meet, check_fences
 

@@ -24,7 +24,7 @@ from twill.problem.problem import build_problem
 from twill.search.request import Options
 from twill.search.search import search
 from twill.sim import run
-from twill.sim.checks.every import check
+from twill.sim.checks.check import check
 from twill.verification.registers import registers_along_programs
 
 

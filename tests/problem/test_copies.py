@@ -16,8 +16,8 @@ from twill.frontends.schedules import parse_schedule_ir
 from twill.show.code import code
 from twill.show.differences import compare
 from twill.show.ir import ir
+from twill.sim.checks.check import check
 from twill.sim.checks.dataflow import Dataflow
-from twill.sim.checks.every import check
 from twill.sim.checks.values import Values
 from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.events import SimulationError

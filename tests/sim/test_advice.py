@@ -18,7 +18,7 @@ from twill.sim.analysis.advice import advise
 from twill.sim.analysis.changes import split, twice_as_fast, without_each_wait
 from twill.sim.analysis.rings import Changed, deeper, rings
 from twill.sim.analysis.whole_kernel import kernel
-from twill.sim.checks.every import check
+from twill.sim.checks.check import check
 from twill.sim.checks.races import Races
 from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.events import SimulationError

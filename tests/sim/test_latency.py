@@ -25,7 +25,7 @@ def load(attention: twill.Loop, hopper: twill.Machine) -> Work:
 def drawn(text: str, load: Work, machine: twill.Machine, number: int = 4000) -> list[float]:
     source, generator = parse_latency(text, machine), random.Random(1)
     # A load now and then, so that none waits for another.
-    return [source.draw(generator, load, 1e6 * turn) for turn in range(number)]
+    return [source(generator, load, 1e6 * turn) for turn in range(number)]
 
 
 def test_fixed_and_uniform(load: Work, hopper: twill.Machine) -> None:
@@ -57,7 +57,7 @@ def test_the_machine_says_how_often_its_levels_are_hit(load: Work, hopper: twill
 def test_loads_from_dram_queue_for_its_rate(load: Work, hopper: twill.Machine) -> None:
     source, generator = parse_latency("mixture:0,0,1", hopper), random.Random(1)
     each = load.bytes / 14
-    found = [source.draw(generator, load, 0) for _ in range(5)]
+    found = [source(generator, load, 0) for _ in range(5)]
     assert found == [
         math.ceil(max(turn * each + load.latency + 643, (turn + 1) * each)) for turn in range(5)
     ]

@@ -17,7 +17,7 @@ from twill.artifacts.program import Await, Instruction, Issue, Storage
 from twill.artifacts.schedule import Schedule
 from twill.cli.main import simulator as app
 from twill.errors import InputError
-from twill.sim.checks.every import check, enough_iterations
+from twill.sim.checks.check import check, enough_iterations
 from twill.sim.checks.occupancy import FILE, Occupancy, Occupied
 from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.events import ReadEnds, WriteBegins, WriteEnds

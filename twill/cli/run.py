@@ -107,7 +107,7 @@ class CheckOptions:
 
     def checked(self, schedule: Schedule, conditions: Conditions, result: Run) -> Run:
         """Return a run with what the checks say."""
-        from twill.sim.checks.every import check
+        from twill.sim.checks.check import check
         from twill.verification.registers import registers_along_programs
 
         if not self.checks and not self.values:

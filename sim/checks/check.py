@@ -17,8 +17,8 @@ from twill.errors import InputError
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.occupancy import Occupancy, Occupied
 from twill.sim.checks.races import Races
-from twill.sim.checks.references import TOLERANCE, known
-from twill.sim.checks.values import Values
+from twill.sim.checks.references import known
+from twill.sim.checks.values import Numbers, Values
 from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.events import Observer
 from twill.sim.engine.sm import StreamingMultiprocessor
@@ -26,51 +26,6 @@ from twill.sim.engine.sm import StreamingMultiprocessor
 SPARE_ITERATIONS = 4
 MOST_ITERATIONS = 1000
 """Packaged schedules take 10 to 30; a thousand of a large one take tens of seconds."""
-
-
-class WrongResult(Part):
-    """A result that is not the one of the loop as written.
-
-    Attributes
-    ----------
-    operation, iteration : str, int
-        Which result.
-    elements, different : int
-        Elements of the tile, and how many of them differ.
-    """
-
-    operation: str
-    iteration: NonNegativeInt
-    elements: NonNegativeInt
-    different: NonNegativeInt
-
-
-class Numbers(Part):
-    """How the numbers of a program compare.
-
-    Attributes
-    ----------
-    results : int
-        Tiles that leave the loop: those stored, and the last instances of those carried.
-    wrong : tuple of WrongResult
-        Those that are not equal, in every element, to those of the loop as written.
-    formula_error : float, optional
-        Largest error against the formula of a packaged kernel, relative to the largest element.
-    formula_tolerance : float, optional
-        What roundings to float16 account for.
-    """
-
-    results: NonNegativeInt
-    wrong: tuple[WrongResult, ...]
-    formula_error: float | None = None
-    formula_tolerance: float | None = None
-
-    @property
-    def right(self) -> bool:
-        """Whether all results are those of the loop as written, and of the formula if any."""
-        if self.formula_error is None or self.formula_tolerance is None:
-            return not self.wrong
-        return not self.wrong and self.formula_error <= self.formula_tolerance
 
 
 class Checks(Part):
@@ -141,37 +96,19 @@ def check(
             f"to check, and more than {MOST_ITERATIONS} are checked only if asked for",
             file=schedule.file or schedule.name,
         )
-    kernel = known(schedule.loop, count) if values else None
-    numbers = (
-        Values(schedule, count, kernel.inputs if kernel else None, dataflow=Dataflow(schedule.loop))
-        if values
-        else None
-    )
-    watched = numbers.watch() if numbers is not None else None
     occupancy = Occupancy(schedule)
     observers: list[Observer] = [Races(schedule), occupancy]
-    if watched is not None:
+    kernel = known(schedule.loop, count) if values else None
+    if values:
+        inputs = kernel.inputs if kernel is not None else None
+        computed = Values(schedule, count, inputs, dataflow=Dataflow(schedule.loop))
+        watched = computed.watch()
         observers.append(watched)
     conditions = Conditions.of(iterations=count, seed=seed, latency=latency)
     sm = StreamingMultiprocessor(schedule, conditions, observers)
     sm.run()
-    compared = None
-    if numbers is not None and watched is not None:
-        made = numbers.pipelined(watched)
-        compared = Numbers(
-            results=len(made),
-            wrong=tuple(
-                WrongResult(
-                    operation=d.operation,
-                    iteration=d.iteration,
-                    elements=d.elements,
-                    different=d.different,
-                )
-                for d in numbers.differences(watched)
-            ),
-            formula_error=kernel.error(made) if kernel is not None else None,
-            formula_tolerance=TOLERANCE if kernel is not None else None,
-        )
     return Checks(
-        iterations=count, occupancy=occupancy.report(max(sm.finished_at), live), numbers=compared
+        iterations=count,
+        occupancy=occupancy.report(max(sm.finished_at), live),
+        numbers=computed.compared(watched, kernel) if values else None,
     )
