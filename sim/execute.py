@@ -13,10 +13,16 @@ from twill.artifacts.base import Artifact, Part
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.sim.analysis.advice import Advice, advise
-from twill.sim.analysis.measure import LEAST_ITERATIONS, SteadyState, steady_state
+from twill.sim.analysis.measure import (
+    LEAST_ITERATIONS,
+    SteadyState,
+    clock_of,
+    flop_per_iteration,
+    steady_state,
+    tflops,
+)
 from twill.sim.analysis.profile import Profile, profile
 from twill.sim.analysis.rings import Changed
-from twill.sim.analysis.throughput import clock_of, flop_per_iteration, tflops
 from twill.sim.analysis.whole_kernel import Kernel
 from twill.sim.checks.check import Checks
 from twill.sim.checks.races import Races

@@ -1,13 +1,28 @@
-"""What to change, with the gain found by trying it."""
+"""What to change, with the gain found by trying it: deeper rings, a group more, a wait less."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
 
 from twill.artifacts.base import Part
-from twill.artifacts.schedule import Schedule
+from twill.artifacts.hardware import Synchronisation
+from twill.artifacts.loop import Cost, Loop, Operation
+from twill.artifacts.machine import Machine
+from twill.artifacts.program import (
+    Arrive,
+    Await,
+    Get,
+    Instruction,
+    Interleave,
+    Issue,
+    Program,
+    Put,
+    Wait,
+)
+from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.errors import TwillError
-from twill.sim.analysis.changes import free_signals, split, twice_as_fast, without_each_wait
 from twill.sim.analysis.rings import Changed, deeper, rings
 
 WORTH = 0.001
@@ -102,3 +117,208 @@ def _try(measure: Measure, changed: Changed) -> float | None:
         return measure(changed)
     except TwillError:
         return None
+
+
+# -- groups -----------------------------------------------------------------------------------
+
+
+def split(schedule: Schedule) -> Iterator[Changed]:
+    """Yield schedules in which a group's independent operations have a group of their own.
+
+    Both groups keep every wait, and both arrive at every barrier at which the one did, so that
+    neither does anything earlier than the order of the one allowed.
+    """
+    for group in schedule.groups:
+        mine = [p.operation for p in schedule.placements if p.group == group.name]
+        parts = _components(schedule, mine)
+        if len(parts) > 1:
+            moved = set(parts[-1])
+            warps = max(o.warps for o in schedule.loop.operations if o.name in moved)
+            width = min(
+                (pool.warps for pool in schedule.machine.groups if pool.warps >= warps),
+                default=group.warps,
+            )
+            yield Changed(
+                "group",
+                f"one more group, for {', '.join(parts[-1])} of {group.name}",
+                _split(schedule, group, moved, width),
+                f"{width} warp{'s' if width > 1 else ''} and their registers",
+                fits=_room(schedule, width),
+            )
+
+
+def _room(schedule: Schedule, width: int) -> bool:
+    warps = sum(group.warps for group in schedule.groups)
+    return warps + width <= schedule.machine.warps.value
+
+
+def _components(schedule: Schedule, operations: Sequence[str]) -> list[list[str]]:
+    leader = {name: name for name in operations}
+
+    def find(name: str) -> str:
+        while leader[name] != name:
+            name = leader[name]
+        return name
+
+    for dependence in schedule.loop.dependences:
+        if dependence.producer in leader and dependence.consumer in leader:
+            leader[find(dependence.consumer)] = find(dependence.producer)
+    parts: dict[str, list[str]] = {}
+    for name in operations:
+        parts.setdefault(find(name), []).append(name)
+    return list(parts.values())
+
+
+def _split(schedule: Schedule, group: Group, moved: set[str], width: int) -> Schedule:
+    names = {other.name for other in schedule.groups}
+    name = next(n for k in itertools.count(1) if (n := group.name + k * "'") not in names)
+    program = schedule.program(group.name)
+    kept = {p.operation for p in schedule.placements if p.group == group.name} - moved
+    named = {b.name for b in schedule.barriers if b.kind == "named"}
+    arrivals = {
+        i.barrier
+        for i in program.body
+        if isinstance(i, Arrive) or (isinstance(i, Wait) and i.barrier in named)
+    }
+    new = group.model_copy(update={"name": name, "warps": width})
+    return schedule.model_copy(
+        update={
+            "groups": (*schedule.groups, new),
+            "placements": tuple(
+                Placement(operation=p.operation, group=name, start=p.start)
+                if p.operation in moved
+                else p
+                for p in schedule.placements
+            ),
+            "storage": tuple(
+                s.model_copy(update={"group": name})
+                if s.value in moved and s.group == group.name
+                else s
+                for s in schedule.storage
+            ),
+            "barriers": tuple(
+                b.model_copy(update={"arrivals": b.arrivals + (b.name in arrivals)})
+                for b in schedule.barriers
+            ),
+            "programs": (
+                *(_only(p, kept) if p.group == group.name else p for p in schedule.programs),
+                _announcing_nothing(_only(program, moved)).model_copy(update={"group": name}),
+            ),
+        }
+    )
+
+
+def _only(program: Program, operations: set[str]) -> Program:
+    """Keep what concerns some operations, and all signals."""
+    body: list[Instruction] = []
+    for instruction in program.body:
+        match instruction:
+            case Issue() | Await():
+                keep: Instruction | None = (
+                    instruction if (instruction.operation in operations) else None
+                )
+            case Interleave():
+                keep = _parts(instruction, operations)
+            case Put():
+                keep = instruction if instruction.value in operations else None
+            case Get():
+                keep = instruction if instruction.reader in operations else None
+            case _:
+                keep = instruction
+        if keep is not None:
+            body.append(keep)
+    return program.model_copy(update={"body": tuple(body)})
+
+
+def _announcing_nothing(program: Program) -> Program:
+    """Leave the bytes that a phase waits for to the group that announced them so far."""
+    body = tuple(
+        i.model_copy(update={"expect": None}) if isinstance(i, Arrive) else i for i in program.body
+    )
+    return program.model_copy(update={"body": body})
+
+
+def _parts(instruction: Interleave, operations: set[str]) -> Instruction | None:
+    parts = tuple(part for part in instruction.parts if part.operation in operations)
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return instruction.model_copy(update={"parts": parts})
+
+
+# -- waits ------------------------------------------------------------------------------------
+
+
+def without_each_wait(schedule: Schedule) -> Iterator[Changed]:
+    """Yield schedules that lack one wait; most of them are wrong."""
+    for number, program in enumerate(schedule.programs):
+        for index, instruction in enumerate(program.body):
+            if not isinstance(instruction, Wait | Await):
+                continue
+            body = program.body[:index] + program.body[index + 1 :]
+            programs = list(schedule.programs)
+            programs[number] = program.model_copy(update={"body": body})
+            subject = (
+                instruction.barrier if isinstance(instruction, Wait) else instruction.operation
+            )
+            yield Changed(
+                "wait",
+                f"{program.group} without its wait for {subject}",
+                schedule.model_copy(update={"programs": tuple(programs)}),
+            )
+
+
+# -- the machine ------------------------------------------------------------------------------
+
+
+def free_signals(schedule: Schedule) -> Changed:
+    """Let waits and arrives cost nothing, the wait inside asynchronous latencies neither."""
+    return Changed(
+        "machine", "if waits and arrives took no time", schedule, without=("synchronisation",)
+    )
+
+
+def twice_as_fast(schedule: Schedule, unit: str) -> Changed:
+    """Halve the cycles that every operation takes of a unit."""
+    loop = faster(schedule.loop, schedule.machine, unit, 2)
+    return Changed(
+        "machine", f"if {unit} were twice as fast", schedule.model_copy(update={"loop": loop})
+    )
+
+
+def scaled_signals(machine: Machine, factor: float) -> Machine:
+    """Let every wait, arrive and hop of a machine cost so many times as much, in whole cycles."""
+    costs = machine.synchronisation
+    named = None if costs.named is None else _scaled(costs.named, factor)
+    scaled = _scaled(costs, factor).model_copy(update={"named": named})
+    return machine.model_copy(update={"synchronisation": scaled})
+
+
+def _scaled(costs: Synchronisation, factor: float) -> Synchronisation:
+    update = {
+        key: cycles.model_copy(update={"value": round(cycles.value * factor)})
+        for key in ("wait", "arrive", "hop")
+        for cycles in (getattr(costs, key),)
+    }
+    return costs.model_copy(update=update)
+
+
+def faster(loop: Loop, machine: Machine, unit: str, factor: float) -> Loop:
+    """Divide the cycles that every operation takes of a unit, rounded up."""
+    operations = tuple(_faster(machine, o, unit, factor) for o in loop.operations)
+    return loop.model_copy(update={"operations": operations})
+
+
+def _faster(machine: Machine, operation: Operation, unit: str, factor: float) -> Operation:
+    cost: Cost = machine.cost(operation)
+    if all(step.unit != unit for step in cost.steps):
+        return operation
+    steps = tuple(
+        step.model_copy(update={"cycles": math.ceil(step.cycles / factor)})
+        if step.unit == unit
+        else step
+        for step in cost.steps
+    )
+    total = max if cost.asynchronous else sum
+    saved = total(s.cycles for s in cost.steps) - total(s.cycles for s in steps)
+    changed = cost.model_copy(update={"steps": steps, "latency": max(0, cost.latency - saved)})
+    return operation.model_copy(update={"cost": changed})

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import bisect
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from twill.sim.engine.record import Instance, Recording, Span, Use, Warp, in_time
 
@@ -86,6 +87,11 @@ class Cycle:
         return self.cycles / self.iterations
 
 
+_Before = Callable[[], "_Link"]
+_Link = tuple[Step | None, _Before | None]
+"""A step, if it took time, and what says what came before it."""
+
+
 class BindingEvents:
     """The chain of binding events of a recorded execution, from its end to its begin.
 
@@ -143,10 +149,10 @@ class BindingEvents:
             yield from self._steps((operation, iteration), cycle)
 
     def _steps(self, instance: Instance, cycle: float) -> Iterator[Step]:
-        at: _At | None = _Completed(*instance, cycle)
+        before: _Before | None = partial(self._before_completion, *instance, cycle)
         idle, until = 0, cycle
-        while at is not None and idle < MOST_IDLE:
-            step, at = self._before(at)
+        while before is not None and idle < MOST_IDLE:
+            step, before = before()
             idle += 1
             if step is not None and step.end > until + ROUNDING:
                 return
@@ -154,59 +160,42 @@ class BindingEvents:
                 idle, until = 0, step.begin
                 yield step
 
-    def _before(self, at: _At) -> tuple[Step | None, _At | None]:
-        """Return what ended at a point of the execution, and the point at which that began."""
-        match at:
-            case _Completed():
-                return self._before_completion(at)
-            case _Working():
-                return self._before_work(at)
-            case _Commanded():
-                return self._before_command(at)
-            case _Issued():
-                span, group = at.span, at.warp[0]
-                step = Step("issue", group, span.subject, span.iteration, span.begin, at.cycle)
-                return step, _Issuing(at.warp, span.begin)
-            case _Issuing():
-                return self._before_issue(at)
-
-    def _before_completion(self, at: _Completed) -> tuple[Step | None, _At | None]:
-        instance = (at.operation, at.iteration)
+    def _before_completion(self, operation: str, iteration: int, cycle: float) -> _Link:
+        instance = (operation, iteration)
         used = [(unit, self._uses[unit][index]) for unit, index in self._used[instance]]
         if used:
             unit, use = max(used, key=lambda entry: (entry[1].end, entry[0]))
-            if at.operation in self._variable and use.end < at.cycle:
+            if operation in self._variable and use.end < cycle:
                 unit, use = min(used, key=lambda entry: (entry[1].begin, entry[0]))
-                step = Step("latency", unit, *instance, use.begin, at.cycle)
-                return step, self._before_use(use)
-            step = Step("latency", unit, *instance, use.end, at.cycle)
-            return step, _Working(unit, use.end)
+                return Step("latency", unit, *instance, use.begin, cycle), self._before_use(use)
+            step = Step("latency", unit, *instance, use.end, cycle)
+            return step, partial(self._before_work, unit, use.end)
         issued = self._issues[instance]
         if not issued:
             return None, None
         warp, span = max(issued, key=lambda entry: (entry[1].end, entry[0]))
-        end = min(span.end, at.cycle)
-        return Step("latency", warp[0], *instance, end, at.cycle), _Issued(warp, span, end)
+        end = min(span.end, cycle)
+        step = Step("latency", warp[0], *instance, end, cycle)
+        return step, partial(self._before_end, warp, span, end)
 
-    def _before_work(self, at: _Working) -> tuple[Step | None, _At | None]:
-        index = bisect.bisect_left(self._use_begins[at.unit], at.cycle - ROUNDING) - 1
+    def _before_work(self, unit: str, cycle: float) -> _Link:
+        index = bisect.bisect_left(self._use_begins[unit], cycle - ROUNDING) - 1
         if index < 0:
             return None, None
-        use = self._uses[at.unit][index]
-        step = Step("unit", at.unit, use.operation, use.iteration, use.begin, at.cycle)
+        use = self._uses[unit][index]
+        step = Step("unit", unit, use.operation, use.iteration, use.begin, cycle)
         return step, self._before_use(use)
 
-    def _before_use(self, use: Use) -> _At:
+    def _before_use(self, use: Use) -> _Before:
         """Return what work waited for: one of its units, busy until then, or the command."""
         for unit, _ in self._used[use.operation, use.iteration]:
             index = bisect.bisect_left(self._use_begins[unit], use.begin - ROUNDING) - 1
             if index >= 0 and self._uses[unit][index].end >= use.begin - ROUNDING:
-                return _Working(unit, use.begin)
-        return _Commanded(use)
+                return partial(self._before_work, unit, use.begin)
+        return partial(self._before_command, use)
 
-    def _before_command(self, at: _Commanded) -> tuple[Step | None, _At | None]:
+    def _before_command(self, use: Use) -> _Link:
         """Return the issue of a command, or the instruction that kept its unit from starting."""
-        use = at.use
         issued = [
             (span.begin, warp, span)
             for warp, span in self._issues[use.operation, use.iteration]
@@ -216,37 +205,41 @@ class BindingEvents:
             return None, None
         begin, warp, span = max(issued)
         if use.begin <= span.end + ROUNDING:
-            return None, _Issuing(warp, use.begin)
+            return None, partial(self._before_issue, warp, use.begin)
         for unit, _ in self._used[use.operation, use.iteration]:
             issuers = self._issued_to(unit, self._contexts.get(warp, 0))
             index = bisect.bisect_left(issuers, (use.begin - ROUNDING, ("", 0))) - 1
             if index >= 0 and issuers[index][0] > begin:
                 held, holder = issuers[index]
                 step = Step("pipe", unit, holder[0], use.iteration, held, use.begin)
-                return step, _Issuing(holder, held)
+                return step, partial(self._before_issue, holder, held)
         step = Step("queue", warp[0], use.operation, use.iteration, span.end, use.begin)
-        return step, _Issued(warp, span, span.end)
+        return step, partial(self._before_end, warp, span, span.end)
 
-    def _before_issue(self, at: _Issuing) -> tuple[Step | None, _At | None]:
-        index = bisect.bisect_left(self._begins[at.warp], at.cycle - ROUNDING) - 1
+    def _before_end(self, warp: Warp, span: Span, end: float) -> _Link:
+        """Return an operation's instructions; at their end the warp may have gone on to others."""
+        step = Step("issue", warp[0], span.subject, span.iteration, span.begin, end)
+        return step, partial(self._before_issue, warp, span.begin)
+
+    def _before_issue(self, warp: Warp, cycle: float) -> _Link:
+        index = bisect.bisect_left(self._begins[warp], cycle - ROUNDING) - 1
         if index < 0:
             return None, None
-        span = self._spans[at.warp][index]
-        kind = "issue" if span.end < at.cycle - ROUNDING else span.kind
-        cause = self._cause(at.warp, span, at.cycle) if kind == span.kind else None
+        span = self._spans[warp][index]
+        kind = "issue" if span.end < cycle - ROUNDING else span.kind
+        cause = self._cause(warp, span, cycle) if kind == span.kind else None
         if cause is not None:
             return cause
-        step = Step(kind, at.warp[0], span.subject, span.iteration, span.begin, at.cycle)
-        return step, _Issuing(at.warp, span.begin)
+        step = Step(kind, warp[0], span.subject, span.iteration, span.begin, cycle)
+        return step, partial(self._before_issue, warp, span.begin)
 
-    def _cause(self, warp: Warp, span: Span, end: float) -> tuple[Step | None, _At | None] | None:
+    def _cause(self, warp: Warp, span: Span, end: float) -> _Link | None:
         """Return what ended a stall, None where the warp itself did."""
-        instance = (span.subject, span.iteration)
         match span.kind:
             case "barrier":
                 return self._arrival(warp, span, end)
             case "completion":
-                return None, _Completed(*instance, end)
+                return None, partial(self._before_completion, span.subject, span.iteration, end)
             case "scoreboard":
                 return self._own_result(warp, span, end)
             case "pipe" | "issue slot":
@@ -255,7 +248,7 @@ class BindingEvents:
                 return self._queue(span, end)
         return None
 
-    def _arrival(self, warp: Warp, span: Span, end: float) -> tuple[Step | None, _At | None] | None:
+    def _arrival(self, warp: Warp, span: Span, end: float) -> _Link | None:
         arrivals = [
             arrival
             for arrival in self._recording.arrivals[span.subject, span.iteration]
@@ -265,13 +258,11 @@ class BindingEvents:
             return None
         last = max(arrivals, key=lambda arrival: (arrival.visible, arrival.cycle))
         if not last.group:
-            return None, _Completed(last.operation, span.iteration, end)
+            return None, partial(self._before_completion, last.operation, span.iteration, end)
         step = Step("signal", warp[0], span.subject, span.iteration, last.cycle, end)
-        return step, _Issuing((last.group, last.warp), last.cycle)
+        return step, partial(self._before_issue, (last.group, last.warp), last.cycle)
 
-    def _own_result(
-        self, warp: Warp, span: Span, end: float
-    ) -> tuple[Step | None, _At | None] | None:
+    def _own_result(self, warp: Warp, span: Span, end: float) -> _Link | None:
         """Return the end of the operation that made an operand in registers."""
         made = max(
             (
@@ -285,9 +276,9 @@ class BindingEvents:
         if made is None:
             return None
         step = Step("scoreboard", warp[0], span.subject, span.iteration, made.end, end)
-        return step, _Issued(warp, made, made.end)
+        return step, partial(self._before_end, warp, made, made.end)
 
-    def _holder(self, warp: Warp, span: Span, end: float) -> tuple[Step | None, _At | None] | None:
+    def _holder(self, warp: Warp, span: Span, end: float) -> _Link | None:
         """Return the warp that took the pipe, or the slot, before."""
         pipe = span.subject if span.kind == "pipe" else ""
         issuers = self._issued_to(pipe, self._contexts.get(warp, 0))
@@ -297,58 +288,19 @@ class BindingEvents:
         begin, holder = issuers[index]
         if holder == warp:
             # Its own instruction before, which fills the pipe for longer than a cycle.
-            step = Step("issue", warp[0], self._issued_at(warp, begin), span.iteration, begin, end)
+            own = self._spans[warp][bisect.bisect_right(self._begins[warp], begin) - 1]
+            step = Step("issue", warp[0], own.subject, span.iteration, begin, end)
         else:
             step = Step(span.kind, span.subject, holder[0], span.iteration, begin, end)
-        return step, _Issuing(holder, begin)
+        return step, partial(self._before_issue, holder, begin)
 
-    def _issued_at(self, warp: Warp, begin: float) -> str:
-        index = bisect.bisect_right(self._begins[warp], begin) - 1
-        return self._spans[warp][index].subject
-
-    def _queue(self, span: Span, end: float) -> tuple[Step | None, _At | None] | None:
+    def _queue(self, span: Span, end: float) -> _Link | None:
         """Return the work whose end made room in a unit's queue."""
         uses = self._uses.get(span.subject, [])
         index = bisect.bisect_right([use.end for use in uses], end + ROUNDING) - 1
         if index < 0 or uses[index].end < end - ROUNDING:
             return None
-        return None, _Working(span.subject, end)
-
-
-@dataclass(frozen=True)
-class _Completed:
-    operation: str
-    iteration: int
-    cycle: float
-
-
-@dataclass(frozen=True)
-class _Working:
-    unit: str
-    cycle: float
-
-
-@dataclass(frozen=True)
-class _Issuing:
-    warp: Warp
-    cycle: float
-
-
-@dataclass(frozen=True)
-class _Commanded:
-    use: Use
-
-
-@dataclass(frozen=True)
-class _Issued:
-    """The end of an operation's instructions; by then the warp may have gone on to others."""
-
-    warp: Warp
-    span: Span
-    cycle: float
-
-
-_At = _Completed | _Working | _Commanded | _Issuing | _Issued
+        return None, partial(self._before_work, span.subject, end)
 
 
 def critical_cycle(

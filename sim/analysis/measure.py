@@ -1,4 +1,4 @@
-"""From completion times to an initiation interval: warm-up, period, confidence interval."""
+"""From completion times to an initiation interval, with its certainty, and to TFLOP/s."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from twill.artifacts.loop import Loop, Operation
+from twill.artifacts.machine import Machine
+from twill.errors import InputError, short
+
 LEAST_ITERATIONS = 8
 LONGEST_PERIOD = 64
 ROUNDING = Fraction(1, 10**9)
 MSER_BATCH = 5
 STUDENT = {20: 2.093, 10: 2.262, 5: 2.776}
 """Two-sided 95 % quantile of Student's t for that many batches (one less degree of freedom)."""
+MOST_MHZ = 100_000.0
+FLOP_OF_ONE_PRODUCT = 2
+"""A multiplication and an addition."""
 
 
 @dataclass(frozen=True)
@@ -170,3 +177,53 @@ def _averaged(times: Sequence[Fraction], half: int, fill: int) -> SteadyState:
     first = min(half, max(fill, mser(gaps)))
     interval = (times[-1] - times[first]) / (len(gaps) - first)
     return SteadyState(interval, None, first, len(gaps), confidence(gaps[first:]))
+
+
+# -- TFLOP/s ----------------------------------------------------------------------------------
+
+
+def flop(operation: Operation) -> int:
+    """Return the floating-point operations of a matrix product, 0 for anything else.
+
+    `operation`: an ``mma`` of any kind counts 2 m n k; what softmax, rescaling and conversion do
+    does not count, as everywhere in the literature on these kernels.
+    """
+    if not operation.kind.startswith("mma") or not operation.operands or operation.result is None:
+        return 0
+    factor = operation.operands[0]
+    if not factor.shape:
+        return 0
+    return FLOP_OF_ONE_PRODUCT * math.prod(operation.result.shape) * factor.shape[-1]
+
+
+def flop_per_iteration(loop: Loop) -> int:
+    """Return the floating-point operations of one iteration of a loop, on one SM."""
+    return sum(flop(operation) for operation in loop.operations)
+
+
+def clock_of(machine: Machine, clock: float | None = None) -> tuple[float, str]:
+    """Return a clock in MHz and where it comes from.
+
+    `clock`: A stated clock, in MHz.
+
+    Raises
+    ------
+    InputError
+        If the clock is not above 0 and at most 100,000 MHz.
+    """
+    if clock is None:
+        return machine.clock.value, f"{machine.name}: {machine.clock.source}"
+    if not isinstance(clock, int | float) or not 0 < clock <= MOST_MHZ:
+        raise InputError(
+            f"a clock in MHz above 0 and at most {MOST_MHZ:g} (got {short(clock)})", path="clock"
+        )
+    return float(clock), "as stated"
+
+
+def tflops(flop_count: float, cycles: float, multiprocessors: int, clock_mhz: float) -> float:
+    """Return TFLOP/s of a chip on whose SMs all do the same.
+
+    `flop_count`: floating-point operations that one SM does in `cycles`.
+    `cycles`: clock cycles, more than 0.
+    """
+    return flop_count * multiprocessors * clock_mhz / cycles / 1e6

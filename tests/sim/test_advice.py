@@ -14,8 +14,7 @@ from tests.sim.test_run import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.program import Arrive, Await, Barrier, Instruction, Issue, Wait
 from twill.lower.baselines import sequential
-from twill.sim.analysis.advice import advise
-from twill.sim.analysis.changes import split, twice_as_fast, without_each_wait
+from twill.sim.analysis.advice import advise, split, twice_as_fast, without_each_wait
 from twill.sim.analysis.rings import Changed, deeper, rings
 from twill.sim.analysis.whole_kernel import kernel
 from twill.sim.checks.check import check

@@ -12,8 +12,14 @@ import twill
 from tests.sim.test_run import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.program import Arrive, Barrier, Instruction, Issue, Storage, Wait
-from twill.sim.analysis.measure import confidence, mser, steady_state
-from twill.sim.analysis.throughput import clock_of, flop_per_iteration, tflops
+from twill.sim.analysis.measure import (
+    clock_of,
+    confidence,
+    flop_per_iteration,
+    mser,
+    steady_state,
+    tflops,
+)
 from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import run

@@ -27,8 +27,8 @@ from twill.artifacts.sweep import Sweep, Swept, packaged_sweeps
 from twill.cli.main import app
 from twill.console import Counter
 from twill.errors import InputError, RefusedError, WorkerError
+from twill.sim.analysis.measure import flop_per_iteration
 from twill.sim.analysis.rings import deeper, with_depth, with_more_slots
-from twill.sim.analysis.throughput import flop_per_iteration
 from twill.sim.execute import run
 from twill.studies import sweep as engine
 from twill.studies.sweep import journal, run_sweep

@@ -19,7 +19,7 @@ from twill.console import Report, silent
 from twill.errors import RefusedError
 from twill.names import file_name
 from twill.problem.problem import build_problem
-from twill.sim.analysis.throughput import clock_of, flop_per_iteration
+from twill.sim.analysis.measure import clock_of, flop_per_iteration
 from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.execute import Run, simulate

@@ -17,7 +17,7 @@ from twill.artifacts.sweep import Scalar, Values
 from twill.errors import InputError, short
 from twill.frontends.subtiling import resize, subtile
 from twill.names import wrong
-from twill.sim.analysis.changes import faster, scaled_signals
+from twill.sim.analysis.advice import faster, scaled_signals
 
 Kind = Literal["whole", "number", "text"]
 MOST_VALUES = 100_000
