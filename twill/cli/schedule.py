@@ -218,7 +218,7 @@ def verify(
 
     With --reprove also if a refutation turns out to be false, or is not made again in time.
     """
-    from twill.explain.reprove import reprove as again
+    from twill.explain.explain import reprove as again
     from twill.frontends.schedules import load_schedule
     from twill.show.proof import print_reproof, print_verdict
     from twill.verification import verify as check

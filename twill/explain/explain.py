@@ -1,23 +1,31 @@
-"""Why no smaller interval exists: the proof of a schedule, with the operations that it is about."""
+"""The proof of a schedule: why no smaller interval exists, and its refutations made again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from twill.artifacts.proof import LowerBound
+from twill.artifacts.proof import Level, LowerBound
 from twill.artifacts.schedule import Schedule
 from twill.bounds.analysis import Recurrence, recurrences
 from twill.bounds.configurations import ConfigurationBound
-from twill.bounds.least import ResourceArgument, every_bound, resource_argument, resource_bound
+from twill.bounds.least import (
+    ResourceArgument,
+    bounds,
+    every_bound,
+    resource_argument,
+    resource_bound,
+)
 from twill.console import Report, silent
 from twill.deadline import Deadline
-from twill.engines.protocol import FAMILIES, EngineFactory, Limits, Question, Status
+from twill.engines.protocol import FAMILIES, Answer, EngineFactory, Limits, Question, Status
 from twill.errors import InputError
 from twill.problem.groups import available_groups
 from twill.problem.operations import ProblemOperation
 from twill.problem.problem import Problem
-from twill.search.request import Request
+from twill.search.request import Request, engine_factory
+from twill.verification import Trusted, verify
 
 SECONDS = 20.0
 BUSIEST = 2
@@ -37,17 +45,10 @@ MEANING = {
 
 @dataclass(frozen=True)
 class Part:
-    """An operation that takes part in a family of constraints.
+    """An operation that takes part in a family of constraints, by an amount in the family's unit.
 
-    Attributes
-    ----------
-    operation : str
-        Its name.
-    amount : int
-        What it brings, in the family's unit.
-    needed : bool or None
-        True: were it not for this operation here, the interval below would be feasible. False: it
-        would not. None: not asked, or not known in time.
+    `needed`: whether the interval below would be feasible were it not for this operation here; None
+    where that was not asked, or is not known in time.
     """
 
     operation: str
@@ -61,8 +62,6 @@ class Role:
 
     Attributes
     ----------
-    family : str
-        Its name.
     needed : bool or None
         True: without it the interval below is feasible. False: the others refute that as well.
         None: not known in time.
@@ -80,24 +79,16 @@ class Role:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why the interval below a schedule's own fails.
+    """Why the interval below a schedule's own fails, by the bound that its proof records.
 
     Attributes
     ----------
-    bound : LowerBound
-        The recorded proof.
     interval : int
         The schedule's, in its units of time.
     unit : str
         ``cycles`` or ``units``.
-    resource : ResourceArgument, optional
-        For ResMII.
-    configurations : ConfigurationBound, optional
-        For configurations.
-    recurrence : Recurrence, optional
-        For RecMII.
     roles : tuple of Role
-        For a refutation by an engine: its families.
+        The families of a refutation by an engine.
     """
 
     bound: LowerBound
@@ -143,17 +134,6 @@ def explain(
     The families of an engine's refutation are dropped one at a time, and within a family that is
     needed one operation at a time: whether there is a schedule then is what an engine says. Both
     together take at most `seconds`; what is not asked by then is not claimed.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        A solved schedule.
-    engine : EngineFactory
-        Answers the questions.
-    seconds : float
-        For all questions.
-    report : Report, optional
-        Told what is being asked.
 
     Raises
     ------
@@ -326,3 +306,81 @@ PARTS: dict[str, Callable[[Problem, int], Parts]] = {
     "wishes": _wishes,
 }
 """The operations that can take part in each family, and in what amounts."""
+
+
+# -- refutations made again -------------------------------------------------------------------
+
+Outcome = Literal["refuted", "false", "open"]
+
+
+@dataclass(frozen=True)
+class Reproof:
+    """What became of a claim that had been taken on trust, and who was asked now.
+
+    `outcome`: ``refuted`` again; ``false``, where there is a schedule that the claim says there is
+    not; or ``open``, where time was over.
+    """
+
+    claim: Trusted
+    solver: str
+    outcome: Outcome
+
+
+def reprove(
+    schedule: Schedule, seconds: float | None = None, report: Report = silent
+) -> Iterator[Reproof]:
+    """Refute again what a schedule's proof says only an engine has shown.
+
+    OR-Tools is asked about what Yices refuted, Yices about everything else: they have statements
+    of the model of their own.
+
+    Raises
+    ------
+    InputError
+        If nobody solved the schedule.
+    """
+    problem = problem_of(schedule)
+    for claim in verify(schedule).trusted:
+        report(f"refuting again: {claim.claim}")
+        factory = engine_factory("cpsat" if "Yices" in claim.solver else "difference")
+        outcome: Outcome = "refuted"
+        name = ""
+        for question, limits in _refuted(problem, schedule, claim.level):
+            engine, answer = factory(question), Answer("unknown")
+            name = engine.name
+            with Deadline(seconds):
+                answer = engine.solve(limits)
+                engine.dispose()
+            if answer.status != "unsat":
+                outcome = "open" if answer.assignment is None else "false"
+                break
+        yield Reproof(claim, name, outcome)
+
+
+def _refuted(
+    problem: Problem, schedule: Schedule, level: Level
+) -> Iterator[tuple[Question, Limits]]:
+    """Yield what has to be refuted for a level's value to be the best."""
+    proof = schedule.proof
+    assert proof is not None
+    value = {entry.level: entry.value for entry in proof.levels}
+    interval, stages = value["interval"], value["stages"]
+    limits = Limits(groups=proof.limits.get("groups"), transfers=proof.limits.get("transfers"))
+    asked = Question(problem, interval, stages * interval, available_groups(problem))
+    asked = replace(asked, seed=schedule.seed)
+    if level == "interval":
+        last, most = proof.bound.value - 1, proof.bound.most_stages or stages
+        first = last if problem.starts_at_issue else bounds(problem).interval
+        for below in range(first, last + 1):
+            yield replace(asked, interval=below, length=most * below), limits
+    elif level == "stages":
+        yield replace(asked, length=(stages - 1) * interval), limits
+    else:
+        for name in ("groups", "transfers", "length"):
+            better = value[name] - 1 if name == level else value[name]
+            limits = replace(limits, **{name: better})
+            if name == level:
+                break
+        if level == "slack":
+            limits = replace(limits, slack=value["slack"] + 1)
+        yield asked, limits

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 
 from twill.artifacts.hardware import GroupPool
-from twill.artifacts.loop import Cost, Loop, Step
-from twill.artifacts.machine import Machine
+from twill.artifacts.loop import Cost, Step
 from twill.artifacts.schedule import Schedule
 from twill.bounds.least import resource_bound
 from twill.console import Report, silent
@@ -60,59 +58,37 @@ def levers(
     InputError
         If nobody solved the schedule.
     """
-    return [
-        _pulled(schedule, name, change, engine, seconds, report)
-        for name, change in _changes(schedule)
-    ]
-
-
-def _pulled(
-    schedule: Schedule,
-    name: str,
-    change: Callable[[], Problem],
-    engine: EngineFactory,
-    seconds: float,
-    report: Report,
-) -> Lever:
-    report(name)
-    problem = change()
+    found = []
     most = schedule.proof.bound.most_stages if schedule.proof else None
     options = Options(most_stages=most, seed=schedule.seed, timeout=seconds)
-    try:
-        interval, proved = least_interval(problem, engine, options)
-    except RefusedError:
-        return Lever(name, None, proved=False, gain=None, seconds=seconds)
-    cycles = interval * problem.scale.cycles_per_unit
     own = (schedule.initiation_interval or 1) * schedule.time.cycles_per_unit
-    return Lever(name, cycles, proved, own / cycles - 1, seconds)
+    for name, problem in _changed(problem_of(schedule)):
+        report(name)
+        try:
+            interval, proved = least_interval(problem, engine, options)
+        except RefusedError:
+            found.append(Lever(name, None, proved=False, gain=None, seconds=seconds))
+            continue
+        cycles = interval * problem.scale.cycles_per_unit
+        found.append(Lever(name, cycles, proved, own / cycles - 1, seconds))
+    return found
 
 
-def _changes(schedule: Schedule) -> Iterator[tuple[str, Callable[[], Problem]]]:
-    """Yield what there is to change, and how."""
-    problem = problem_of(schedule)
+def _changed(problem: Problem) -> Iterator[tuple[str, Problem]]:
+    """Yield what there is to change, and the problem with that changed."""
     if problem.scale.mode == "refined":
-        yield "order of the normalized solution given up", lambda: problem
+        yield "order of the normalized solution given up", problem
     if problem.registers is not None:
-        yield "no limit of registers", partial(without_registers, problem)
-    yield "one more warp group", partial(with_a_group, problem)
+        yield "no limit of registers", replace(problem, registers=None)
+    yield "one more warp group", with_a_group(problem)
     if problem.hop or any(o.transfer for o in problem.operations):
-        yield "signals and transfers that take no time", partial(without_transfers, problem)
+        yield "signals and transfers that take no time", without_transfers(problem)
     busiest = sorted(problem.capacities, key=lambda unit: -resource_bound(problem, unit))
     for unit in busiest[:BUSIEST]:
         if resource_bound(problem, unit):
-            yield f"{unit} twice as fast", partial(with_unit_faster, problem, unit)
+            yield f"{unit} twice as fast", with_unit_faster(problem, unit)
     if problem.memories:
-        yield "no limit of memory", partial(without_memory, problem)
-
-
-def without_registers(problem: Problem) -> Problem:
-    """Return the problem on a machine that does not limit registers."""
-    return replace(problem, registers=None)
-
-
-def without_memory(problem: Problem) -> Problem:
-    """Return the problem on a machine that does not limit shared and tensor memory."""
-    return replace(problem, memories={})
+        yield "no limit of memory", replace(problem, memories={})
 
 
 def with_a_group(problem: Problem) -> Problem:
@@ -124,7 +100,7 @@ def with_a_group(problem: Problem) -> Problem:
     width = max(group.warps for group in available_groups(problem))
     groups = tuple(_one_more(pool) if pool.warps == width else pool for pool in machine.groups)
     warps = machine.warps.model_copy(update={"value": machine.warps.value + width})
-    larger: Machine = machine.model_copy(update={"groups": groups, "warps": warps})
+    larger = machine.model_copy(update={"groups": groups, "warps": warps})
     limits = tuple(
         (name, most + 1 if name == "groups" else most) for name, most in problem.wishes.limits
     )
@@ -152,16 +128,10 @@ def with_unit_faster(problem: Problem, unit: str) -> Problem:
     unit itself it is the instructions that are halved. Normalized costs are chosen anew.
     """
     loop, machine = problem.loop, problem.machine
-    faster: Loop = loop.model_copy(
-        update={
-            "operations": tuple(
-                o.model_copy(
-                    update={"cost": _faster(machine.cost(o), unit, machine.issue_unit or "")}
-                )
-                for o in loop.operations
-            )
-        }
-    )
+    costs = [_faster(machine.cost(o), unit, machine.issue_unit or "") for o in loop.operations]
+    operations = zip(loop.operations, costs, strict=True)
+    update = {"operations": tuple(o.model_copy(update={"cost": cost}) for o, cost in operations)}
+    faster = loop.model_copy(update=update)
     scale = problem.scale
     if scale.mode == "normalized":
         scale = normalize(faster, machine, scale.budget or 1)
@@ -170,18 +140,14 @@ def with_unit_faster(problem: Problem, unit: str) -> Problem:
 
 
 def _one_more(pool: GroupPool) -> GroupPool:
-    changed: GroupPool = pool.model_copy(update={"count": pool.count + 1})
-    return changed
+    return pool.model_copy(update={"count": pool.count + 1})
 
 
 def _faster(cost: Cost, unit: str, issue_unit: str) -> Cost:
     steps = tuple(_halved(step, unit, issue_unit) for step in cost.steps)
     span = max if cost.asynchronous else sum
     saved = span(s.cycles for s in cost.steps) - span(s.cycles for s in steps)
-    changed: Cost = cost.model_copy(
-        update={"steps": steps, "latency": max(0, cost.latency - saved)}
-    )
-    return changed
+    return cost.model_copy(update={"steps": steps, "latency": max(0, cost.latency - saved)})
 
 
 def _halved(step: Step, unit: str, issue_unit: str) -> Step:
@@ -190,5 +156,4 @@ def _halved(step: Step, unit: str, issue_unit: str) -> Step:
         update["cycles"] = -(-step.cycles // 2)
     if unit == issue_unit:
         update["instructions"] = -(-step.instructions // 2)
-    changed: Step = step.model_copy(update=update)
-    return changed
+    return step.model_copy(update=update)

@@ -14,8 +14,8 @@ from twill.bounds.analysis import Recurrence
 from twill.bounds.configurations import ConfigurationBound
 from twill.bounds.least import ResourceArgument
 from twill.explain.explain import Part as FamilyPart
+from twill.explain.explain import Reproof
 from twill.explain.levers import Lever
-from twill.explain.reprove import Reproof
 from twill.schemas.documents import Counts, Document, Strings
 from twill.show.differences import Difference
 from twill.show.placed import Position

@@ -11,9 +11,8 @@ from twill.artifacts.proof import LowerBound, Proof
 from twill.bounds.configurations import ConfigurationBound, is_turn
 from twill.bounds.least import ResourceArgument
 from twill.console import paragraph, say
-from twill.explain.explain import MEANING, Explanation, Role
+from twill.explain.explain import MEANING, Explanation, Reproof, Role
 from twill.explain.levers import Lever
-from twill.explain.reprove import Reproof
 from twill.formats import count, cycles, percent, plural
 from twill.tables import Column, Table
 from twill.verification import Verdict, Violation, conditions
