@@ -14,7 +14,7 @@ import pytest
 import twill
 from tests.support.commands import in_process
 from twill.search import scheduler
-from twill.search.cache import Cache, _head, _used, default_folder, proved, request_key
+from twill.search.cache import Cache, _head, _used, code_hash, default_folder, proved, request_key
 from twill.search.request import Request
 from twill.search.scheduler import Solved, solve
 
@@ -95,6 +95,18 @@ def test_any_other_request_is_another_question(
     solve(Request(paper_loop, paper_machine), cache=cache, timeout=60.0)
     assert asked[0] != asked[1]
     assert asked[0] == asked[2]
+
+
+@pytest.mark.parametrize("file", ["twill/engines/protocol.py", "twill/names.py"])
+def test_answers_of_other_code_are_none(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, known = Path.read_bytes, code_hash()
+
+    def changed(path: Path) -> bytes:
+        return read(path) + b"\n" * str(path).endswith(file)
+
+    monkeypatch.setattr(Path, "read_bytes", changed)
+    assert code_hash.__wrapped__() != known
+    assert code_hash.__wrapped__("sim") == code_hash("sim") != code_hash.__wrapped__("schemas")
 
 
 def test_a_changed_cost_is_another_question(

@@ -168,7 +168,7 @@ def code_hash(room: str = "") -> str:
     `room`: A folder of the package that is linked into it, ``sim``; all others without it.
     """
     digest = hashlib.sha256()
-    root = Path(__file__).parent / room
+    root = Path(__file__).parents[1] / room
     for file in sorted(root.rglob("*.py")):
         digest.update(f"{file.relative_to(root)}\n".encode())
         digest.update(file.read_bytes())

@@ -76,15 +76,9 @@ class Known:
             self._report(FOUND.format(interval=interval))
 
     def _rank(self, interval: int, found: Assignment) -> tuple[int, ...]:
-        length, slack = found.length(self._problem), found.slack(self._problem, interval)
-        return (
-            interval,
-            -(-length // interval),
-            found.used(),
-            found.transfers(self._problem),
-            length,
-            -(slack or 0),
-        )
+        levels = measured(self._problem, interval, found)
+        slack = levels.pop("slack", 0)
+        return (interval, *levels.values(), -slack)
 
     def refuted(self, low: int, solver: str = "", families: tuple[str, ...] = ()) -> None:
         """Take note that every interval below `low` is refuted; families may be named later."""

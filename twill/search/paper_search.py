@@ -93,7 +93,7 @@ class _PaperSearch:
         self._limits = Limits(groups=wishes.limit("groups"), transfers=wishes.limit("transfers"))
         self._most_stages = wishes.limit("stages") or options.most_stages
         self._deadline = Deadline(options.timeout)
-        self._solver, self._interval, self._accepted = "", 1, 0.0
+        self._interval, self._accepted = 1, 0.0
 
     def run(self) -> Found:
         refuse_infeasible(self._problem, self._groups)
@@ -197,7 +197,7 @@ class _PaperSearch:
         self._options.report(question)
         asked = Question(self._problem, interval, most, self._groups, seed=self._options.seed)
         engine = self._engine(asked)
-        answer, self._solver = engine.solve(self._limits), engine.name
+        answer = engine.solve(self._limits)
         engine.dispose()
         length = None if answer.assignment is None else self._length(answer.assignment)
         self._log(question, engine.name, length)
@@ -213,7 +213,7 @@ class _PaperSearch:
         total = self._deadline.spent
         seconds = {"interval": self._accepted, "levels": total - self._accepted, "total": total}
         proof = proof_within(self._problem, interval, bound, levels)
-        return Found(interval, assignment, proof, self._solver, seconds)
+        return Found(interval, assignment, proof, seconds)
 
 
 def _within(engine: Engine, length: int) -> Answer:

@@ -145,7 +145,7 @@ class Questions:
     ) -> None:
         self.groups = available_groups(problem)
         self.known = Known(problem, options.report)
-        self.prover, self.solver = prover, ""
+        self.prover = prover
         self._problem, self._finder, self._options = problem, finder, options
         self._hints: dict[Hint, None] = {}
         self._kept: tuple[tuple[int, int, bool], Engine] | None = None
@@ -167,7 +167,6 @@ class Questions:
         self._log(words, outcome.solver, f"{outcome}{NONE * least}")
         if outcome.status == "unsat":
             self._refuted[key] = outcome
-        self._note(query, outcome)
         return outcome
 
     def _note(self, query: Query, outcome: Outcome) -> None:
@@ -191,25 +190,25 @@ class Questions:
         if answer.status == "unknown":
             self.close()
         self._learn(interval, answer)
-        self.solver = engine.name
         found = None if answer.assignment is None else interval
         bound = interval + (answer.status == "unsat")
-        return Outcome(answer.status, bound, found, answer.assignment, engine.name, answer.families)
+        families, solver = answer.families, engine.name
+        outcome = Outcome(answer.status, bound, found, answer.assignment, solver, families)
+        self._note(query, outcome)
+        return outcome
 
     def _ask_prover(self, prover: RangeProver, query: Query) -> Outcome:
         low = query.low
         for under in self._trials(query):
             answer = self._proved(prover, replace(query, low=low), under)
             self._learn(answer.interval, answer)
-            if query.kind == "least":
-                low = max(low, answer.bound)
-                self.known.refuted(low, prover.name)
-            if answer.status == "unsat" or low == answer.interval:
+            low = max(low, answer.bound)
+            found = Outcome(answer.status, low, answer.interval, answer.assignment, prover.name)
+            self._note(query, found)
+            decided = query.kind != "least" or low == answer.interval
+            if answer.status != "unknown" and decided:
                 break
-            if answer.status == "sat" and query.kind != "least":
-                break
-        bound = max(low, answer.bound)
-        return Outcome(answer.status, bound, answer.interval, answer.assignment, prover.name)
+        return found
 
     def _trials(self, query: Query) -> Iterator[Conditions]:
         """Yield one way to ask, or all ways with growing effort without end.
@@ -263,7 +262,6 @@ class Questions:
         question = f"last schedule: I = {interval}, within all levels"
         self.known.say(question)
         engine = self._engine(interval, limits.length or assignment.length(self._problem))
-        self.solver = engine.name
         answer = engine.solve(limits)
         engine.dispose()
         self._log(question, engine.name, "found" if answer.assignment else "not decided")
@@ -279,18 +277,9 @@ class Questions:
             self._kept = None
 
     def _engine(self, interval: int, length: int, *, explain: bool = False) -> Engine:
-        seed, hints = self._options.seed, tuple(self._hints)
-        return self._finder(
-            Question(
-                self._problem,
-                interval,
-                length,
-                self.groups,
-                explain=explain,
-                seed=seed,
-                hints=hints,
-            )
-        )
+        asked = Question(self._problem, interval, length, self.groups, explain=explain)
+        hints = tuple(self._hints)
+        return self._finder(replace(asked, seed=self._options.seed, hints=hints))
 
     def _learn(self, interval: int | None, answer: T) -> T:
         """Keep what an engine had to look at, and a schedule if it is the best so far."""

@@ -53,7 +53,6 @@ class Found:
     interval: int
     assignment: Assignment
     proof: Proof
-    engine: str
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
 
 
@@ -157,7 +156,7 @@ class _Search:
         before = self._seconds.get("interval", total)
         seconds = {"interval": before, "levels": total - before, "total": total}
         proof = proof_within(self._problem, interval, bound, levels)
-        return Found(interval, assignment, proof, self._questions.solver, seconds)
+        return Found(interval, assignment, proof, seconds)
 
     def _least_interval(self) -> tuple[int, Assignment]:
         """Ask what the strategies ask, until nothing is left below the best schedule."""
