@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from twill.problem.groups import WarpGroup
@@ -122,8 +122,6 @@ class Answer:
     ----------
     families : tuple of str
         Constraint families of the unsatisfiable core, if it was asked for.
-    statistics : dict
-        Counts for people: rounds, atoms, clauses.
     hints : tuple of Hint
         For engines that are asked similar questions.
     solver : str
@@ -133,7 +131,6 @@ class Answer:
     status: Status
     assignment: Assignment | None = None
     families: tuple[str, ...] = ()
-    statistics: dict[str, int] = field(default_factory=dict)
     hints: tuple[Hint, ...] = ()
     solver: str = ""
 
@@ -167,15 +164,14 @@ class Refutation:
         Every smaller interval of the range is refuted.
     interval, assignment : int and Assignment, or None
         The interval found, and its schedule.
-    statistics, hints
-        As of an `Answer`.
+    hints : tuple of Hint
+        For engines that are asked similar questions.
     """
 
     status: Status
     bound: int
     interval: int | None = None
     assignment: Assignment | None = None
-    statistics: dict[str, int] = field(default_factory=dict)
     hints: tuple[Hint, ...] = ()
 
 

@@ -1,17 +1,17 @@
-"""Loop x Machine -> Problem: the integers that solvers and the verifier see.
+"""A loop on a machine as the integers that solvers see, built of the rules of docs/model.md.
 
-The model, rule by rule, is in ``docs/model.md``. A problem is in units of one time scale: clock
-cycles, or the normalized units of the paper's section 5.2.
+A problem is in units of one time scale: clock cycles, or the normalized units of the paper
+(section 5.2).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from twill.artifacts.hardware import HALVES
-from twill.artifacts.loop import Dependence, Loop, Operation
+from twill.artifacts.loop import Dependence, Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.errors import InputError, short
@@ -135,33 +135,25 @@ def build_problem(
         If an operation cannot be costed, or is wider than any warp group of the machine.
     """
     scale = scale or TimeScale()
-    costs = static_costs(loop, machine)
-    convert = _Converter(scale)
-    operations = tuple(
-        _operation(index, operation, costs[operation.name], loop, machine, rules, convert)
+    units, costs = _units(scale), static_costs(loop, machine)
+    operations = {
+        operation.name: _operation(index, loop, machine, costs[operation.name], rules, units)
         for index, operation in enumerate(loop.operations)
-    )
-    operations = _with_takeovers(loop, operations)
-    by_name = {operation.name: operation for operation in operations}
-    taken = {name: model.taken_over(loop, by_name, name) for name in by_name}
-    hop = convert(machine.synchronisation.hop.value)
-    edges = tuple(
-        _edge(
-            d,
-            by_name[d.producer],
-            by_name[d.consumer],
-            convert,
-            hop,
-            freed=model.takes_over(d, taken[d.consumer], rules),
-        )
-        for d in loop.dependences
-    )
+    }
+    taken = {name: model.taken_over(loop, operations, name) for name in operations}
+    for name, dependence in taken.items():
+        if dependence is not None:
+            result = operations[name]
+            extra = model.widening(operations[dependence.producer], result)
+            operations[name] = replace(result, working_set=result.working_set + extra)
+    hop = units(machine.synchronisation.hop.value)
+    edges = tuple(_edge(d, operations, taken, rules, units, hop) for d in loop.dependences)
     problem = Problem(
         loop=loop,
         machine=machine,
         rules=rules,
         scale=scale,
-        operations=operations,
+        operations=tuple(operations.values()),
         edges=edges,
         capacities={name: unit.capacity for name, unit in machine.units.items()},
         memories={name: memory.room for name, memory in machine.memories.by_name.items()},
@@ -170,11 +162,11 @@ def build_problem(
         registers=_register_file(machine),
         hop=hop,
     )
-    check(problem)
+    _check(problem)
     return problem
 
 
-def check(problem: Problem) -> None:
+def _check(problem: Problem) -> None:
     """Refuse a problem that no machine could be meant for.
 
     Raises
@@ -200,62 +192,60 @@ def check(problem: Problem) -> None:
             )
 
 
-class _Converter:
-    """Cycles to the problem's time units."""
+def _units(scale: TimeScale) -> Callable[[int], int]:
+    """Return what turns cycles into the problem's units of time."""
+    table = dict(scale.costs) if scale.mode == "normalized" else None
 
-    def __init__(self, scale: TimeScale) -> None:
-        self._exact = scale.mode != "normalized"
-        self._table: Mapping[int, int] = dict(scale.costs)
-
-    def __call__(self, cycles: int) -> int:
-        if self._exact or cycles == 0:
+    def convert(cycles: int) -> int:
+        if table is None or cycles == 0:
             return cycles
-        if cycles not in self._table:
+        if cycles not in table:
             raise InputError(f"no normalized cost for {cycles} cycles", path="time.costs")
-        return self._table[cycles]
+        return table[cycles]
+
+    return convert
 
 
 def _operation(
     index: int,
-    operation: Operation,
-    cost: StaticCost,
     loop: Loop,
     machine: Machine,
+    cost: StaticCost,
     rules: Rules,
-    convert: _Converter,
+    units: Callable[[int], int],
 ) -> ProblemOperation:
-    result = operation.result
+    operation = loop.operations[index]
+    result, threads = operation.result, machine.threads(operation.warps)
     memory = result.memory if result and result.memory in ("smem", "tmem") else None
+    tmem = machine.memories.tmem
+    reservations = tuple(
+        Reservation(r.unit, units(r.start), units(r.length), r.count) for r in cost.reservations
+    )
+    cycles = max(units(cost.occupancy), *(r.start + r.length for r in reservations))
+    latency = units(cost.latency)
+    if cost.latency >= cost.occupancy:
+        latency = max(latency, cycles)
     streaming = model.streaming(
         variable_latency=cost.variable_latency,
         addressed=memory is not None,
         waits=any(d.consumer == operation.name for d in loop.dependences),
     )
-    reservations = tuple(
-        Reservation(r.unit, convert(r.start), convert(r.length), r.count) for r in cost.reservations
-    )
-    cycles = max(convert(cost.occupancy), *(r.start + r.length for r in reservations))
-    issue = convert(cost.issue)
-    latency = convert(cost.latency)
-    if cost.latency >= cost.occupancy:
-        latency = max(latency, cycles)
     in_registers = result is not None and result.memory == "registers"
-    threads, tmem = machine.threads(operation.warps), machine.memories.tmem
     return ProblemOperation(
         name=operation.name,
         index=index,
         warps=operation.warps,
         reservations=reservations,
         cycles=cycles,
-        issue=issue,
-        blocked_span=model.blocked_span(cycles, issue, rules),
+        issue=units(cost.issue),
+        blocked_span=model.blocked_span(cycles, units(cost.issue), rules),
         latency=0 if streaming else latency,
         registers=result.registers_each(threads) if result and in_registers else 0,
         working_set=cost.working_set,
         memory=memory,
         footprint=machine.footprint(result) if result else 0,
         halved=bool(result and tmem and memory == "tmem" and tmem.halved(result)),
-        transfer=convert(cost.transfer),
+        transfer=units(cost.transfer),
         transfer_bytes=result.bytes if result else 0,
         asynchronous=cost.asynchronous,
         variable_latency=cost.variable_latency,
@@ -265,30 +255,17 @@ def _operation(
     )
 
 
-def _with_takeovers(
-    loop: Loop, operations: tuple[ProblemOperation, ...]
-) -> tuple[ProblemOperation, ...]:
-    """Charge an operation that takes over a wider operand's registers for the difference."""
-    by_name = {operation.name: operation for operation in operations}
-    widened = []
-    for operation in operations:
-        taken = model.taken_over(loop, by_name, operation.name)
-        extra = model.widening(by_name[taken.producer], operation) if taken else 0
-        widened.append(replace(operation, working_set=operation.working_set + extra))
-    return tuple(widened)
-
-
 def _edge(
     dependence: Dependence,
-    u: ProblemOperation,
-    v: ProblemOperation,
-    convert: _Converter,
+    operations: Mapping[str, ProblemOperation],
+    taken: Mapping[str, Dependence | None],
+    rules: Rules,
+    units: Callable[[int], int],
     hop: int,
-    *,
-    freed: bool,
 ) -> Edge:
-    """Return a dependence as integers; `freed` where the value counts as free at v's issue."""
-    given = None if dependence.delay is None else convert(dependence.delay)
+    u, v = operations[dependence.producer], operations[dependence.consumer]
+    given = None if dependence.delay is None else units(dependence.delay)
+    freed = model.takes_over(dependence, taken[v.name], rules)
     reads, copy_reads = model.reads(dependence, u, v), model.copy_reads(v)
     return Edge(
         producer=u.index,

@@ -160,7 +160,6 @@ class Formulas(Context):
     def __init__(self, seed: int) -> None:
         super().__init__("QF_LIA", seed)
         self.false = int(self.terms.FALSE)
-        self.stated = 0
 
     def no(self, term: int) -> int:
         """Return the negation of a term."""
@@ -204,4 +203,3 @@ class Formulas(Context):
         if self._guard is not None:
             kept.append(self.no(self._guard))
         self.assert_term(kept[0] if len(kept) == 1 else self.terms.yor(kept))
-        self.stated += 1

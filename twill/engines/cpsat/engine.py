@@ -66,7 +66,7 @@ class CpSatEngine:
         run = Run(system, Conditions(seed=asked.seed))
         status = run.solve()
         assignment = run.assignment() if status == "sat" else None
-        return Answer(status, assignment, (), run.statistics, system.sums.hints, self.name)
+        return Answer(status, assignment, (), system.sums.hints, self.name)
 
 
 class CpSatProver:
@@ -91,9 +91,9 @@ class CpSatProver:
         status, learnt = run.solve(), system.sums.hints
         if status != "sat":
             bound = asked.high + 1 if status == "unsat" else asked.low
-            return Refutation(status, bound, statistics=run.statistics, hints=learnt)
+            return Refutation(status, bound, hints=learnt)
         interval = run.value(system.times.interval)
-        return Refutation(status, asked.low, interval, run.assignment(), run.statistics, learnt)
+        return Refutation(status, asked.low, interval, run.assignment(), learnt)
 
     def least(
         self,
@@ -124,7 +124,7 @@ class CpSatProver:
         bound = interval if proved else max(asked.low, run.least)
         if keep_groups:
             bound = found.bound
-        return Refutation("sat", bound, interval, assignment, run.statistics, system.sums.hints)
+        return Refutation("sat", bound, interval, assignment, system.sums.hints)
 
     def best(
         self,
@@ -149,7 +149,7 @@ class CpSatProver:
         proved = run.minimize()
         assignment = found if run.best is None else run.best[1]
         status: Status = "sat" if proved else "unknown"
-        return Answer(status, assignment, (), run.statistics, system.sums.hints, self.name)
+        return Answer(status, assignment, (), system.sums.hints, self.name)
 
 
 def _near(system: CpSatSystem, found: Assignment, interval: int, under: Conditions) -> Run:
@@ -173,8 +173,6 @@ class Run:
         The best schedule that `minimize` found.
     least : int
         What `minimize` proved of the objective's least value.
-    statistics : dict
-        Counts for people.
     """
 
     def __init__(self, system: CpSatSystem, under: Conditions = FREELY) -> None:
@@ -188,7 +186,6 @@ class Run:
         if backwards:
             parameters.preferred_variable_order = parameters.IN_REVERSE_ORDER
         self._left, self._tell = under.effort, under.tell
-        self.statistics: dict[str, int] = {}
         self.best: tuple[int, Assignment] | None = None
         self.least = -UNLIMITED
         self._accepted: tuple[list[int], int] | None = None
@@ -252,12 +249,6 @@ class Run:
         status = interruptible(lambda: solver.solve(times.model, callback), solver.stop_search)
         if self._left is not None:
             self._left = max(0.0, self._left - solver.deterministic_time)
-        for name, count in (
-            ("rounds", 1),
-            ("branches", int(solver.num_branches)),
-            ("conflicts", int(solver.num_conflicts)),
-        ):
-            self.statistics[name] = self.statistics.get(name, 0) + count
         return status
 
     def _status(self, status: Any) -> Status:

@@ -117,15 +117,11 @@ def _refuse(asked: Question) -> None:
 def _answer(system: System, assumptions: list[int]) -> Answer:
     """Search for a model under assumptions."""
     status = system.formulas.check([*system.guards.values(), *assumptions])
-    statistics = {
-        "op": len(system.problem.operations) * system.copies * system.span,
-        "formulas": system.formulas.stated,
-    }
     if status == "sat":
-        return Answer("sat", system.read(), statistics=statistics)
+        return Answer("sat", system.read())
     if status == "unsat":
-        return Answer("unsat", families=_core(system), statistics=statistics)
-    return Answer("unknown", statistics=statistics)
+        return Answer("unsat", families=_core(system))
+    return Answer("unknown")
 
 
 def _core(system: System) -> tuple[str, ...]:

@@ -26,11 +26,6 @@ class Clauses(Context):
         self._clauses: set[frozenset[int]] = set()
         self.contradiction = False
 
-    @property
-    def size(self) -> int:
-        """Clauses so far."""
-        return len(self._clauses)
-
     def dispose(self) -> None:
         """Give the solver's memory back."""
         super().dispose()
@@ -109,11 +104,6 @@ class Differences:
         self.variables = [int(self._terms.new_uninterpreted_term(integer, n)) for n in names]
         self._atoms: dict[tuple[int, int, int], int] = {}
         self._paths: list[list[int]] = [[NO_PATH] * len(names) for _ in names]
-
-    @property
-    def size(self) -> int:
-        """Atoms so far."""
-        return len(self._atoms)
 
     def bounded(self, paths: NDArray[np.int64]) -> None:
         """Let longest paths decide atoms; what they follow from has to be asserted elsewhere."""

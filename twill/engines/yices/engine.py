@@ -18,7 +18,6 @@ class DifferenceEngine:
 
     def __init__(self, asked: Question) -> None:
         self.problem, self.interval, self.length = asked.problem, asked.interval, asked.length
-        self._rounds = 0
         self._guards: dict[tuple[str, int], int] = {}
         paths = longest_paths(asked)
         busy = "capacity" in asked.families and bounds(asked.problem).resource > asked.interval
@@ -45,24 +44,17 @@ class DifferenceEngine:
             return Answer("unsat", families=(self._refuted_by,), solver=self.name)
         assumptions = [*self._system.guards.values(), *self._assumed(limits)]
         while True:
-            self._rounds += 1
             status = self._system.clauses.check(assumptions)
             if status != "sat":
                 return Answer(
                     "unsat" if status == "unsat" else "unknown",
                     families=self._core() if status == "unsat" else (),
-                    statistics=self._statistics(),
                     hints=self._sums.hints,
                     solver=self.name,
                 )
             complete = self._sums.completed(self._read())
             if complete is not None:
-                return Answer(
-                    "sat",
-                    complete,
-                    statistics=self._statistics(),
-                    hints=self._sums.hints,
-                )
+                return Answer("sat", complete, hints=self._sums.hints)
 
     # -- limits, as assumptions -----------------------------------------------------------------
 
@@ -140,13 +132,3 @@ class DifferenceEngine:
             "dependence",
             *(f for f, guard in guards.items() if guard in needed and f != "dependence"),
         )
-
-    def _statistics(self) -> dict[str, int]:
-        clock = self._system.clock
-        return {
-            "rounds": self._rounds,
-            "atoms": clock.rows.size + clock.stages.size,
-            "clauses": self._system.clauses.size,
-            "sums": len(self._sums.stated),
-            "conflicts": len(self._sums.conflicts),
-        }
