@@ -55,10 +55,9 @@ def read_bytes(
         with Path(file).open("rb") as stream:
             keep_input(os.fstat(stream.fileno()))
             data = stream.read(most + 1)
-    except OSError as error:
-        raise InputError(error.strerror or str(error), file=str(file)) from None
-    except ValueError as error:
-        raise InputError(str(error), file=str(file)) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(reason, file=str(file)) from None
     if len(data) > most:
         raise InputError(f"larger than the limit of {most} bytes", file=str(file))
     return data
@@ -76,7 +75,7 @@ def check_target(file: str | os.PathLike[str] | None) -> None:
     """
     if file is None or file == STANDARD_OUTPUT:
         return
-    try:
+    with _told(file):
         target = Path(file).resolve()
         if not str(file) or target.is_dir():
             raise InputError("cannot write: not a file", file=short(str(file)))
@@ -84,10 +83,6 @@ def check_target(file: str | os.PathLike[str] | None) -> None:
         if not target.exists():
             return
         found = target.stat()
-    except OSError as error:
-        raise _cannot_write(file, error) from None
-    except ValueError as error:
-        raise InputError(f"cannot write: {error}", file=str(file)) from None
     if (found.st_dev, found.st_ino) in (_inputs.get() or ()):
         raise InputError("was read as an input, and would be replaced", file=str(file))
 
@@ -104,10 +99,13 @@ def write_whole(file: str | os.PathLike[str], content: str | bytes) -> None:
         If the folder is missing, full or cannot be written, or if a command read `file`.
     """
     if file == STANDARD_OUTPUT:
-        _print(content)
+        if isinstance(content, str):
+            sys.stdout.write(content)
+        else:
+            sys.stdout.buffer.write(content)
         return
     check_target(file)
-    try:
+    with _told(file):
         data = content.encode() if isinstance(content, str) else content
         target = Path(file).resolve()
         mode = target.stat().st_mode if target.exists() else None
@@ -115,10 +113,6 @@ def write_whole(file: str | os.PathLike[str], content: str | bytes) -> None:
             target.write_bytes(data)
         else:
             _replace(target, data, mode)
-    except OSError as error:
-        raise _cannot_write(file, error) from None
-    except ValueError as error:
-        raise InputError(f"cannot write: {error}", file=str(file)) from None
 
 
 def make_folder(folder: str | os.PathLike[str] | None) -> None:
@@ -135,12 +129,18 @@ def make_folder(folder: str | os.PathLike[str] | None) -> None:
         raise InputError(
             "standard output is no folder; ./- is a folder of that name", file=STANDARD_OUTPUT
         )
-    try:
+    with _told(folder):
         Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _cannot_write(folder, error) from None
-    except ValueError as error:
-        raise InputError(f"cannot write: {error}", file=str(folder)) from None
+
+
+@contextlib.contextmanager
+def _told(file: str | os.PathLike[str]) -> Iterator[None]:
+    """Tell what keeps a file from being written as wrong input."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot write: {reason}", file=str(file)) from None
 
 
 def _replace(target: Path, data: bytes, mode: int | None) -> None:
@@ -157,14 +157,3 @@ def _replace(target: Path, data: bytes, mode: int | None) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _print(content: str | bytes) -> None:
-    if isinstance(content, str):
-        sys.stdout.write(content)
-    else:
-        sys.stdout.buffer.write(content)
-
-
-def _cannot_write(file: str | os.PathLike[str], error: OSError) -> InputError:
-    return InputError(f"cannot write: {error.strerror or error}", file=str(file))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import twill
+from tests.memory.test_addresses import tensor_machine
 from tests.sim.test_run import unsolved
 from tests.support.judged import violations
 from tests.support.small import (
@@ -868,3 +869,13 @@ def test_working_sets_are_taken_while_operations_are_issued() -> None:
         "all": [Issue(operation="a"), Issue(operation="b"), Fence()]
     }
     assert registers_along_programs(unsolved(loop, small_machine(), program)) == {"all": 8}
+
+
+@pytest.mark.parametrize(("rows", "told"), [
+    (64, []), (65, ["addresses: a takes more than half the lanes of tmem"]),
+])  # fmt: skip
+def test_only_a_value_of_few_rows_takes_half_the_lanes(rows: int, told: list[str]) -> None:
+    tile = Tile(shape=(rows, 32), dtype="f32", memory="tmem")
+    a = op("a", "TC", memory="tmem").model_copy(update={"result": tile})
+    schedule = hand_made(small_loop([a]), tensor_machine(32), 4, {"a": 0}, {"a": "all"}, ONE)
+    assert judged(schedule, lambda d: d["storage"][0].update(halves=[1])) == told
