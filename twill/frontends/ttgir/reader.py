@@ -225,16 +225,9 @@ def string(operation: Operation, key: str) -> str | None:
 
 def uses(operation: Operation) -> Iterator[SSAValue]:
     """Yield what an operation reads, including what its regions capture."""
-    inside = {
-        result for inner in operation.walk() if inner is not operation for result in inner.results
-    }
-    inside |= {
-        argument
-        for region in operation.regions
-        for block in region.blocks
-        for argument in block.args
-    }
+    inner = [o for o in operation.walk() if o is not operation]
+    blocks = [block for region in operation.regions for block in region.blocks]
+    inside: set[SSAValue] = {argument for block in blocks for argument in block.args}
+    inside.update(result for o in inner for result in o.results)
     yield from operation.operands
-    for inner in operation.walk():
-        if inner is not operation:
-            yield from (value for value in inner.operands if value not in inside)
+    yield from (value for o in inner for value in o.operands if value not in inside)
