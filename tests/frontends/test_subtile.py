@@ -22,7 +22,7 @@ from twill.frontends.builder import Value
 from twill.frontends.subtiling import Plan, Rewriter, Role, plan_subtiles
 from twill.frontends.subtiling.dimensions import RESULT, is_product, with_tiles
 from twill.frontends.ttgir import load_ttgir
-from twill.traces import make_ttgir as kernels
+from twill.traces.make_ttgir import BLACKWELL, Packaged
 
 DUMPS = Path(__file__).parents[2] / "traces" / "ttgir"
 ANY_SIZE = twill.Machine.named("paper_example")
@@ -51,23 +51,30 @@ def test_is_the_kernel_that_was_sub_tiled_by_hand(whole: str, by_hand: str, mach
     assert same_graph(made, wanted, on)
 
 
+def attention(kernel: str, rows: int, keys: int, depth: int) -> Packaged:
+    constants = {"M": rows, "N": keys, "D": depth}
+    if kernel.startswith("backward"):
+        constants["SWAPPED"] = False
+    return Packaged(f"attention_{kernel}", BLACKWELL, constants)
+
+
+def gemm(variant: str, rows: int, columns: int, depth: int) -> Packaged:
+    return Packaged(f"gemm{variant}", BLACKWELL, {"M": rows, "N": columns, "K": depth})
+
+
 @pytest.mark.triton
 @pytest.mark.parametrize(
     ("whole", "by_hand"),
     [
-        (kernels.attention(kernels.BLACKWELL, "forward", 128, 128),
-         kernels.attention(kernels.BLACKWELL, "forward_two_tiles", 64, 128)),
-        (kernels.attention(kernels.BLACKWELL, "forward", 256, 128),
-         kernels.attention(kernels.BLACKWELL, "forward_two_tiles", 128, 128)),
-        (kernels.attention(kernels.BLACKWELL, "backward", 128, 256, 64),
-         kernels.attention(kernels.BLACKWELL, "backward_two_tiles", 128, 128, 64)),
-        (kernels.gemm(kernels.BLACKWELL, "", 256, 256, 64),
-         kernels.gemm(kernels.BLACKWELL, "_two_tiles", 128, 256, 64)),
+        (attention("forward", 128, 128, 128), attention("forward_two_tiles", 64, 128, 128)),
+        (attention("forward", 256, 128, 128), attention("forward_two_tiles", 128, 128, 128)),
+        (attention("backward", 128, 256, 64), attention("backward_two_tiles", 128, 128, 64)),
+        (gemm("", 256, 256, 64), gemm("_two_tiles", 128, 256, 64)),
     ],
     ids=["forward 2 x 64", "forward 2 x 128", "backward 2 x 128", "gemm 2 x 128"],
 )  # fmt: skip
 def test_is_the_kernel_that_was_sub_tiled_by_hand_and_dumped_for_the_test(
-    whole: kernels.Packaged, by_hand: kernels.Packaged, tmp_path: Path
+    whole: Packaged, by_hand: Packaged, tmp_path: Path
 ) -> None:
     pytest.importorskip("triton", minversion="3.9", reason="needs Triton 3.9")
     loops = []
