@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from twill.artifacts.loop import Axes, Dependence, Loop, Operation, Tile
@@ -35,8 +34,7 @@ class Dimension(NamedTuple):
     axis: int
 
 
-@dataclass(frozen=True)
-class Coupling:
+class Coupling(NamedTuple):
     """Why an operation couples the elements along a dimension: a phrase that follows its name."""
 
     operation: int
