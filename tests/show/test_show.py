@@ -20,10 +20,8 @@ from twill.artifacts.loop import Tile
 from twill.bounds.analysis import analyse, components, product_flops
 from twill.cli.loop import parse_settings
 from twill.cli.main import app
-from twill.formats import count
 from twill.show.costs import cycle_text
 from twill.show.machine import draw
-from twill.tables import Column, Table
 
 ROOT = Path(__file__).parents[2]
 DUMP = str(ROOT / "traces" / "ttgir" / "attention_forward_two_tiles.sm90.mlir")
@@ -295,24 +293,7 @@ def test_flops_count_products_only() -> None:
     assert product_flops(loop.model_copy(update={"operations": (batch,)})) == 3 * 2 * 64 * 128 * 128
 
 
-# -- tables and the picture -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("width", "pieces"), [(40, 3), (60, 2), (80, 2), (120, 1)])
-def test_a_table_never_exceeds_the_terminal_and_loses_nothing(
-    width: int, pieces: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    columns = [Column("name"), *(Column(f"column_\n{i}", form=count) for i in range(12))]
-    rows = [[f"row{r}", *(1000 * (r + 1) + c for c in range(12))] for r in range(3)]
-    totals = ["total", 77777, *[""] * 11]
-    Table(columns, rows, [totals]).print(Console(width=width))
-    lines = capsys.readouterr().out.splitlines()
-    assert max(len(line) for line in lines) <= width
-    words = " ".join(lines).split()
-    for row in rows:
-        assert all(words.count(str(cell)) == 1 for cell in row[1:])
-    assert words.count("total") == words.count("77777") == 1
-    assert words.count("name") == words.count("row0") == pieces
+# -- the picture -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("width", [80, 120])

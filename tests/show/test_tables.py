@@ -1,4 +1,4 @@
-"""Output at 80 columns: nothing is wider, nothing is cut."""
+"""Tables, and all output at 80 columns: nothing is wider, nothing is cut."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from tests.support.mutate import app as mutate
@@ -13,7 +14,7 @@ from twill.cli import main as cli
 from twill.cli.main import simulator
 from twill.console import paragraph
 from twill.explain.levers import Lever
-from twill.formats import count
+from twill.formats import count, cycles, number, yes
 from twill.frontends.loops import packaged_loops
 from twill.show.proof import print_levers
 from twill.studies.bench.simulator import crowd
@@ -113,6 +114,65 @@ def test_names_fold_before_numbers_are_cut(capsys: pytest.CaptureFixture[str]) -
     assert shown.count("n") == 60 + 1
     assert "1" * 9 in shown
     assert "2" * 9 in shown
+
+
+@pytest.mark.parametrize(("width", "pieces"), [(40, 3), (60, 2), (80, 2), (120, 1)])
+def test_a_table_never_exceeds_the_terminal_and_loses_nothing(
+    width: int, pieces: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = [Column("name"), *(Column(f"column_\n{i}", form=count) for i in range(12))]
+    rows = [[f"row{r}", *(1000 * (r + 1) + c for c in range(12))] for r in range(3)]
+    totals = ["total", 77777, *[""] * 11]
+    Table(columns, rows, [totals]).print(Console(width=width))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in lines) <= width
+    words = " ".join(lines).split()
+    for row in rows:
+        assert all(words.count(str(cell)) == 1 for cell in row[1:])
+    assert words.count("total") == words.count("77777") == 1
+    assert words.count("name") == words.count("row0") == pieces
+
+
+COLUMNS = (
+    Column("what"),
+    Column("interval", "cycles", cycles),
+    Column("iterations per kilocycle", form=number),
+    Column("fits", form=yes),
+)
+
+
+def test_a_table_writes_each_quantity_in_its_way(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [("one", 2048.0, 0.48828125, True), ("other", 2048.515625, None, False)]
+    Table(COLUMNS, rows, notes=["a note"]).print(Console(width=60))
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
+        "",
+        "        interval     iterations",
+        " what   (cycles)  per kilocycle  fits",
+        f" {'─' * 36}",
+        " one        2048       0.488281   yes",
+        " other   2048.52              -    NO",
+        "",
+        "a note",
+    ]
+
+
+def test_a_table_in_markdown_has_its_units_and_escapes_bars() -> None:
+    assert Table(COLUMNS, [("a|b", 1.5, None, True)], notes=["a note"]).markdown() == (
+        "| what | interval (cycles) | iterations per kilocycle | fits |\n"
+        "| --- | --: | --: | --: |\n"
+        "| a\\|b | 1.5 | - | yes |\n"
+        "\n"
+        "a note\n"
+    )
+
+
+def test_words_wrap_before_names_are_folded(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [["n" * 30, "several words that are longer than what is left beside the name"]]
+    Table([Column("name"), Column("words")], rows).print(Console(width=60))
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.count("n" * 30) for line in lines) == 1
+    assert max(map(len, lines)) <= 60
+    assert " ".join(line[32:].strip() for line in lines[3:] if line.strip()) == rows[0][1]
 
 
 def test_a_paragraph_keeps_its_indent(capsys: pytest.CaptureFixture[str]) -> None:
