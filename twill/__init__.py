@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from twill.errors import InputError, RefusedError, TwillError
     from twill.frontends.builder import LoopBuilder
     from twill.frontends.loops import load_loop
+    from twill.frontends.schedules import load_schedule
     from twill.frontends.subtiling import subtile
     from twill.search.scheduler import schedule
     from twill.verification import Verdict, verify
@@ -38,6 +39,7 @@ _HOMES = {
     "TwillError": "twill.errors",
     "Verdict": "twill.verification",
     "load_loop": "twill.frontends.loops",
+    "load_schedule": "twill.frontends.schedules",
     "schedule": "twill.search.scheduler",
     "subtile": "twill.frontends.subtiling",
     "verify": "twill.verification",
@@ -53,6 +55,7 @@ __all__ = [
     "TwillError",
     "Verdict",
     "load_loop",
+    "load_schedule",
     "schedule",
     "sim",
     "subtile",

@@ -18,6 +18,7 @@ from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep
 from twill.errors import InputError
 from twill.files import make_folder, write_whole
+from twill.frontends.schedules import load_schedule
 from twill.names import file_name
 from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.record import Recording
@@ -37,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
     found.mkdir(parents=True)
     (tmp_path / "outside").mkdir()
     twill.load_loop("paper_example").save(found / "loop.json")
-    Schedule.named("paper_example_by_hand").save(found / "s.json")
+    load_schedule("paper_example_by_hand").save(found / "s.json")
     return found
 
 
@@ -70,7 +71,7 @@ def test_plain_names_stay_and_different_ones_differ() -> None:
 
 def test_a_loops_name_is_no_path_of_a_comparison(folder: Path, tmp_path: Path) -> None:
     found = comparison(
-        named(Schedule.named("paper_example_by_hand"), HOSTILE), Conditions(iterations=24)
+        named(load_schedule("paper_example_by_hand"), HOSTILE), Conditions(iterations=24)
     )
     write_comparisons([found], folder / "out")
     assert list((tmp_path / "outside").iterdir()) == []
@@ -121,11 +122,11 @@ def small_files() -> Iterator[None]:
 def drawn_graph(file: Path) -> None:
     from twill.show.graph import draw_graph
 
-    draw_graph(Schedule.named("paper_example_by_hand"), str(file))
+    draw_graph(load_schedule("paper_example_by_hand"), str(file))
 
 
 def drawn_timeline(file: Path) -> None:
-    draw_timeline(Schedule.named("paper_example_by_hand"), Recording(), 0.0, 9.0, file)
+    draw_timeline(load_schedule("paper_example_by_hand"), Recording(), 0.0, 9.0, file)
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])

@@ -29,7 +29,6 @@ from tests.support.readers import (
     loads,
 )
 from twill.artifacts.loop import MOST_CYCLES
-from twill.artifacts.schedule import Schedule
 from twill.frontends.loops import load_loop
 from twill.frontends.schedules import load_schedule
 from twill.sim.engine.latency import LatencyFile, parse_latency
@@ -108,7 +107,7 @@ def loop_of(count: int) -> dict[str, Any]:
 def test_a_schedule_of_tens_of_thousands_of_anything_is_refused_at_once(
     key: str, tmp_path: Path
 ) -> None:
-    document = json.loads(Schedule.named("paper_example_by_hand").to_json())
+    document = json.loads(load_schedule("paper_example_by_hand").to_json())
     first = (document[key] or [{"name": "b", "slots": 1}])[0]
     document[key] = [first] * 70_000
     with limited(LONGEST_SECONDS), pytest.raises(twill.InputError, match=rf"{key}: .* at most"):
@@ -116,7 +115,7 @@ def test_a_schedule_of_tens_of_thousands_of_anything_is_refused_at_once(
 
 
 def test_a_machine_of_billions_of_contexts_is_refused_at_once(tmp_path: Path) -> None:
-    document = json.loads(Schedule.named("paper_example_by_hand").to_json())
+    document = json.loads(load_schedule("paper_example_by_hand").to_json())
     document["machine"]["contexts"]["value"] = 1 << 40
     with pytest.raises(twill.InputError, match=r"contexts\.value: .* or equal to 1048576"):
         load_schedule(written(tmp_path, "s.json", document))

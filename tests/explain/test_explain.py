@@ -120,7 +120,7 @@ def test_no_time_makes_no_claims() -> None:
 
 def test_a_schedule_that_nobody_solved_has_nothing_to_explain() -> None:
     with pytest.raises(twill.InputError, match="it has no proof: nobody solved it"):
-        explained(twill.Schedule.named("paper_example_by_hand"))
+        explained(twill.load_schedule("paper_example_by_hand"))
 
 
 # -- levers: each moves one loop, and the others leave it where it is ------------------------------

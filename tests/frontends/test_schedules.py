@@ -14,9 +14,14 @@ from xdsl.parser import Parser
 import twill
 from tests.support.small import random_loop
 from twill.artifacts.program import Issue
-from twill.artifacts.schedule import Group, packaged_schedules
+from twill.artifacts.schedule import Group
 from twill.frontends.loops import packaged_loops
-from twill.frontends.schedules import load_schedule, load_schedule_ir, parse_schedule_ir
+from twill.frontends.schedules import (
+    load_schedule,
+    load_schedule_ir,
+    packaged_schedules,
+    parse_schedule_ir,
+)
 from twill.frontends.ttgir.reader import integer, name_of, string
 from twill.search.request import Request
 from twill.search.scheduler import solve
@@ -35,13 +40,13 @@ def same(schedule: twill.Schedule) -> bool:
 
 @pytest.mark.parametrize("name", FAST)
 def test_packaged_schedules_read_back(name: str) -> None:
-    assert same(twill.Schedule.named(name))
+    assert same(twill.load_schedule(name))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in packaged_schedules() if n not in FAST])
 def test_the_other_packaged_schedules_read_back(name: str) -> None:
-    assert same(twill.Schedule.named(name))
+    assert same(twill.load_schedule(name))
 
 
 @pytest.mark.parametrize("name", READING)
@@ -189,7 +194,7 @@ def test_an_edited_start_stage_and_barrier_is_read(paper_schedule: twill.Schedul
 
 
 def test_edited_signals_and_groups_are_read() -> None:
-    schedule = twill.Schedule.named("fa4_forward")
+    schedule = twill.load_schedule("fa4_forward")
     assert edited(schedule, r'sched.signals = \["K.full"\]', "sched.signals = []") != schedule
     assert edited(schedule, r'sched.barrier = "K.full"', 'sched.barrier = "V.full"') != schedule
     # A place that no group of the schedule has is refused by the schedule's own checks.

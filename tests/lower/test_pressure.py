@@ -17,9 +17,8 @@ from twill.errors import RefusedError
 from twill.lower.pipeline import Pipeline, pipeline
 from twill.lower.pressure import pressures, within_registers
 from twill.lower.programs import programs
-from twill.lower.schedule import realize
-from twill.lower.signals import Signals
-from twill.lower.storage import lay_out, registers_live
+from twill.lower.schedule import lay_out, realize
+from twill.lower.synchronization import Synchronization
 from twill.problem.problem import build_problem
 from twill.search.request import Options
 from twill.search.search import search
@@ -45,14 +44,14 @@ def agree(seeds: range) -> int:
         named = solved(seed)
         if named is None:
             continue
-        signals, _ = lay_out(named)
-        tight = Signals(named, signals.allocation, tuple(named.groups))
-        clock = registers_live(named)
-        for name, live in pressures(tight, programs(tight)).items():
-            assert live <= clock[name], seed
+        layout = lay_out(named)
+        tight = Synchronization(layout, tuple(named.groups))
         schedule = realize(named.problem, named.interval, named.assignment)
-        kept = within_registers(signals)
-        assert registers_along_programs(schedule) == pressures(kept, programs(kept)), seed
+        clock = {group.name: group.registers_live or 0 for group in schedule.groups}
+        for name, live in pressures(layout, programs(tight)).items():
+            assert live <= clock[name], seed
+        kept = programs(within_registers(Synchronization(layout)))
+        assert registers_along_programs(schedule) == pressures(layout, kept), seed
         counted += 1
     return counted
 

@@ -129,7 +129,7 @@ def test_the_simulator_says_what_a_release_too_many_does() -> None:
 
 @pytest.mark.parametrize("name", ORDERS)
 def test_pseudo_code_of_orders_runs_for_any_trip_count(name: str) -> None:
-    schedule = twill.Schedule.named(name)
+    schedule = twill.load_schedule(name)
     text = code(schedule)
     for iterations in (1, 2, 5):
         interpret(code(schedule, iterations), schedule, iterations, seeds=2)
@@ -213,7 +213,7 @@ def test_data_unrolled_program_and_simulation_are_one(
     paper_schedule: twill.Schedule, gemm_schedule: twill.Schedule, name: str
 ) -> None:
     known = {"paper": paper_schedule, "gemm": gemm_schedule}
-    schedule = known.get(name) or twill.Schedule.named(name)
+    schedule = known.get(name) or twill.load_schedule(name)
     for iterations in trip_counts(schedule):
         log = Log()
         sm = StreamingMultiprocessor(schedule, Conditions(iterations=iterations), (log,))

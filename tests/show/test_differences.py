@@ -128,7 +128,7 @@ def test_the_order_on_a_unit_is_compared(blackwell: twill.Schedule) -> None:
 
 def test_expert_schedules_differ_as_their_names_say() -> None:
     first, second = (
-        twill.Schedule.named(f"fa3_forward_128x128{end}") for end in ("", "_no_overlap")
+        twill.load_schedule(f"fa3_forward_128x128{end}") for end in ("", "_no_overlap")
     )
     found = compare(first, second)
     stages = {d.what: (d.first, d.second) for d in found.differences if d.topic == "stages"}
@@ -138,8 +138,8 @@ def test_expert_schedules_differ_as_their_names_say() -> None:
 
 
 def test_transfers_and_groups_are_named() -> None:
-    fa4 = twill.Schedule.named(FA4)
-    found = compare(fa4, twill.Schedule.named(f"{FA4}_rescaling"))
+    fa4 = twill.load_schedule(FA4)
+    found = compare(fa4, twill.load_schedule(f"{FA4}_rescaling"))
     said = [f"{d.topic} {d.what}: {d.first} / {d.second}" for d in found.differences]
     assert said
     assert not any(d.topic in ("time", "registers") for d in found.differences)
@@ -157,7 +157,7 @@ def test_turned_schedules_have_not_moved(blackwell: twill.Schedule) -> None:
 
 def test_groups_are_matched_as_well_as_can_be() -> None:
     """Compared with all assignments on random placements."""
-    schedule = twill.Schedule.named(FA4)
+    schedule = twill.load_schedule(FA4)
     generator = random.Random(1)
     for _ in range(8):
         groups = [g.name for g in schedule.groups]

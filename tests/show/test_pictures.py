@@ -331,7 +331,7 @@ def test_black_text_is_legible_on_every_colour() -> None:
 
 
 def test_what_was_not_solved_has_no_times() -> None:
-    schedule = twill.Schedule.named("fa4_forward")
+    schedule = twill.load_schedule("fa4_forward")
     for draw in (draw_timeline, draw_reservations):
         with pytest.raises(twill.InputError, match="K has no start; simulate it instead"):
             draw(schedule, "x.svg")

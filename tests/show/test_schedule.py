@@ -78,7 +78,7 @@ def test_a_schedule_without_times_is_shown_too() -> None:
     done = call("show", "fa4_forward")
     assert done.exit_code == 0
     assert "nobody solved it" in done.stdout
-    assert "units" not in interval_data(twill.Schedule.named("fa4_forward"))
+    assert "units" not in interval_data(twill.load_schedule("fa4_forward"))
 
 
 def test_texts_go_to_the_terminal_or_a_file(tmp_path: Path) -> None:

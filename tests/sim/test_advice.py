@@ -179,9 +179,9 @@ def test_the_report_fits_a_terminal(
 
 
 def test_checks_and_kernels_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    schedule = twill.Schedule.named("fa4_forward")
+    schedule = twill.load_schedule("fa4_forward")
     print_checks(check(schedule))
-    schedule = twill.Schedule.named("fa3_forward_128x176_parts_no_overlap_no_ping_pong")
+    schedule = twill.load_schedule("fa3_forward_128x176_parts_no_overlap_no_ping_pong")
     print_run(run(schedule, iterations=16))
     print_kernel(kernel(schedule, [512, 16384]))
     text = capsys.readouterr().out
@@ -248,7 +248,7 @@ def test_free_signals_take_the_wait_out_of_latencies(wait: int) -> None:
 
 
 def test_free_signals_are_free_at_named_barriers_too() -> None:
-    schedule = twill.Schedule.named("fa3_forward_128x128_no_overlap")
+    schedule = twill.load_schedule("fa3_forward_128x128_no_overlap")
     assert schedule.machine.synchronisation.named is not None
     result = tried(schedule, iterations=24)
     assert result.advice is not None

@@ -190,7 +190,7 @@ def test_issue_slots_are_counted_by_context(hopper: twill.Machine) -> None:
 
 
 def test_a_chain_that_random_latencies_make_does_not_close() -> None:
-    schedule = twill.Schedule.named("fa3_forward_128x128")
+    schedule = twill.load_schedule("fa3_forward_128x128")
     recording = Recording()
     result = run(schedule, iterations=256, latency="uniform:600,3000", recording=recording)
     assert result.period is None

@@ -11,8 +11,9 @@ from tests.sim.test_races import ring
 from tests.support.mutants import mutants
 from tests.support.mutate import main, program, study, summary
 from twill.artifacts.program import Arrive, Await, Wait
-from twill.artifacts.schedule import Schedule, packaged_schedules
+from twill.artifacts.schedule import Schedule
 from twill.frontends.loops import packaged_loops
+from twill.frontends.schedules import packaged_schedules
 from twill.sim.checks.races import Races
 from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.events import SimulationError

@@ -17,6 +17,7 @@ from twill.artifacts.program import Await, Instruction, Issue, Storage
 from twill.artifacts.schedule import Schedule
 from twill.cli.main import simulator as app
 from twill.errors import InputError
+from twill.frontends.schedules import load_schedule
 from twill.sim.checks.check import check, enough_iterations
 from twill.sim.checks.occupancy import FILE, Occupancy, Occupied
 from twill.sim.engine.conditions import Conditions
@@ -238,7 +239,7 @@ def test_pieces_make_no_room_while_somebody_still_reads_the_whole() -> None:
 
 def test_the_registers_of_flash_attention_4_are_those_counted_by_hand() -> None:
     # Addresses; exponentials in place of scores; three of four parts converted; a, l and m.
-    report = check(Schedule.named("fa4_forward"), iterations=6)
+    report = check(load_schedule("fa4_forward"), iterations=6)
     found = report.occupancy["registers of softmax0"]
     assert found.peak == 16 + 128 + 3 * 128 * 32 // 2 // 128 + 3 == 195
     assert report.exceeded == ["registers of softmax0", "registers of softmax1"]

@@ -14,7 +14,7 @@ from twill.sim.execute import run
 
 
 def test_a_long_run_is_recorded_at_its_end_only() -> None:
-    schedule = twill.Schedule.named("paper_example_by_hand")
+    schedule = twill.load_schedule("paper_example_by_hand")
 
     def kept(iterations: int) -> tuple[Recording, Profile]:
         recording = Recording(iterations=64)

@@ -126,7 +126,7 @@ def test_equal_runs_give_equal_bytes(
 
 
 def test_the_trace_of_the_paper_example_is_as_it_was() -> None:
-    schedule = twill.Schedule.named("paper_example_by_hand")
+    schedule = twill.load_schedule("paper_example_by_hand")
     recording = Recording(values=True)
     run(schedule, iterations=8, recording=recording)
     golden = Path(__file__).parents[1] / "data" / "paper_example_trace.json"
@@ -156,7 +156,7 @@ def test_the_paper_examples_timeline(paper_schedule: twill.Schedule) -> None:
 def test_a_timeline_ends_before_loads_that_run_ahead_do() -> None:
     # The rings are full when the loads of the last iterations have been issued; what then drains
     # is no steady state.
-    schedule = twill.Schedule.named("fa3_forward_128x128")
+    schedule = twill.load_schedule("fa3_forward_128x128")
     recording = Recording()
     result = run(schedule, recording=recording)
     assert result.profile is not None

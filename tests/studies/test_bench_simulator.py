@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from twill.artifacts.schedule import Schedule
+from twill.frontends.schedules import load_schedule
 from twill.studies.bench.simulator import bench_simulator, measure, print_simulator_bench
 
 SMALL = ("--iterations", "16,32", "--groups", "1,2", "--bundles", "1,4")
@@ -37,7 +37,7 @@ def test_the_bench_as_json() -> None:
 
 
 def test_the_bench_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    schedule = Schedule.named("paper_example_by_hand")
+    schedule = load_schedule("paper_example_by_hand")
     measured = bench_simulator(schedule, iterations=(16,), groups=(1,), bundles=(1, 2), repeats=1)
     print_simulator_bench(measured)
     out = capsys.readouterr().out
@@ -47,7 +47,7 @@ def test_the_bench_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_events_grow_with_iterations() -> None:
-    schedule = Schedule.named("paper_example_by_hand")
+    schedule = load_schedule("paper_example_by_hand")
     few, many = measure(schedule, 50, repeats=1), measure(schedule, 100, repeats=1)
     assert many.events == pytest.approx(2 * few.events, rel=0.05)
     assert many.cycles == pytest.approx(2 * few.cycles, rel=0.05)

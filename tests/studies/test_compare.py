@@ -17,6 +17,7 @@ import pytest
 import twill
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, RefusedError
+from twill.frontends.schedules import load_schedule
 from twill.sim.engine.conditions import Conditions
 from twill.studies.compare import (
     Comparison,
@@ -39,7 +40,7 @@ SIM = [sys.executable, "-m", "twill.sim"]
 
 @pytest.fixture(scope="module")
 def found() -> Comparison:
-    return comparison(Schedule.named("paper_example_by_hand"), Conditions(iterations=24))
+    return comparison(load_schedule("paper_example_by_hand"), Conditions(iterations=24))
 
 
 def test_the_papers_running_example(found: Comparison) -> None:
@@ -59,7 +60,7 @@ def test_the_papers_running_example(found: Comparison) -> None:
 
 def test_experts_with_other_tiles_are_compared_by_work_per_time() -> None:
     """An iteration of 128 x 176 tiles multiplies 176 / 128 as much as one of ours."""
-    mine = Schedule.named("fa3_forward_128x128")
+    mine = load_schedule("fa3_forward_128x128")
     loop = mine.loop.model_copy(update={"name": "fa_fwd_hopper"})
     named = mine.model_copy(update={"name": "mine", "loop": loop})
     assert [one.name for one in experts(named)] == list(EXPERTS["fa_fwd_hopper"])
@@ -113,7 +114,7 @@ def test_what_is_written_comes_back(found: Comparison, tmp_path: Path) -> None:
 
 def test_items_are_told_apart(tmp_path: Path) -> None:
     twill.load_loop("paper_example").save(tmp_path / "loop.json")
-    Schedule.named("paper_example_by_hand").save(tmp_path / "schedule.json")
+    load_schedule("paper_example_by_hand").save(tmp_path / "schedule.json")
     files = [str(tmp_path / name) for name in ("loop.json", "schedule.json")]
     assert [is_schedule(item) for item in files] == [False, True]
     names = ["paper_example", "paper_example_by_hand", *files]
@@ -152,7 +153,7 @@ def test_a_loop_without_a_schedule_is_named() -> None:
 
 def test_a_variant_that_cannot_run_is_a_row_with_its_reason() -> None:
     """The schedule lacks a wait; its loop, as it is written, reads what it makes only later."""
-    schedule = Schedule.named("paper_example_by_hand")
+    schedule = load_schedule("paper_example_by_hand")
     loop, (program,) = schedule.loop, schedule.programs
     late = loop.model_copy(update={"operations": tuple(reversed(loop.operations))})
     hasty = program.model_copy(update={"body": program.body[:1] + program.body[2:]})
@@ -171,7 +172,7 @@ def test_a_variant_that_cannot_run_is_a_row_with_its_reason() -> None:
 
 
 def test_a_schedule_that_cannot_run_ends_the_command_with_1(tmp_path: Path) -> None:
-    schedule = Schedule.named("paper_example_by_hand")
+    schedule = load_schedule("paper_example_by_hand")
     (program,) = schedule.programs
     hasty = program.model_copy(update={"body": program.body[:1] + program.body[2:]})
     schedule.model_copy(update={"programs": (hasty,)}).save(tmp_path / "hasty.json")

@@ -15,6 +15,7 @@ from tests.support.small import random_loop
 from twill.artifacts.schedule import Schedule
 from twill.bounds.least import bounds
 from twill.engines.cbc import modulo_schedule
+from twill.frontends.schedules import load_schedule
 from twill.problem.problem import build_problem
 from twill.sim.analysis.whole_kernel import kernel, parse_sequences
 from twill.sim.engine.conditions import Conditions
@@ -78,7 +79,7 @@ def test_swp_puts_loads_on_one_warp_and_each_sub_tile_on_a_group() -> None:
 def test_the_naive_loops_are_compared_in_order() -> None:
     variants = {
         v.variant: v.interval_cycles
-        for v in comparison(Schedule.named("fa3_forward_128x128")).variants
+        for v in comparison(load_schedule("fa3_forward_128x128")).variants
     }
     assert list(variants) == ["sequential", "multi-warp", "swp", "joint"]
     # The tensor core's work: eight products of 64 cycles, four times.
@@ -91,14 +92,14 @@ def test_the_naive_loops_are_compared_in_order() -> None:
 
 
 def test_long_loops_continue_at_the_pace_of_the_steady_state() -> None:
-    schedule = Schedule.named("fa3_forward_128x128")
+    schedule = load_schedule("fa3_forward_128x128")
     (estimate,) = kernel(schedule, [100 * 128]).estimates
     assert estimate.iterations == 100
     assert estimate.loop_cycles == run(schedule, iterations=100).total_cycles
 
 
 def test_a_kernel_is_estimated_under_the_conditions_of_the_run() -> None:
-    schedule = Schedule.named("fa3_forward_128x128")
+    schedule = load_schedule("fa3_forward_128x128")
     (slow,) = kernel(schedule, [8 * 128], Conditions(latency=("fixed:8000",))).estimates
     assert slow.loop_cycles == run(schedule, iterations=8, latency="fixed:8000").total_cycles
     (nominal,) = kernel(schedule, [8 * 128]).estimates
@@ -107,7 +108,7 @@ def test_a_kernel_is_estimated_under_the_conditions_of_the_run() -> None:
 
 def test_tiles_and_time_of_a_kernel() -> None:
     """4 x 16 heads of 8448 rows: 66 tiles of 128 x 64 heads, 32 on each of 132 SMs, 48 rounds."""
-    schedule = Schedule.named("fa3_forward_128x176")
+    schedule = load_schedule("fa3_forward_128x176")
     found = kernel(schedule, [8448], Conditions(clock=1000.0), tokens=4 * 8448, persistent=False)
     (estimate,) = found.estimates
     assert (found.rows, found.step, estimate.batch) == (128, 176, 4)
@@ -127,7 +128,7 @@ def test_tiles_and_time_of_a_kernel() -> None:
 
 
 def test_longer_sequences_are_faster_and_stay_below_the_peak() -> None:
-    schedule = Schedule.named("fa4_forward")
+    schedule = load_schedule("fa4_forward")
     rates = [e.tflops for e in kernel(schedule, [512, 2048, 8192]).estimates]
     assert rates == sorted(rates)
     peak = 8192 * 148 * 1850 / 1e6
@@ -141,7 +142,7 @@ def test_bad_lengths(text: str) -> None:
     with pytest.raises(twill.InputError, match="sequence: whole numbers with commas"):
         parse_sequences(text)
     with pytest.raises(twill.InputError, match="sequence: a whole number from 1"):
-        kernel(Schedule.named("fa4_forward"), [0])
+        kernel(load_schedule("fa4_forward"), [0])
 
 
 # -- published figures ------------------------------------------------------------------------
@@ -155,11 +156,11 @@ def interval(schedule: Schedule, **options: str) -> float:
 
 def test_flash_attention_3_ratios() -> None:
     """The paper: 570 TFLOP/s with neither, 620 to 640 with ping-pong, 640 to 661 with both."""
-    full = interval(Schedule.named(FA3))
+    full = interval(load_schedule(FA3))
     assert full == 2816  # 2 x (8 x 88 + 11 x 64) cycles of the tensor core
-    ping_pong = interval(Schedule.named(f"{FA3}_no_overlap")) / full
+    ping_pong = interval(load_schedule(f"{FA3}_no_overlap")) / full
     neither = [
-        interval(Schedule.named(NEITHER), scheduler=scheduler) / full
+        interval(load_schedule(NEITHER), scheduler=scheduler) / full
         for scheduler in ("round-robin", "oldest")
     ]
     assert 0.9 * 640 / 640 <= ping_pong <= 1.1 * 661 / 620

@@ -17,6 +17,7 @@ from tests.studies.test_sweep import AXES, sweep
 from twill.artifacts.schedule import Schedule
 from twill.cli.main import app
 from twill.errors import InputError
+from twill.frontends.schedules import load_schedule
 from twill.sim.engine.conditions import Conditions
 from twill.studies.compare import comparison
 from twill.studies.compare_view import write_comparisons
@@ -69,7 +70,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = ring(2, 100, 20).model_copy(update={"name": "<b>&ring"})
     made.save(folder / "ring.json")
     run_sweep(sweep(str(folder / "ring.json"), axes=AXES), folder / "sweep")
-    found = comparison(Schedule.named("paper_example_by_hand"), Conditions(iterations=24))
+    found = comparison(load_schedule("paper_example_by_hand"), Conditions(iterations=24))
     write_comparisons([found], folder / "comparison")
     return folder
 

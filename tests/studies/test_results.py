@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.support.commands import in_process
-from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep, text_hash
 from twill.errors import InputError
+from twill.frontends.schedules import load_schedule
 from twill.sim.engine.conditions import Conditions
 from twill.studies.compare import comparison
 from twill.studies.compare_view import write_comparisons
@@ -29,7 +29,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a finished sweep and a comparison of two schedules of one loop."""
     folder = tmp_path_factory.mktemp("made")
     run_sweep(SWEEP, folder / "sweep")
-    one = comparison(Schedule.named("paper_example_by_hand"), Conditions(iterations=24))
+    one = comparison(load_schedule("paper_example_by_hand"), Conditions(iterations=24))
     write_comparisons([one, one], folder / "comparison")
     return folder
 

@@ -22,11 +22,11 @@ from typer.testing import CliRunner
 
 import twill
 from tests.sim.test_critical import ring
-from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import Sweep, Swept, packaged_sweeps
 from twill.cli.main import app
 from twill.console import Counter
 from twill.errors import InputError, RefusedError, WorkerError
+from twill.frontends.schedules import load_schedule
 from twill.sim.analysis.measure import flop_per_iteration
 from twill.sim.analysis.rings import deeper, with_depth, with_more_slots
 from twill.sim.execute import run
@@ -221,7 +221,7 @@ def test_a_deeper_ring_is_the_one_somebody_would_have_written(by: int) -> None:
 
 def test_rings_that_differ_stay_different() -> None:
     """Keys with one slot, values with two: with a slot more each 48 KiB and 5 slots of 32 KiB."""
-    schedule = Schedule.named("fa3_forward_128x128")
+    schedule = load_schedule("fa3_forward_128x128")
     names = [s.value for s in schedule.storage if s.slots == 2 and s.memory == "smem"]
     uneven = with_depth(schedule, 1).schedule
     uneven = deeper(uneven, names[1:], 1).schedule
@@ -243,7 +243,7 @@ def test_rings_that_differ_stay_different() -> None:
 
 def test_attentions_rings_fit_twice() -> None:
     """Queries and the results that are staged take 48 KiB of 227, keys and values 32 a slot."""
-    schedule = Schedule.named("fa3_forward_128x128")
+    schedule = load_schedule("fa3_forward_128x128")
     assert [with_depth(schedule, n).fits for n in (1, 2, 3)] == [True, True, False]
     assert with_depth(schedule, 2).schedule == schedule
     assert f"{(48 + 3 * 64) * 1024} bytes of SMEM, of 232448" in with_depth(schedule, 3).needs
@@ -251,7 +251,7 @@ def test_attentions_rings_fit_twice() -> None:
 
 def test_naive_loops_that_do_not_fit_are_told(tmp_path: Path) -> None:
     """A ring of 16 slots of 32 KiB each fits nowhere, in whatever order its loop is executed."""
-    Schedule.named("fa3_forward_128x128").save(tmp_path / "s.json")
+    load_schedule("fa3_forward_128x128").save(tmp_path / "s.json")
     made = sweep(str(tmp_path / "s.json"), axes={"depth": [2, 16]}, iterations=8)
     made = made.model_copy(update={"variants": ("multi-warp", "joint")})
     found = run_sweep(made)
@@ -261,12 +261,12 @@ def test_naive_loops_that_do_not_fit_are_told(tmp_path: Path) -> None:
 
 def test_a_loop_without_loads_has_no_depth() -> None:
     with pytest.raises(RefusedError, match="no load of variable latency has a ring"):
-        with_depth(Schedule.named("paper_example_by_hand"), 2)
+        with_depth(load_schedule("paper_example_by_hand"), 2)
 
 
 def test_values_that_share_addresses_get_some_of_their_own() -> None:
     """FlashAttention-4 keeps K and V in one ring of addresses."""
-    before = Schedule.named("fa4_forward")
+    before = load_schedule("fa4_forward")
     changed = with_depth(before, 4)
     assert not changed.fits
     taken = sorted(
@@ -337,7 +337,7 @@ def test_the_table_is_the_same_whoever_runs_it(schedule: str, tmp_path: Path) ->
 
 
 def test_failures_are_rows(tmp_path: Path) -> None:
-    fa4 = Schedule.named("paper_example_by_hand")
+    fa4 = load_schedule("paper_example_by_hand")
     fa4.save(tmp_path / "s.json")
     made = sweep(str(tmp_path / "s.json"), axes={"depth": "1:2", "iterations": [16, 0]})
     with pytest.raises(InputError, match="no value below 0"):

@@ -17,10 +17,11 @@ import typer
 
 from tests.support.mutants import Mutant, mutants
 from twill.artifacts.machine import Machine
-from twill.artifacts.schedule import Schedule, packaged_schedules
+from twill.artifacts.schedule import Schedule
 from twill.console import Report, command, progress, run_app, say, silent
 from twill.formats import count
 from twill.frontends.loops import load_loop, packaged_loops
+from twill.frontends.schedules import load_schedule, packaged_schedules
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.races import Races
@@ -227,7 +228,7 @@ def program(name: str) -> Schedule:
     kind, _, loop_name = name.rpartition(":")
     packaged = packaged_loops().get(loop_name)
     if packaged is None:
-        return Schedule.named(name)
+        return load_schedule(name)
     loop, machine = load_loop(loop_name), Machine.named(packaged.machine)
     if kind == "sequential":
         return sequential(loop, machine)

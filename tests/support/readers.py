@@ -138,7 +138,7 @@ def said(file: str) -> str:
 def schedules() -> tuple[str, ...]:
     """Schedules with all that they may have, as JSON."""
     solved = twill.schedule(packaged_loop(PAPER), Machine.named(PAPER))
-    return (solved.to_json(), *(Schedule.named(name).to_json() for name in SCHEDULES))
+    return (solved.to_json(), *(load_schedule(name).to_json() for name in SCHEDULES))
 
 
 def follow_loop(file: str) -> None:
@@ -245,7 +245,7 @@ def results() -> dict[str, str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run_sweep(sweep, folder / "sweep")
-        one = comparison(Schedule.named("paper_example_by_hand"), Conditions(iterations=24))
+        one = comparison(load_schedule("paper_example_by_hand"), Conditions(iterations=24))
         write_comparisons([one, one], folder / "comparison")
         files = folder.rglob("*.json*")
         return {str(file.relative_to(folder)): file.read_text() for file in files}
@@ -384,7 +384,7 @@ LATENCIES = (
 
 @functools.cache
 def loads() -> dict[str, Work]:
-    schedule = Schedule.named(SCHEDULES[1])
+    schedule = load_schedule(SCHEDULES[1])
     return works(schedule.loop, schedule.machine)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
-from pathlib import Path
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from twill.artifacts.base import Artifact, Part, first_problem, refuse
+from twill.artifacts.base import Artifact, Part, refuse
 from twill.artifacts.hardware import MOST_GROUPS
 from twill.artifacts.loop import MOST_WARPS, Label, Loop, Many, Name
 from twill.artifacts.machine import Machine
@@ -22,8 +20,8 @@ from twill.artifacts.program import (
     LaneHalf,
     Slots,
 )
-from twill.artifacts.schedule import Interval, Schedule
-from twill.errors import InputError, short
+from twill.artifacts.schedule import Interval
+from twill.errors import short
 
 SCHEMA = "twill.order"
 Waits = Literal["late", "hoisted"]
@@ -126,78 +124,6 @@ class Order(Artifact):
                     if part.first:
                         seen[part.operation] = where
         return self
-
-    def schedule(self) -> Schedule:
-        """Return the schedule with its waits, arrives, barriers and storage.
-
-        Raises
-        ------
-        InputError
-            If the loop or the machine is missing, an operation is not issued, or a buffer is of
-            no use.
-        """
-        from twill.artifacts.derive import derive
-
-        try:
-            return derive(self, self._loop(), self._machine())
-        except ValidationError as error:
-            raise first_problem(error, self.file) from None
-
-    def _loop(self) -> Loop:
-        if isinstance(self.loop, Loop):
-            return self.loop
-        if self.loop.endswith(".json"):
-            return Loop.load(self._beside(self.loop))
-        folder = importlib.resources.files("twill.traces").joinpath("loops")
-        names = sorted(e.name.removesuffix(".json") for e in folder.iterdir())
-        if self.loop not in names:
-            raise InputError(
-                f"no loop named {short(self.loop)}; there are {', '.join(names)}; a file ends in "
-                ".json",
-                path="loop",
-                file=self.file,
-            )
-        return Loop.from_json(
-            folder.joinpath(f"{self.loop}.json").read_bytes(), file=f"loops/{self.loop}.json"
-        )
-
-    def _machine(self) -> Machine:
-        if isinstance(self.machine, Machine):
-            return self.machine
-        is_file = self.machine.endswith((".toml", ".json"))
-        return Machine.named(self._beside(self.machine) if is_file else self.machine)
-
-    def _beside(self, name: str) -> str:
-        return str(Path(self.file).parent / name)
-
-
-def ordered(name: str, waits: str) -> Schedule:
-    """Return the schedule of an order whose waits stand elsewhere than it says.
-
-    Parameters
-    ----------
-    name : str
-        A packaged order, or a file that ends in ``.json``.
-    waits : str
-        ``late`` or ``hoisted``, see `Order`.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, it is not an order or its waits cannot be derived so.
-    """
-    file, text = Schedule.text_of(name)
-    if waits not in get_args(Waits):
-        known = ", ".join(get_args(Waits))
-        raise InputError(f"one of {known} (got {short(waits)})", path="waits")
-    if not is_order(text):
-        raise InputError(
-            "its waits are written down; only those of an order are derived",
-            path="waits",
-            file=file,
-        )
-    order = Order.from_json(text, file=file).model_copy(update={"waits": waits})
-    return order.schedule()
 
 
 def is_order(text: str | bytes) -> bool:

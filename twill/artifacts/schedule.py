@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
@@ -11,8 +11,6 @@ from twill.artifacts.base import (
     Part,
     check_known,
     check_unique,
-    packaged,
-    packaged_text,
     refuse,
 )
 from twill.artifacts.hardware import MOST_GROUPS
@@ -31,7 +29,6 @@ from twill.artifacts.program import (
 )
 from twill.artifacts.proof import Proof
 from twill.errors import InputError, short
-from twill.files import read_bytes
 
 FOLDER = "traces/schedules"
 Rules = Literal["issue", "paper"]
@@ -153,24 +150,25 @@ class Schedule(Artifact):
 
     @classmethod
     def from_json(cls, text: str | bytes, *, file: str = "") -> Self:
-        """Read a schedule, or the order that one is derived from, from JSON text.
+        """Read a schedule from JSON text.
 
         Parameters
         ----------
         text : str or bytes
-            The JSON document: a ``twill.schedule``, or a ``twill.order``.
+            The JSON document, a ``twill.schedule``.
         file : str
             Name used in errors.
 
         Raises
         ------
         InputError
-            If the text is not JSON or neither of the two; names the path and the value.
+            If the text is not JSON or no schedule; names the path and the value.
         """
-        from twill.artifacts.order import Order, is_order
+        from twill.artifacts.order import is_order
 
         if is_order(text):
-            return cast("Self", Order.from_json(text, file=file).schedule())
+            message = "an order and no schedule yet; `twill.load_schedule` makes one of it"
+            raise InputError(message, path="schema", file=file)
         return super().from_json(text, file=file)
 
     def read_from(self, file: str) -> None:
@@ -258,46 +256,6 @@ class Schedule(Artifact):
                 f"{short(reader)} reads {short(value)} at distance {distances} (got {distance})",
             )
 
-    @classmethod
-    def named(cls, name: str) -> Self:
-        """Return a packaged schedule, or read a file if `name` ends in ``.json``.
-
-        Parameters
-        ----------
-        name : str
-            A name that `packaged_schedules` lists, or a path.
-
-        Raises
-        ------
-        InputError
-            If there is no such schedule or it is not valid.
-        """
-        file, text = cls.text_of(name)
-        return cls.from_json(text, file=file)
-
-    @staticmethod
-    def text_of(name: str) -> tuple[str, bytes]:
-        """Return the file name, for errors, and the text of a schedule or order.
-
-        Parameters
-        ----------
-        name : str
-            See `named`.
-
-        Raises
-        ------
-        InputError
-            If there is no such schedule or it cannot be read.
-        """
-        if name.endswith(".json"):
-            return name, read_bytes(name)
-        if name.endswith(".mlir"):
-            raise InputError(
-                "only .json can be read here; `twill extract FILE.mlir -o FILE.json` makes it",
-                file=name,
-            )
-        return f"{name}.json", packaged_text("schedule", FOLDER, name, ".json")
-
     @property
     def start(self) -> dict[str, int]:
         """M: issue time by operation; operations without one are left out."""
@@ -325,8 +283,3 @@ class Schedule(Artifact):
             if program.group == group:
                 return program
         raise KeyError(group)
-
-
-def packaged_schedules() -> list[str]:
-    """Return the names of the schedules that ship with the package, sorted."""
-    return packaged(FOLDER, ".json")

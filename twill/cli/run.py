@@ -12,6 +12,7 @@ from twill.cli.options import Json, RunOptions, command
 from twill.console import progress, say
 from twill.errors import RefusedError
 from twill.files import STANDARD_OUTPUT, check_target, write_whole
+from twill.frontends.schedules import load_schedule
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
@@ -196,11 +197,9 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a schedule and say whether it keeps its promise."""
-    from twill.artifacts.order import ordered
-    from twill.artifacts.schedule import Schedule
     from twill.sim.execute import simulate, with_advice, with_bundle_error
 
-    schedule = Schedule.named(schedule_file) if waits is None else ordered(schedule_file, waits)
+    schedule = load_schedule(schedule_file, waits=waits)
     conditions, recording = how.conditions(), pictures.recording()
     with progress(f"simulating {schedule_file}") as report:
         result = simulate(schedule, conditions, recording)

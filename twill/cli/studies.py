@@ -22,6 +22,7 @@ from twill.cli.options import (
 from twill.console import progress, say, say_written
 from twill.errors import InputError, short
 from twill.files import STANDARD_OUTPUT, check_target, make_folder, write_whole
+from twill.frontends.schedules import load_schedule
 
 if TYPE_CHECKING:
     from twill.studies.bench.solver import Bench, Case
@@ -256,10 +257,9 @@ def simulator(
     as_json: Json = False,
 ) -> None:
     """Measure how fast schedules are simulated, against bare SimPy timeouts."""
-    from twill.artifacts.schedule import Schedule
     from twill.studies.bench.simulator import bench_simulator, print_simulator_bench
 
-    schedule = None if schedule_file is None else Schedule.named(schedule_file)
+    schedule = None if schedule_file is None else load_schedule(schedule_file)
     with progress("bench") as report:
         measured = bench_simulator(
             schedule,

@@ -8,14 +8,20 @@ are attributes of the module. An operation may be moved: order within a group is
 
 from __future__ import annotations
 
+import importlib.resources
 import itertools
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import ValidationError
 
-from twill.artifacts.base import first_problem
+from twill.artifacts.base import first_problem, unknown
+from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine
+from twill.artifacts.order import Order, Waits, is_order
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
 from twill.files import read_bytes
@@ -33,15 +39,86 @@ SIGNALS = ("await", "wait", "arrive", "put", "get", "fence")
 Data = dict[str, Any]
 
 
-def load_schedule(name: str) -> Schedule:
-    """Return a schedule: packaged by name, or from a ``.json`` or ``.mlir`` file.
+def load_schedule(name: str, *, waits: str | None = None) -> Schedule:
+    """Return a schedule: packaged by name, or from a file.
+
+    Parameters
+    ----------
+    name : str
+        A name that `packaged_schedules` lists, or a path: of a ``twill.schedule`` or a
+        ``twill.order`` (``.json``), or of a schedule as IR (``.mlir``).
+    waits : str, optional
+        Where an order's asynchronous results are awaited, if not where it says: ``late`` or
+        ``hoisted``, see `twill.artifacts.order.Order`.
 
     Raises
     ------
     InputError
-        If there is no such schedule or it is not valid.
+        If there is no such schedule, it is not valid, or its waits are written down.
     """
-    return load_schedule_ir(name) if name.endswith(".mlir") else Schedule.named(name)
+    if waits is not None and waits not in get_args(Waits):
+        known = ", ".join(get_args(Waits))
+        raise InputError(f"one of {known} (got {short(waits)})", path="waits")
+    if name.endswith((".json", ".mlir")):
+        file, text = name, read_bytes(name)
+    elif name in packaged_schedules():
+        file, text = f"{name}.json", _packaged("schedules").joinpath(f"{name}.json").read_bytes()
+    else:
+        raise unknown("schedule", name, packaged_schedules(), ".json or .mlir")
+    if is_order(text):
+        order = Order.from_json(text, file=file)
+        return scheduled(order if waits is None else order.model_copy(update={"waits": waits}))
+    if waits is not None:
+        message = "its waits are written down; only those of an order are derived"
+        raise InputError(message, path="waits", file=file)
+    return load_schedule_ir(file) if file.endswith(".mlir") else Schedule.from_json(text, file=file)
+
+
+def packaged_schedules() -> list[str]:
+    """Return the names of the schedules that ship with the package, sorted."""
+    return _names("schedules")
+
+
+def scheduled(order: Order) -> Schedule:
+    """Return the schedule that an order describes, for its loop on its machine.
+
+    Raises
+    ------
+    InputError
+        If the loop or the machine is missing, an operation is not issued, or a buffer is of no use.
+    """
+    from twill.lower.orders import schedule_of
+
+    loop, machine = order.loop, order.machine
+    if isinstance(machine, str):
+        is_file = machine.endswith((".toml", ".json"))
+        machine = Machine.named(_beside(order, machine) if is_file else machine)
+    if isinstance(loop, str) and loop.endswith(".json"):
+        loop = Loop.load(_beside(order, loop))
+    elif isinstance(loop, str):
+        if loop not in _names("loops"):
+            raise InputError(
+                f"no loop named {short(loop)}; there are {', '.join(_names('loops'))}; a file ends "
+                "in .json",
+                path="loop",
+                file=order.file,
+            )
+        text = _packaged("loops").joinpath(f"{loop}.json").read_bytes()
+        loop = Loop.from_json(text, file=f"loops/{loop}.json")
+    return schedule_of(order, loop, machine)
+
+
+def _beside(order: Order, name: str) -> str:
+    return str(Path(order.file).parent / name)
+
+
+def _packaged(folder: str) -> Traversable:
+    return importlib.resources.files("twill.traces").joinpath(folder)
+
+
+def _names(folder: str) -> list[str]:
+    names = (entry.name for entry in _packaged(folder).iterdir())
+    return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
 
 
 def load_schedule_ir(file: str) -> Schedule:

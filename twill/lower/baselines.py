@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from twill.artifacts.derive import RING, derive
 from twill.artifacts.loop import Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Buffer, Order, OrderedGroup
 from twill.artifacts.program import Await, Issue
 from twill.artifacts.schedule import Schedule
+from twill.lower.orders import RING, schedule_of
 
 LOADS = "load"
 """The group of streaming loads."""
@@ -81,7 +81,7 @@ def in_order(
         loop=loop,
         machine=machine,
     )
-    return derive(order, loop, machine)
+    return schedule_of(order, loop, machine)
 
 
 def _group(

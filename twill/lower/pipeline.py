@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate, count, pairwise
 
+from twill.problem import rules
 from twill.problem.groups import WarpGroup
 from twill.problem.operations import Edge
 from twill.problem.problem import Problem
@@ -77,9 +78,23 @@ class Pipeline:
             key=lambda v: (self.start[v], v),
         )
 
+    def issued(self, edge: Edge) -> int:
+        """Return when the consumer issues, relative to the producer's iteration."""
+        return self.start[edge.consumer] + edge.distance * self.interval
+
     def read_until(self, edge: Edge) -> int:
         """Return when the consumer has read the value, relative to the producer's iteration."""
-        return self.start[edge.consumer] + edge.distance * self.interval + edge.reads
+        return self.issued(edge) + edge.reads
+
+    def received_at(self, edge: Edge) -> int:
+        """Return when the consumer's group reads the staging of a value, ahead of the consumer."""
+        ahead = rules.fetched_ahead(self.problem.operations[edge.producer])
+        return self.start[edge.consumer] - ahead
+
+    def copy_slots(self, edge: Edge) -> int:
+        """Return the slots of the copy that a consumer on another group reads."""
+        end = self.start[edge.consumer] + edge.copy_reads
+        return max(1, -(-(end - self.received_at(edge)) // self.interval))
 
 
 def pipeline(
@@ -112,9 +127,87 @@ def _names(problem: Problem, assignment: Assignment) -> dict[int, str]:
 
 def _free_name(loads: bool, taken: Collection[str]) -> str:  # noqa: FBT001 - of one group
     """Return ``load``, ``load1``, ... or ``compute0``, ``compute1``, ..., the first not taken."""
-    numbers = itertools.count()
+    numbers = count()
     if loads:
         names = ("load" if n == 0 else f"load{n}" for n in numbers)
     else:
         names = (f"compute{n}" for n in numbers)
     return next(name for name in names if name not in taken)
+
+
+# -- turns -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, order=True)
+class Turn:
+    """`after` waits until `before`, of that many iterations earlier, has been issued.
+
+    Attributes
+    ----------
+    slots : int
+        Of its barrier: with so many `before` is never two phases ahead of that wait. Usually it
+        waits in turn, but in the first and the last iterations for what the loop does not have.
+    """
+
+    before: int
+    after: int
+    distance: int
+    slots: int
+
+
+def turns(pipeline: Pipeline) -> list[Turn]:
+    """Return the turns that a schedule's programs keep.
+
+    Groups drift, and a unit takes work as it comes. Where its order matters programs keep it, as
+    FlashAttention-3's ping-pong does: an arrive behind one operation, a wait before the next. On a
+    unit that executes in order all neighbours of different groups take turns. Synchronous
+    operations that fill a pipe share it where they meet, and the one that was to be first ends
+    later by as much as the shorter one takes. Those that are longer than it costs to hand the pipe
+    over and back take turns too.
+    """
+    return sorted({*_in_order(pipeline), *_on_pipes(pipeline)})
+
+
+def _in_order(pipeline: Pipeline) -> Iterator[Turn]:
+    operations = pipeline.problem.operations
+    for unit in {o.in_order_unit for o in operations} - {None}:
+        yield from _neighbours(pipeline, {o.index for o in operations if o.in_order_unit == unit})
+
+
+def _on_pipes(pipeline: Pipeline) -> Iterator[Turn]:
+    problem = pipeline.problem
+    costs = problem.machine.synchronisation
+    least = 2 * (costs.hop.value + costs.wait.value + costs.arrive.value)
+    long = least / problem.scale.cycles_per_unit
+    for unit, capacity in problem.capacities.items():
+        users = {
+            o.index
+            for o in problem.operations
+            for r in o.reservations
+            if not o.asynchronous and r.unit == unit and 2 * r.count > capacity and r.length > long
+        }
+        handed_on = list(_neighbours(pipeline, users))
+        # With a gap in the round a group could run ahead of others by more than one phase.
+        if all(_in_order_of_time(pipeline, turn) for turn in handed_on):
+            yield from handed_on
+
+
+def _neighbours(pipeline: Pipeline, users: Iterable[int]) -> Iterator[Turn]:
+    """Yield the users of a unit that follow each other there, on different groups."""
+    start, interval = pipeline.start, pipeline.interval
+    order = sorted(users, key=lambda v: (start[v] % interval, v))
+    pairs = list(pairwise([*order, *order[:1]]))
+    distances = [-(-(start[u] - start[v]) // interval) for u, v in pairs]
+    for place, (before, after) in enumerate(pairs):
+        if pipeline.place[before] != pipeline.place[after]:
+            # Before `before` comes what it follows, and so on around the unit back to `after`.
+            around = [*distances[:place][::-1], *distances[place + 1 :][::-1]]
+            missing = [0, *accumulate(around)]
+            slots = max(1, *missing) - min(missing)
+            yield Turn(before, after, distances[place], slots)
+
+
+def _in_order_of_time(pipeline: Pipeline, turn: Turn) -> bool:
+    """Whether all of `before` ends before `after` starts; capacity asks it of the pipe's part."""
+    end = pipeline.start[turn.before] + pipeline.problem.operations[turn.before].cycles
+    return pipeline.start[turn.after] + turn.distance * pipeline.interval >= end

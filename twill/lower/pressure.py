@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from twill.artifacts.program import Await, Get, Interleave, Issue, Program, Put
+from twill.lower.layout import Layout
 from twill.lower.programs import programs
-from twill.lower.signals import Signals
+from twill.lower.synchronization import Synchronization
 from twill.problem.operations import Edge
 
 _Value = tuple[int, int, tuple[int, int] | None]
@@ -22,23 +23,23 @@ PUT = -1
 """Stands among the readers of a value for its transfer to other groups."""
 
 
-def within_registers(signals: Signals) -> Signals:
+def within_registers(synchronization: Synchronization) -> Synchronization:
     """Have groups whose programs need more registers than they have wait for what frees some.
 
     The static schedule counts registers as free when their asynchronous reader is to end; along a
     program they are free when it is known to have ended.
     """
-    if signals.problem.registers is None or signals.problem.rules == "paper":
-        return signals
-    groups = signals.pipeline.groups
-    live = pressures(signals, programs(signals))
-    tight = {name for name, group in groups.items() if live[name] > group.live_limit}
-    return Signals(signals.pipeline, signals.allocation, tight) if tight else signals
+    pipeline = synchronization.pipeline
+    if pipeline.problem.registers is None or pipeline.problem.rules == "paper":
+        return synchronization
+    live = pressures(synchronization.layout, programs(synchronization))
+    tight = {name for name, group in pipeline.groups.items() if live[name] > group.live_limit}
+    return Synchronization(synchronization.layout, tight) if tight else synchronization
 
 
-def pressures(signals: Signals, bodies: Iterable[Program]) -> dict[str, int]:
+def pressures(layout: Layout, bodies: Iterable[Program]) -> dict[str, int]:
     """Return the most registers per thread that are live at once along each group's program."""
-    return {program.group: _Walk(signals, program).peak() for program in bodies}
+    return {program.group: _Walk(layout, program).peak() for program in bodies}
 
 
 @dataclass
@@ -50,9 +51,9 @@ class _Live:
 
 
 class _Walk:
-    def __init__(self, signals: Signals, program: Program) -> None:
-        self._signals, self._problem, self._program = signals, signals.problem, program
-        self._place = signals.pipeline.place
+    def __init__(self, layout: Layout, program: Program) -> None:
+        self._layout, self._pipeline, self._program = layout, layout.pipeline, program
+        self._problem, self._place = layout.pipeline.problem, layout.pipeline.place
         self._live: dict[_Value, _Live] = {}
         self._working: dict[int, int] = {}
         self._flying: dict[str | int, list[tuple[int, int]]] = defaultdict(list)
@@ -139,17 +140,17 @@ class _Walk:
             for edge in self._problem.consumers[v]
             if not self._crosses(edge)
         )
-        if v in self._signals.transferred:
+        if v in self._layout.staging:
             readers[PUT, iteration] += 1
         readers = readers or Counter({(v, iteration): 1})
-        self._live.pop((v, iteration - self._signals.slots[v], None), None)
+        self._live.pop((v, iteration - self._layout.slots[v], None), None)
         self._live[v, iteration, None] = _Live(operation.registers, readers)
 
     def _receive(self, get: Get, iteration: int) -> None:
         u, c = (self._problem.index[name] for name in (get.value, get.reader))
         copy = c, get.distance
         edge = next(e for e in self._problem.consumers[u] if (e.consumer, e.distance) == copy)
-        self._live.pop((u, iteration - self._signals.copy_slots(edge), copy), None)
+        self._live.pop((u, iteration - self._pipeline.copy_slots(edge), copy), None)
         readers = Counter({(c, iteration + get.distance): 1})
         self._live[u, iteration, copy] = _Live(self._problem.operations[u].registers, readers)
 
@@ -162,7 +163,7 @@ class _Walk:
         return edge.copy_hold if self._crosses(edge) else edge.hold
 
     def _crosses(self, edge: Edge) -> bool:
-        return self._signals.pipeline.crosses(edge)
+        return self._pipeline.crosses(edge)
 
     def _free(self, edge: Edge, iteration: int) -> None:
         """Let iteration `iteration` of a reader have read what it reads over a dependence."""

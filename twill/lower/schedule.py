@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from pydantic import ValidationError
 
 from twill.artifacts.base import first_problem
-from twill.artifacts.fences import with_fences
+from twill.artifacts.program import Program
 from twill.artifacts.proof import Proof
 from twill.artifacts.schedule import Group, Placement, Schedule
-from twill.lower.pipeline import pipeline
+from twill.bounds.infeasible import lack
+from twill.errors import RefusedError
+from twill.lower.fences import with_fences
+from twill.lower.layout import Layout, Tenant, takeovers
+from twill.lower.pipeline import Pipeline, pipeline
 from twill.lower.pressure import within_registers
-from twill.lower.programs import barriers, programs
-from twill.lower.storage import lay_out, registers_live
+from twill.lower.programs import programs
+from twill.lower.steps import Signal
+from twill.lower.synchronization import Synchronization
+from twill.lower.waits import delays_nobody, in_memory, releasing, results, streaming_late
+from twill.memory.addresses import Allocation, Conflict, allocate
+from twill.problem.lifetimes import memory_occupants
 from twill.problem.problem import Problem
-from twill.problem.solution import Assignment
+from twill.problem.solution import Assignment, peaks
 
 
 def realize(
@@ -42,47 +52,200 @@ def realize(
         If there are more slots or cycles than a schedule can say.
     """
     named = pipeline(problem, interval, assignment, names)
-    signals, layout = lay_out(named)
-    signals = within_registers(signals)
-    live = registers_live(named)
+    layout = lay_out(named)
+    synchronization = within_registers(Synchronization(layout))
+    live = peaks(problem, interval, named.assignment)
     length = max(named.start[o.index] + o.cycles for o in problem.operations)
-    groups = tuple(
+    names_of = [o.name for o in problem.operations]
+    return artifact(
+        synchronization,
+        lambda: programs(synchronization),
+        file=problem.loop.file or problem.loop.name,
+        name=problem.loop.name,
+        description=f"{problem.loop.name} on {problem.machine.name}",
+        rules=problem.rules,
+        time=problem.scale,
+        initiation_interval=interval,
+        length=length,
+        stages=-(-length // interval),
+        groups=tuple(
+            group.model_copy(update={"registers_live": live[g]})
+            for g, group in zip(named.names, groups(named), strict=True)
+        ),
+        placements=tuple(
+            Placement(operation=name, group=group, start=start)
+            for name, group, start in zip(names_of, named.place, named.start, strict=True)
+        ),
+        hiding_depths={names_of[v]: depth for v, depth in layout.hiding.items()},
+        proof=proof,
+        solver=dict(solver or {}),
+        seed=seed,
+    )
+
+
+def groups(pipeline: Pipeline) -> tuple[Group, ...]:
+    """Return the warp groups of a schedule."""
+    return tuple(
         Group(
             name=name,
             warps=group.warps,
             variable_latency=group.variable_latency,
             registers=group.allocation or None,
-            registers_live=live[name],
         )
-        for name, group in named.groups.items()
+        for name, group in pipeline.groups.items()
     )
-    document = {
-        "name": problem.loop.name,
-        "description": f"{problem.loop.name} on {problem.machine.name}",
-        "rules": problem.rules,
-        "time": problem.scale,
-        "initiation_interval": interval,
-        "length": length,
-        "stages": -(-length // interval),
-        "groups": groups,
-        "placements": tuple(
-            Placement(operation=o.name, group=named.place[o.index], start=named.start[o.index])
-            for o in problem.operations
-        ),
-        "pipeline_depths": layout.depths,
-        "hiding_depths": layout.hiding,
-        "storage": layout.storage,
-        "fixed": layout.fixed,
-        "barriers": barriers(signals),
-        "programs": programs(signals),
-        "proof": proof,
-        "solver": dict(solver or {}),
-        "seed": seed,
-        "loop": problem.loop,
-        "machine": problem.machine,
-        "machine_hash": problem.machine.digest,
-    }
+
+
+def artifact(
+    synchronization: Synchronization,
+    bodies: Callable[[], tuple[Program, ...]],
+    *,
+    file: str,
+    **more: object,
+) -> Schedule:
+    """Return a schedule with these programs.
+
+    `file`: for errors.
+
+    Raises
+    ------
+    InputError
+        If there are more slots or cycles than a schedule can say.
+    """
+    layout, pipeline = synchronization.layout, synchronization.pipeline
+    loop, machine = pipeline.problem.loop, pipeline.problem.machine
+    names = [o.name for o in loop.operations]
     try:
-        return with_fences(Schedule.model_validate(document))
+        document = {
+            "groups": groups(pipeline),
+            "placements": tuple(
+                Placement(operation=name, group=group)
+                for name, group in zip(names, pipeline.place, strict=True)
+            ),
+            "pipeline_depths": {names[v]: depth for v, depth in layout.depths.items()},
+            "storage": tuple(layout.storage),
+            "fixed": tuple(layout.fixed),
+            "barriers": synchronization.barriers,
+            "programs": bodies(),
+            "loop": loop,
+            "machine": machine,
+            "machine_hash": machine.digest,
+        }
+        return with_fences(Schedule.model_validate({**document, **more}))
     except ValidationError as error:
-        raise first_problem(error, problem.loop.file or problem.loop.name) from None
+        raise first_problem(error, file) from None
+
+
+# -- slots and addresses by the clock ---------------------------------------------------------
+
+
+def lay_out(pipeline: Pipeline) -> Layout:
+    """Give every value its slots, and those in SMEM and TMEM addresses.
+
+    Rings of streaming loads are as deep as hiding the nominal latency asks for, and share memory
+    with nothing. Where that does not fit they are made shallower, the largest first, down to what
+    the static schedule needs.
+
+    Raises
+    ------
+    RefusedError
+        If a memory cannot hold what lives at once.
+    """
+    operations = pipeline.problem.operations
+    wanted = _wanted(pipeline)
+    allocation = _allocated(pipeline, wanted)
+    rings = {Tenant(v, staged=False): ring for v, ring in allocation.values.items()}
+    rings |= {Tenant(v, staged=True): ring for v, ring in allocation.transfers.items()}
+    slots = tuple(
+        rings[place].count if place in rings else wanted[o.index]
+        for o in operations
+        for place in (Tenant(o.index, staged=False),)
+    )
+    streaming = [o.index for o in operations if o.streaming]
+    return Layout(
+        pipeline,
+        slots,
+        {v: _staging(pipeline, v, allocation) for v in sorted(e.producer for e in pipeline.copies)},
+        {v: slots[v] for v in streaming},
+        {v: wanted[v] for v in streaming},
+        rings,
+        allocation.invariants,
+        takeovers(pipeline, rings),
+    )
+
+
+def _allocated(pipeline: Pipeline, wanted: tuple[int, ...]) -> Allocation:
+    """Return addresses with rings as near to the slots that are wanted as memory allows."""
+    problem, interval, assignment = pipeline.problem, pipeline.interval, pipeline.assignment
+    least = allocate(problem, interval, assignment, until_read=True)
+    if isinstance(least, Conflict):
+        room = problem.memories[least.memory]
+        about = lack(least.memory, None, least.needed, room) if least.needed else None
+        raise RefusedError(_refusal(problem, least), about)
+    given = {v: ring.count for v, ring in least.values.items()}
+    slots = {v: max(wanted[v], given[v]) for v in given if problem.operations[v].streaming}
+    while slots:
+        found = allocate(problem, interval, assignment, slots, until_read=True)
+        if isinstance(found, Allocation):
+            return found
+        rings = [v for v in slots if problem.operations[v].memory == found.memory]
+        rings.sort(
+            key=lambda v: (slots[v] <= given[v], -slots[v] * problem.operations[v].footprint)
+        )
+        if not rings:
+            break
+        slots[rings[0]] -= 1
+        if slots[rings[0]] < given[rings[0]]:
+            del slots[rings[0]]
+    return least
+
+
+def _refusal(problem: Problem, conflict: Conflict) -> str:
+    occupants = memory_occupants(problem, conflict.memory)
+    names = dict.fromkeys(occupants[i].name for fact in conflict.facts for i, _, _ in fact)
+    room = problem.amount(conflict.memory, problem.memories[conflict.memory])
+    needed = (
+        f"take {problem.amount(conflict.memory, conflict.needed)} at once"
+        if conflict.needed
+        else "find no addresses together"
+    )
+    return (
+        f"{problem.loop.name}: {', '.join(names) or 'what lives through the loop'} {needed} in "
+        f"{conflict.memory}; {problem.machine.name} has {room}"
+    )
+
+
+def _wanted(pipeline: Pipeline) -> tuple[int, ...]:
+    """Return the slots that readers ask for, and of streaming loads hiding their latency."""
+    problem, interval = pipeline.problem, pipeline.interval
+    released: dict[int, list[int]] = defaultdict(list)
+    for release in releasing(
+        pipeline, in_memory(pipeline), results(pipeline), partial(delays_nobody, pipeline)
+    ):
+        if release.tells is Signal.EMPTY:
+            released[release.operation].append(release.time + problem.hop)
+    found = []
+    for o in problem.operations:
+        begin = pipeline.start[o.index]
+        edges = problem.consumers[o.index]
+        crossing = [edge for edge in edges if pipeline.crosses(edge)]
+        ends = [pipeline.read_until(edge) for edge in edges if not pipeline.crosses(edge)]
+        if o.memory is not None:
+            ends += released[o.index]
+        elif crossing:
+            ends.append(begin + o.latency + o.transfer)
+            if problem.rules == "paper":
+                ends += [pipeline.read_until(edge) for edge in crossing]
+        last = max(ends, default=begin + o.latency) - begin
+        late = streaming_late(problem, o.index) if o.streaming else 0
+        found.append(max(1, -(-last // interval), -(-(last + late) // interval)))
+    return tuple(found)
+
+
+def _staging(pipeline: Pipeline, v: int, allocation: Allocation) -> int:
+    """Return the slots of the staging of a register value, also where SMEM has no limit."""
+    if v in allocation.transfers:
+        return allocation.transfers[v].count
+    last = max(pipeline.issued(edge) for edge in pipeline.copies if edge.producer == v)
+    ahead = last + pipeline.problem.hop - pipeline.start[v]
+    return max(1, -(-ahead // pipeline.interval))

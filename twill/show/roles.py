@@ -37,7 +37,7 @@ MEANINGS = {
     "sent": "{0} is in its staging",
     "taken": "{0} has been read from its staging",
 }
-"""What a barrier says, by the end of its name (`twill.lower.signals`, `twill.artifacts.derive`)."""
+"""What a barrier says, by the end of its name (`twill.lower.steps.Signal`)."""
 MOST_KINDS = 4
 """Kinds of operations that a title names."""
 NARROWEST = 24

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from twill.artifacts.derive import RING
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.program import Await, Issue
@@ -23,6 +22,7 @@ from twill.console import Report, silent
 from twill.engines.cbc import ModuloSchedule, modulo_schedule
 from twill.errors import RefusedError
 from twill.lower.baselines import LOADS, components, in_order, is_streaming
+from twill.lower.orders import RING
 from twill.problem.costs import BUDGET, normalize
 from twill.problem.problem import Problem, build_problem
 

@@ -20,6 +20,7 @@ from twill.artifacts.schedule import Schedule
 from twill.console import Report, paragraph, say, silent
 from twill.formats import cycles, signed_percent
 from twill.frontends.builder import LoopBuilder
+from twill.frontends.schedules import load_schedule, scheduled
 from twill.sim.engine.conditions import WARP_SCHEDULERS
 from twill.sim.execute import run
 from twill.tables import Column, Table
@@ -128,17 +129,17 @@ def experiments(report: Report = silent) -> list[Experiment]:
     for what, options in EXPERIMENTS.items():
         for name in (FA3, f"{FA3}_wait_hoisted", f"{FA3}_no_overlap", NEITHER):
             report(f"{what}: {name}")
-            interval, use = _interval(Schedule.named(name), **options)
+            interval, use = _interval(load_schedule(name), **options)
             found.append(Experiment(what, name, interval, use))
     return found
 
 
 def _every() -> Iterator[Comparison]:
-    full, use = _interval(Schedule.named(FA3))
-    ping_pong, _ = _interval(Schedule.named(f"{FA3}_no_overlap"))
+    full, use = _interval(load_schedule(FA3))
+    ping_pong, _ = _interval(load_schedule(f"{FA3}_no_overlap"))
     yield _compared("FA3 without overlap, over full", 1.03, 1.07, ping_pong / full, ABLATION)
     for scheduler in WARP_SCHEDULERS:
-        neither, _ = _interval(Schedule.named(NEITHER), warp_scheduler=scheduler)
+        neither, _ = _interval(load_schedule(NEITHER), warp_scheduler=scheduler)
         note = f"warp scheduler {scheduler}: which of two ready warps issues decides the phase"
         yield _compared(
             f"FA3 with neither, over full, {scheduler}", 1.13, 1.16, neither / full, ABLATION, note
@@ -148,7 +149,7 @@ def _every() -> Iterator[Comparison]:
         )
     yield _compared("FA3 use of the tensor core", 0.67, 0.87, use, USE, "a known miss")
     yield from _gemm_by_stages()
-    cycles, _ = _interval(Schedule.named("fa4_forward"))
+    cycles, _ = _interval(load_schedule("fa4_forward"))
     yield _compared("FA4 cycles an iteration", 2850, 2997, cycles, FA4, "clock assumed", "cycles")
 
 
@@ -189,7 +190,7 @@ def gemm(stages: int) -> Schedule:
         loop=_gemm_loop(),
         machine="blackwell_b200",
     )
-    return order.schedule()
+    return scheduled(order)
 
 
 def _gemm_loop() -> Loop:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import SCHEMA as ORDER
-from twill.artifacts.schedule import Schedule, packaged_schedules
+from twill.artifacts.schedule import Schedule
 from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, short
 from twill.files import read_bytes
 from twill.frontends.loops import load_loop, packaged_loops
+from twill.frontends.schedules import load_schedule, packaged_schedules
 from twill.lower.baselines import multi_warp, sequential
 from twill.search.cache import Cache
 from twill.search.request import Request
@@ -80,7 +81,7 @@ def subjects(items: Iterable[str], machines: Sequence[str] = ()) -> list[Subject
     loops = 0
     for item in items:
         if is_schedule(item):
-            schedule = Schedule.named(item)
+            schedule = load_schedule(item)
             found.append(Subject(schedule.loop.name, schedule.loop, schedule.machine, schedule))
             continue
         loops += 1
@@ -200,7 +201,7 @@ def _made(name: str, schedule: Schedule, report: Report) -> Schedule:
 
 def experts(schedule: Schedule) -> list[Variant]:
     """Return the hand-written schedules of a loop's kernel for its machine."""
-    found = (Schedule.named(name) for name in EXPERTS.get(schedule.loop.name, ()))
+    found = (load_schedule(name) for name in EXPERTS.get(schedule.loop.name, ()))
     return [
         Variant(one.name, one)
         for one in found

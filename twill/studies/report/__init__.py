@@ -15,6 +15,7 @@ from twill.artifacts.schedule import Schedule
 from twill.console import Report, silent
 from twill.errors import InputError
 from twill.figures import STRONG
+from twill.frontends.schedules import load_schedule
 from twill.studies.compare import FILE, Comparison, Comparisons
 from twill.studies.compare_view import plot_comparisons, table, title
 from twill.studies.report.steady import (
@@ -90,7 +91,7 @@ def section(place: Path, report: Report = silent) -> Section:
         return _of_comparison(place, report)
     if place.is_dir():
         raise InputError("neither sweep.json nor comparison.json is here", file=str(place))
-    return _of_schedule(Schedule.named(str(place)), report)
+    return _of_schedule(load_schedule(str(place)), report)
 
 
 # -- sweeps -------------------------------------------------------------------------------------

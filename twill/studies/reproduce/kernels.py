@@ -7,6 +7,7 @@ from dataclasses import replace
 from twill.artifacts.schedule import Schedule
 from twill.bounds.least import bounds
 from twill.explain.levers import with_unit_faster
+from twill.frontends.schedules import load_schedule
 from twill.lower.baselines import multi_warp, sequential
 from twill.problem.problem import Problem
 from twill.studies.modulo_loop import excess, software_pipelined
@@ -54,11 +55,11 @@ def hopper_forward(case: Case) -> None:
     lacks = found.lacks("FlashAttention-3")
     told = "FlashAttention-3: " + (f"all but {'; '.join(lacks)}" if lacks else "every property")
     case.judge("named", told, passed=not lacks)
-    expert = _interval(case, "FlashAttention-3", Schedule.named("fa3_forward_128x128"))
+    expert = _interval(case, "FlashAttention-3", load_schedule("fa3_forward_128x128"))
     told = f"{expert:g} cycles, ours {joint:g}"
     case.judge("expert", told, passed=abs(expert / joint - 1) <= CLOSE)
     swp = _naive_loops(case, FORWARD_HOPPER, schedule)
-    without = Schedule.named("fa3_forward_128x128_no_ping_pong")
+    without = load_schedule("fa3_forward_128x128_no_ping_pong")
     uncoordinated = _interval(case, "FlashAttention-3 without turns", without)
     case.judge(
         "swp",

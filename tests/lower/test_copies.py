@@ -12,7 +12,7 @@ from tests.support.pseudocode import Interpreter
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.order import Order
 from twill.artifacts.program import Get
-from twill.frontends.schedules import parse_schedule_ir
+from twill.frontends.schedules import parse_schedule_ir, scheduled
 from twill.show.code import code
 from twill.show.differences import compare
 from twill.show.ir import ir
@@ -81,7 +81,7 @@ def test_orders_derive_a_copy_of_each_distance(distances: tuple[int, ...]) -> No
             "buffers": ({"value": "a", "slots": 4, "transfer": True},),
         }
     )
-    schedule = order.schedule()
+    schedule = scheduled(order)
     gets = [i for i in schedule.program("right").body if isinstance(i, Get)]
     assert sorted(i.distance for i in gets) == sorted(set(distances))
     for iterations in (1, 2, 3, 40):

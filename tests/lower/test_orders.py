@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import twill
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.order import Order
 from twill.artifacts.program import Await, Instruction, Wait
-from twill.artifacts.schedule import Schedule, packaged_schedules
+from twill.artifacts.schedule import Schedule
+from twill.cli.main import simulator as app
+from twill.frontends.schedules import load_schedule, packaged_schedules, scheduled
 from twill.sim.checks.check import check, enough_iterations
 from twill.sim.checks.races import Races
 from twill.sim.engine.conditions import Conditions
@@ -24,6 +28,7 @@ from twill.sim.execute import run
 from twill.traces.make_orders import documents
 
 ROOT = Path(__file__).parents[2]
+MACHINE = small_machine(smem=1 << 16)
 BY_HAND = sorted(name for name in packaged_schedules() if name.startswith("fa"))
 
 
@@ -39,17 +44,17 @@ def body(schedule: Schedule, group: str) -> list[str]:
     return [spelled(instruction) for instruction in schedule.program(group).body]
 
 
-def written(groups: list[dict[str, Any]], loop: twill.Loop, **more: Any) -> Order:
+def written(groups: list[dict[str, Any]], loop: twill.Loop, **more: Any) -> Schedule:
     document = {
         "schema": "twill.order",
         "schema_version": 1,
         "name": "by hand",
         "groups": groups,
         "loop": json.loads(loop.to_json()),
-        "machine": json.loads(small_machine().to_json()),
+        "machine": json.loads(MACHINE.to_json()),
         **more,
     }
-    return Order.from_json(json.dumps(document))
+    return scheduled(Order.from_json(json.dumps(document)))
 
 
 # -- the packaged ones ------------------------------------------------------------------------
@@ -62,7 +67,7 @@ def test_the_packaged_orders_are_those_of_their_maker() -> None:
 
 
 def test_flash_attention_3_waits_where_its_source_does() -> None:
-    schedule = Schedule.named("fa3_forward_128x128")
+    schedule = load_schedule("fa3_forward_128x128")
     assert body(schedule, "load") == [
         "wait K.empty@0-2",
         "issue K@0",
@@ -92,7 +97,7 @@ def test_flash_attention_3_waits_where_its_source_does() -> None:
 
 
 def test_flash_attention_4_waits_for_parts_and_not_twice() -> None:
-    schedule = Schedule.named("fa4_forward")
+    schedule = load_schedule("fa4_forward")
     assert body(schedule, "mma") == [
         "wait T0_a.full@1",
         "wait X0.full@1",
@@ -116,13 +121,13 @@ def test_flash_attention_4_waits_for_parts_and_not_twice() -> None:
 @pytest.mark.parametrize("name", BY_HAND)
 @pytest.mark.parametrize("iterations", [1, 2, 5])
 def test_short_loops_come_to_their_end(name: str, iterations: int) -> None:
-    assert run(Schedule.named(name), iterations=iterations).total_cycles > 0
+    assert run(load_schedule(name), iterations=iterations).total_cycles > 0
 
 
 @pytest.mark.parametrize("name", ["fa3_forward_128x176", "fa3_forward_128x128_no_overlap",
                                   "fa4_forward_rescaling"])  # fmt: skip
 def test_there_are_no_races(name: str) -> None:
-    check(Schedule.named(name))
+    check(load_schedule(name))
 
 
 def test_no_derived_wait_can_be_left_out() -> None:
@@ -130,7 +135,7 @@ def test_no_derived_wait_can_be_left_out() -> None:
 
     In the kernel only the first group waits for keys: the second one's turn comes after it.
     """
-    schedule = Schedule.named("fa3_forward_128x128")
+    schedule = load_schedule("fa3_forward_128x128")
     superfluous = []
     for index, program in enumerate(schedule.programs):
         for position, instruction in enumerate(program.body):
@@ -151,7 +156,6 @@ def test_no_derived_wait_can_be_left_out() -> None:
 
 
 def test_a_chain_across_groups_is_announced_and_released() -> None:
-    machine = small_machine()
     first = op("first", "TC", 4, asynchronous=True, memory="smem")
     second = op("second", "ALU", 2)
     loop = small_loop([first, second], [edge("first", "second")])
@@ -159,10 +163,10 @@ def test_a_chain_across_groups_is_announced_and_released() -> None:
         {"name": "a", "warps": 4, "body": ["first"]},
         {"name": "b", "warps": 4, "body": ["second"]},
     ]
-    schedule = written(groups, loop).schedule()
+    schedule = written(groups, loop)
     assert body(schedule, "a") == ["wait first.empty@0-1", "issue first@0"]
     assert body(schedule, "b") == ["wait first.full@0", "issue second@0", "arrive first.empty@0"]
-    assert schedule.machine == machine
+    assert schedule.machine == MACHINE
     assert run(schedule).measured_interval_cycles is not None
 
 
@@ -172,7 +176,7 @@ def test_what_the_body_says_is_not_said_twice() -> None:
         [edge("u", "v")],
     )
     groups = [{"name": "a", "warps": 4, "body": ["u", {"do": "await", "operation": "u"}, "w", "v"]}]
-    schedule = written(groups, loop).schedule()
+    schedule = written(groups, loop)
     assert body(schedule, "a") == ["issue u@0", "await u@0", "issue w@0", "issue v@0"]
 
 
@@ -188,16 +192,16 @@ def test_what_the_body_says_is_not_said_twice() -> None:
 def test_bad_orders_are_refused(groups: list[dict[str, Any]], message: str) -> None:
     loop = small_loop([op("u", "TC", 4), op("v", "ALU", 2)], [edge("u", "v")])
     with pytest.raises(twill.InputError, match=message):
-        written(groups, loop).schedule()
+        written(groups, loop)
 
 
 def test_too_few_slots_are_refused() -> None:
     loop = small_loop([op("u", "TC", 4, registers=8), op("v", "ALU", 2)], [edge("u", "v")])
     later = {"do": "issue", "operation": "v", "stage": 1}
     groups = [{"name": "a", "warps": 4, "body": ["u", later]}]
-    assert written(groups, loop).schedule().storage[0].slots == 2
+    assert written(groups, loop).storage[0].slots == 2
     with pytest.raises(twill.InputError, match=r"buffers\[0\]\.slots: 'u' needs 2 slots"):
-        written(groups, loop, buffers=[{"value": "u", "slots": 1}]).schedule()
+        written(groups, loop, buffers=[{"value": "u", "slots": 1}])
 
 
 def test_missing_loops_are_named(tmp_path: Path) -> None:
@@ -205,10 +209,10 @@ def test_missing_loops_are_named(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     file.write_text(json.dumps(text | {"loop": "fa5"}))
     with pytest.raises(twill.InputError, match=r"no loop named 'fa5'; there are .*fa4_forward"):
-        Schedule.load(file)
+        load_schedule(str(file))
     file.write_text(json.dumps(text | {"loop": "beside.json"}))
     (tmp_path / "beside.json").write_text((ROOT / "traces/loops/fa4_forward.json").read_text())
-    assert Schedule.load(file).loop.name == "fa4_forward"
+    assert load_schedule(str(file)).loop.name == "fa4_forward"
 
 
 def random_order(seed: int) -> Schedule:
@@ -226,7 +230,7 @@ def random_order(seed: int) -> Schedule:
         "loop": json.loads(loop.to_json()),
         "machine": json.loads(machine.to_json()),
     }
-    return Order.from_json(json.dumps(document)).schedule()
+    return scheduled(Order.from_json(json.dumps(document)))
 
 
 def crosses_nowhere(schedule: Schedule) -> bool:
@@ -256,6 +260,91 @@ def test_random_orders_run_without_complaint() -> None:
 def test_the_smallest_order_of_the_docs() -> None:
     page = (ROOT / "docs" / "simulator.md").read_text()
     (text,) = [b for b in re.findall(r"```json\n(.*?)```", page, re.DOTALL) if "twill.order" in b]
-    schedule = Schedule.from_json(text)
+    schedule = scheduled(Order.from_json(text))
     assert schedule.pipeline_depths == {"K": 2, "V": 2}
     assert run(schedule).measured_interval_cycles is not None
+
+
+# -- hoisted waits ------------------------------------------------------------------------------
+
+HOISTED = "_wait_hoisted"
+HOISTABLE = [name for name in BY_HAND if "hoisted" not in name]
+
+
+@pytest.mark.parametrize("name", [n for n in BY_HAND if n.endswith(HOISTED)])
+def test_waits_are_hoisted_to_where_they_are_by_hand(name: str) -> None:
+    found = load_schedule(name.removesuffix(HOISTED), waits="hoisted")
+    by_hand = load_schedule(name)
+    for group in ("tile0", "tile1"):
+        # Two that follow each other may stand in either order.
+        assert Counter(body(found, group)) == Counter(body(by_hand, group))
+        late = load_schedule(name.removesuffix(HOISTED), waits="late")
+        assert body(found, group) != body(late, group)
+
+
+@pytest.mark.parametrize("name", HOISTABLE)
+def test_hoisting_makes_no_program_wrong(name: str) -> None:
+    late, hoisted = load_schedule(name, waits="late"), load_schedule(name, waits="hoisted")
+    assert late == load_schedule(name)
+    assert check(hoisted).iterations > 0
+    for group in hoisted.groups:
+        waits = [i for i in hoisted.program(group.name).body if isinstance(i, Await)]
+        assert len(waits) == sum(isinstance(i, Await) for i in late.program(group.name).body)
+
+
+def test_a_wait_moves_to_one_of_its_own_unit_only() -> None:
+    operations = [
+        op(name, unit, 4, latency=20, asynchronous=True, issue=1, registers=4)
+        for name, unit in (("a", "TC"), ("b", "TC"), ("c", "ALU"))
+    ]
+    users = [op(f"use_{name}", "ALU", 4) for name in "abc"]
+    loop = small_loop([*operations, *users], [edge(name, f"use_{name}") for name in "abc"])
+    order = ["a", "b", "c", "use_a", "use_c", "use_b"]
+    made = {
+        waits: body(
+            written([{"name": "all", "warps": 4, "body": order}], loop, waits=waits),
+            "all",
+        )
+        for waits in ("late", "hoisted")
+    }
+    issues = [f"issue {name}@0" for name in order]
+    assert made["late"] == [
+        *issues[:3], "await a@0", issues[3], "await c@0", issues[4], "await b@0", issues[5],
+    ]  # fmt: skip
+    assert made["hoisted"] == [
+        *issues[:3], "await a@0", "await b@0", issues[3], "await c@0", *issues[4:],
+    ]  # fmt: skip
+
+
+def test_a_wait_behind_the_last_moves_into_the_next_round() -> None:
+    operations = [
+        op(name, "TC", 4, latency=20, asynchronous=True, issue=1, registers=4) for name in "ab"
+    ]
+    loop = small_loop(
+        [*operations, op("use_a", "ALU", 4), op("use_b", "ALU", 4)],
+        [edge("a", "use_a"), edge("b", "use_b", 1)],
+    )
+    order = ["a", "use_a", "use_b", "b"]
+    made = written([{"name": "all", "warps": 4, "body": order}], loop, waits="hoisted")
+    assert body(made, "all") == [
+        "issue a@0", "await a@0", "await b@1", "issue use_a@0", "issue use_b@0", "issue b@0",
+    ]  # fmt: skip
+
+
+def test_the_command_hoists_waits(attention_file: Path) -> None:
+    told = CliRunner().invoke(
+        app, ["run", "fa3_forward_128x128", "--waits", "hoisted", "--no-checks"]
+    )
+    assert told.exit_code == 0
+    assert "measured interval 2193 cycles" in told.stdout
+    with pytest.raises(twill.InputError, match=r"waits: one of late, hoisted \(got 'soon'\)"):
+        load_schedule("fa3_forward_128x128", waits="soon")
+    with pytest.raises(twill.InputError, match=r"a\.json: waits: its waits are written down"):
+        load_schedule(str(attention_file), waits="hoisted")
+
+
+@pytest.fixture
+def attention_file(tmp_path: Path) -> Path:
+    file = tmp_path / "a.json"
+    file.write_text(load_schedule("paper_example_by_hand").to_json())
+    return file

@@ -1,0 +1,220 @@
+"""Steps of all groups, the waits that each needs, and the barriers that they take.
+
+A wait that an earlier one of the same group implies is left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from twill.artifacts.program import Barrier
+from twill.lower.layout import Layout
+from twill.lower.pipeline import turns
+from twill.lower.steps import (
+    Action,
+    Signal,
+    Step,
+    Target,
+    hearing,
+    receiving,
+    sending,
+    telling,
+)
+from twill.lower.waits import (
+    Need,
+    delays_nobody,
+    freeing,
+    in_memory,
+    in_turn,
+    keeping_step,
+    ordered,
+    overwrites,
+    releasing,
+    results,
+    taking_over,
+    told_slots,
+)
+from twill.problem.lifetimes import least_distances
+
+
+class Synchronization:
+    """Steps of all groups, and the waits that they need.
+
+    `tight`: groups that wait for what reads their registers as soon as it has read them, since they
+    have no room for it until they wait anyway.
+    """
+
+    def __init__(self, layout: Layout, tight: Collection[str] = ()) -> None:
+        self.layout, self.pipeline, self.tight = layout, layout.pipeline, tight
+        self.turns = turns(layout.pipeline)
+
+    @cached_property
+    def results(self) -> tuple[Need, ...]:
+        """Waits for results, and before slots are overwritten."""
+        return tuple(self._asked())
+
+    def _asked(self) -> list[Need]:
+        layout = self.layout
+        slots = (*overwrites(layout), *keeping_step(layout), *taking_over(layout))
+        return [*results(self.pipeline), *slots]
+
+    @cached_property
+    def exchanges(self) -> tuple[Step, ...]:
+        """How groups send, receive and tell, in the order of those that fall together."""
+        pipeline, awaited = self.pipeline, {need.target for need in self.results}
+        found = [receiving(pipeline, edge) for edge in pipeline.copies]
+        for v in range(len(pipeline.problem.operations)):
+            if v in self.layout.staging:
+                found.append(sending(pipeline, v))
+            told = (Target(Signal.FULL, v), Target(Signal.DONE, v))
+            found += [telling(pipeline, target) for target in told if target in awaited]
+        return tuple(sorted(found, key=lambda step: step.operation))
+
+    @cached_property
+    def anyway(self) -> tuple[Need, ...]:
+        """Waits that there are whatever is released when."""
+        return (*self.results, *(need for step in self.exchanges for need in self._of(step)))
+
+    @cached_property
+    def releases(self) -> tuple[Step, ...]:
+        """How groups say that they have read what another one waits to overwrite."""
+        pipeline, behind = self.pipeline, least_distances(self.pipeline.problem)
+        taken_over = {takeover.old.operation for takeover in self.layout.takeovers}
+        reads = [
+            edge
+            for edge in in_memory(pipeline)
+            if edge.producer in taken_over
+            or not ordered(behind, edge, self.layout.slots[edge.producer])
+        ]
+        found = [*releasing(pipeline, reads, self.anyway, self._may_wait), *hearing(pipeline)]
+        found = [self._as_far_as_awaited(step) for step in found if self._awaits(step)]
+        return tuple(sorted(found, key=lambda step: step.operation))
+
+    def _awaits(self, release: Step) -> bool:
+        """Whether others wait for a release, and do not know of it anyway."""
+        return any(need.target == release.target for need in self.results)
+
+    def _may_wait(self, v: int, time: int, later: int) -> bool:
+        """Whether a value may be released later than it has been read, which delays nobody."""
+        moment = self.layout.overwritten(v)
+        in_time = moment is None or later + self.pipeline.problem.hop <= moment
+        return in_time and delays_nobody(self.pipeline, v, time, later)
+
+    def _as_far_as_awaited(self, release: Step) -> Step:
+        """Leave a release out of the last iterations, for which nobody waits and nobody reads.
+
+        Nothing would keep these arrives behind the wait for the phase before. An mbarrier tells two
+        phases apart by their parity: a release too many is one phase ahead of that wait, or two,
+        and then the wait never ends.
+        """
+        if release.by_itself is not None:
+            return release
+        awaited = min(n.distance for n in self.results if n.target == release.target)
+        skipped = max(0, min(awaited, release.later))
+        time = release.time - skipped * self.pipeline.interval
+        return replace(release, time=time, distance=skipped)
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps but issues, in the order of those that fall together."""
+        every = (*self.exchanges, *self.releases)
+        return tuple(step for step in every if step.by_itself is None)
+
+    @cached_property
+    def needs(self) -> tuple[Need, ...]:
+        """Every wait that something asks for."""
+        turns, freed = in_turn(self.pipeline, self.turns), freeing(self.layout, self.tight)
+        own = (need for step in self.releases for need in self._of(step))
+        released = {step.target for step in self.releases}
+        room = (Signal.EMPTY, Signal.FREED, Signal.HEARD)
+        asked = (n for n in self.anyway if n.target.signal not in room or n.target in released)
+        return (*asked, *turns, *freed, *own)
+
+    @cached_property
+    def needed(self) -> dict[Step, list[Need]]:
+        """The waits that each step needs and no earlier one of its group implies."""
+        place = {step: position for position, step in enumerate(self.steps)}
+        kept: dict[tuple[str, Target], list[Need]] = defaultdict(list)
+        for need in sorted(self.needs, key=lambda need: self._order(need, place)):
+            earlier = kept[need.step.group, need.target]
+            if not any(other.left_out <= need.left_out for other in earlier):
+                earlier.append(need)
+        found: dict[Step, list[Need]] = defaultdict(list)
+        for need in sorted((n for needs in kept.values() for n in needs), key=self._before_a_step):
+            found[need.step].append(need)
+        return dict(found)
+
+    def _of(self, step: Step) -> Iterator[Need]:
+        """Yield the waits that are part of a step."""
+        v, operations = step.operation, self.pipeline.problem.operations
+        if step.by_itself is not None:
+            return
+        match step.action:
+            case Action.SEND:
+                if operations[v].asynchronous:
+                    yield Need(step, Target(Signal.COMPLETION, v))
+                yield Need(step, Target(Signal.TAKEN, v), self.layout.staging[v])
+            case Action.RECEIVE:
+                yield Need(step, Target(Signal.SENT, v))
+            case Action.TELL:
+                yield Need(step, Target(Signal.COMPLETION, v))
+            case Action.RELEASE:
+                for edge in step.edges if step.tells is not Signal.HEARD else ():
+                    if operations[edge.consumer].asynchronous:
+                        target = Target(Signal.COMPLETION, edge.consumer)
+                        yield Need(step, target, step.distance - edge.distance)
+                if step.later > step.distance and step.tells is not Signal.FREED:
+                    # No reader is left; nothing else keeps it behind the wait for the one before.
+                    read = any(edge.carries for edge in step.edges)
+                    there = Target(Signal.FULL if read else Signal.DONE, v)
+                    yield Need(step, there, step.distance)
+
+    def _before_a_step(self, need: Need) -> tuple[Any, ...]:
+        """Order of waits before one step."""
+        behind = need.step.action is Action.ISSUE and need.target.signal is not Signal.EMPTY
+        return behind, need.target, need.distance
+
+    def _order(self, need: Need, place: Mapping[Step, int]) -> tuple[int, ...]:
+        """Order in which a program executes waits for one instance of something."""
+        time = need.time(self.pipeline.interval)
+        if need.step.action is not Action.ISSUE:
+            last = need.step.action is Action.RELEASE
+            return (time, 2 if last else 0, place.get(need.step, -1))
+        operation = self.pipeline.problem.operations[need.step.operation]
+        return (time, 1, not operation.asynchronous, -need.step.time, operation.index)
+
+    @property
+    def barriers(self) -> tuple[Barrier, ...]:
+        """The barriers that programs use."""
+        awaited = {need.target for needs in self.needed.values() for need in needs}
+        arriving = Counter(step.target for step in (*self.exchanges, *self.releases))
+        order = list(Signal)
+        return tuple(
+            Barrier(
+                name=target.barrier(self.pipeline),
+                slots=self._slots(target),
+                arrivals=arriving[target] or 1,
+            )
+            for target in sorted(awaited, key=lambda t: (t.operation, order.index(t.signal)))
+            if target.signal is not Signal.COMPLETION
+        )
+
+    def _slots(self, target: Target) -> int:
+        signal, v = target
+        if signal in (Signal.SENT, Signal.TAKEN):
+            return self.layout.staging[v]
+        if signal is Signal.ISSUED:
+            return max(turn.slots for turn in self.turns if turn.before == v)
+        held = self.pipeline.problem.operations[v].memory is not None
+        if signal in (Signal.EMPTY, Signal.FREED) or (signal is Signal.FULL and held):
+            return self.layout.slots[v]
+        return told_slots(self.pipeline, v)
+
+    def signalled(self, v: int) -> list[str]:
+        """Return the barriers at which v's completion arrives by itself."""
+        every = (*self.exchanges, *self.releases)
+        return [s.target.barrier(self.pipeline) for s in every if s.target and s.by_itself == v]
