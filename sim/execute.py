@@ -9,12 +9,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from twill.artifacts.base import Artifact, Part
+from twill.artifacts.base import Artifact
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.sim.analysis.advice import Advice, advise
 from twill.sim.analysis.measure import (
-    LEAST_ITERATIONS,
+    Batches,
     SteadyState,
     clock_of,
     flop_per_iteration,
@@ -41,28 +41,6 @@ ITERATIONS_WITH_RACES = 16
 """Iterations in which a changed schedule is looked at for races."""
 MOST_UNITS = 2
 """Units that are tried twice as fast."""
-
-
-class Batches(Part):
-    """A 95 % confidence interval of the interval, by the method of batch means.
-
-    Attributes
-    ----------
-    half_width_cycles : float
-        Cycles by which the true mean differs from the measured one at most, 19 times of 20.
-    batches, batch_iterations : int
-        Batches, and iterations in each.
-    correlation : float
-        Lag-1 autocorrelation of the batch means.
-    believable : bool
-        Whether they look independent; if not, more iterations are needed.
-    """
-
-    half_width_cycles: float
-    batches: int
-    batch_iterations: int
-    correlation: float
-    believable: bool
 
 
 class Run(Artifact):
@@ -265,7 +243,7 @@ def simulate(
         iterations_per_cycle=1 / measured if measured else None,
         period=steady.period if steady else None,
         warm_up_iterations=steady.first if steady else None,
-        confidence=_batches(steady),
+        confidence=steady.confidence if steady else None,
         clock_mhz=clock_mhz,
         clock_source=clock_source,
         flop_per_iteration=work,
@@ -286,19 +264,6 @@ def _watched_from(recording: Recording | None, iterations: int) -> int:
     if recording is None or recording.iterations is None:
         return 0
     return max(0, iterations - recording.iterations)
-
-
-def _batches(steady: SteadyState | None) -> Batches | None:
-    if steady is None or steady.confidence is None:
-        return None
-    found = steady.confidence
-    return Batches(
-        half_width_cycles=found.half_width,
-        batches=found.batches,
-        batch_iterations=found.batch,
-        correlation=found.correlation,
-        believable=found.believable,
-    )
 
 
 def _profile(
@@ -394,6 +359,3 @@ def _spent(sm: StreamingMultiprocessor) -> tuple[dict[str, float], dict[str, dic
             if cause != ISSUE:
                 stalls[cause] += cycles
     return dict(sorted(stalls.items())), groups
-
-
-__all__ = ["LEAST_ITERATIONS", "Run", "run", "simulate", "static_interval"]

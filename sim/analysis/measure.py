@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from twill.artifacts.base import Part
 from twill.artifacts.loop import Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.errors import InputError, short
@@ -23,6 +24,28 @@ FLOP_OF_ONE_PRODUCT = 2
 """A multiplication and an addition."""
 
 
+class Batches(Part):
+    """A 95 % confidence interval of the interval, by the method of batch means.
+
+    Attributes
+    ----------
+    half_width_cycles : float
+        Cycles by which the true mean differs from the measured one at most, 19 times of 20.
+    batches, batch_iterations : int
+        Batches, and iterations in each.
+    correlation : float
+        Lag-1 autocorrelation of the batch means.
+    believable : bool
+        Whether they look independent; if not, more iterations are needed.
+    """
+
+    half_width_cycles: float
+    batches: int
+    batch_iterations: int
+    correlation: float
+    believable: bool
+
+
 @dataclass(frozen=True)
 class SteadyState:
     """The measured steady state.
@@ -36,7 +59,7 @@ class SteadyState:
     first, last : int
         The iterations between whose completions it was measured; what lies before `first` is the
         warm-up.
-    confidence : Confidence or None
+    confidence : Batches or None
         How far the interval is known where the distances do not repeat; None where they do, or
         where there are too few of them.
     """
@@ -45,42 +68,7 @@ class SteadyState:
     period: int | None
     first: int
     last: int
-    confidence: Confidence | None = None
-
-
-@dataclass(frozen=True)
-class Confidence:
-    """A 95 % confidence interval of a mean by the method of batch means.
-
-    The distances are cut into batches of equal length, whose means are nearly independent and
-    normal if the batches are long (Law and Kelton, Simulation Modeling and Analysis, section
-    9.5.3; 10 to 30 batches after Schmeiser 1982).
-
-    Attributes
-    ----------
-    half_width : float
-        Cycles by which the true mean differs from the measured one at most, 19 times of 20.
-    batches, batch : int
-        Number of batches, and distances in each.
-    correlation : float
-        Lag-1 autocorrelation of the batch means. Beyond `correlation_limit` the batches are too
-        short for the half width to be believed: more iterations are needed.
-    """
-
-    half_width: float
-    batches: int
-    batch: int
-    correlation: float
-
-    @property
-    def correlation_limit(self) -> float:
-        """Largest correlation that independent batches show 19 times of 20."""
-        return 1.96 / math.sqrt(self.batches)
-
-    @property
-    def believable(self) -> bool:
-        """Whether the batch means look independent."""
-        return self.correlation <= self.correlation_limit
+    confidence: Batches | None = None
 
 
 def steady_state(
@@ -131,8 +119,12 @@ def mser(gaps: Sequence[float]) -> int:
     return cut * MSER_BATCH
 
 
-def confidence(gaps: Sequence[float]) -> Confidence | None:
+def confidence(gaps: Sequence[float]) -> Batches | None:
     """Return the confidence interval of the gaps' mean, None if there are fewer than ten.
+
+    The gaps are cut into batches of equal length, whose means are nearly independent and normal if
+    the batches are long (Law and Kelton, Simulation Modeling and Analysis, section 9.5.3; 10 to 30
+    batches after Schmeiser 1982). Independent ones show a greater lag-1 autocorrelation once in 20.
 
     `gaps`: distances between completions in the steady state, in cycles.
     """
@@ -146,11 +138,13 @@ def confidence(gaps: Sequence[float]) -> Confidence | None:
     squares = sum(x * x for x in off)
     products = sum(a * b for a, b in itertools.pairwise(off))
     deviation = math.sqrt(squares / (count - 1))
-    return Confidence(
-        half_width=STUDENT[count] * deviation / math.sqrt(count),
+    correlation = products / squares if squares else 0.0
+    return Batches(
+        half_width_cycles=STUDENT[count] * deviation / math.sqrt(count),
         batches=count,
-        batch=size,
-        correlation=products / squares if squares else 0.0,
+        batch_iterations=size,
+        correlation=correlation,
+        believable=correlation <= 1.96 / math.sqrt(count),
     )
 
 

@@ -29,18 +29,6 @@ class Slots:
     `checks`: whether wrong reads and writes are refused; if not, they happen.
     """
 
-    __slots__ = (
-        "checks",
-        "count",
-        "holds",
-        "lost_to",
-        "place",
-        "readable",
-        "reader",
-        "reading_until",
-        "value",
-    )
-
     def __init__(self, value: str, place: str, count: int, *, checks: bool = True) -> None:
         self.value, self.place, self.count, self.checks = value, place, count, checks
         self.holds = [NEVER] * count

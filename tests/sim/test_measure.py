@@ -81,7 +81,7 @@ def test_the_confidence_interval_of_independent_batches_is_students() -> None:
     assert found is not None
     means = np.array(gaps).reshape(20, 10).mean(axis=1)
     # t(19, 0.975) = 2.093 in every table of Student's distribution.
-    assert found.half_width == pytest.approx(2.093 * means.std(ddof=1) / np.sqrt(20))
+    assert found.half_width_cycles == pytest.approx(2.093 * means.std(ddof=1) / np.sqrt(20))
     off = means - means.mean()
     assert found.correlation == pytest.approx((off[:-1] * off[1:]).sum() / (off**2).sum())
 
@@ -94,7 +94,7 @@ def test_nineteen_of_twenty_intervals_hold_the_true_mean(phi: float) -> None:
         gaps = autoregressive(generator, phi, 600)
         found = confidence(gaps)
         assert found is not None
-        held += int(abs(np.mean(gaps) - 100) <= found.half_width)
+        held += int(abs(np.mean(gaps) - 100) <= found.half_width_cycles)
     assert 0.92 <= held / 400 <= 0.98
 
 
