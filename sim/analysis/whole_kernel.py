@@ -11,9 +11,10 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from twill.artifacts.base import Part
-from twill.artifacts.loop import Cost, Invariant, Operation, Tile
+from twill.artifacts.loop import Cost, Operation, Tile
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
 from twill.sim.analysis.measure import clock_of, flop_per_iteration, steady_state
@@ -233,7 +234,8 @@ class _Ends:
         self.schedule, self.loop = schedule, schedule.loop
         self.not_costed: list[str] = []
         self.accumulators = self._accumulators()
-        self.prologue = sum(self._busy(self._load(i.name, i.tile)) for i in self._loaded())
+        loaded = [i for i in self.loop.invariants if i.tile.memory in ("smem", "tmem")]
+        self.prologue = sum(self._busy(self._load(i.name, i.tile)) for i in loaded)
         ends: dict[str, float] = defaultdict(float)
         for o in self.accumulators:
             ends[schedule.assignment[o.name]] += self._chain(o)
@@ -282,49 +284,39 @@ class _Ends:
 
     # -- costs --------------------------------------------------------------------------------
 
-    def _loaded(self) -> list[Invariant]:
-        return [i for i in self.loop.invariants if i.tile.memory in ("smem", "tmem")]
-
     def _load(self, name: str, tile: Tile) -> Cost | None:
-        return self._cost(
-            Operation(
-                name=f"load of {name}", kind="load", warps=1, result=tile,
-                attributes={"engine": "tma"},
-            )
-        )  # fmt: skip
+        return self._transfer(f"load of {name}", "load", result=tile)
+
+    def _store(self, accumulator: Operation) -> Cost | None:
+        return self._transfer(
+            f"store of {accumulator.name}", "store", operands=(_half(accumulator, "smem"),)
+        )
 
     def _chain(self, accumulator: Operation) -> float:
         """Cycles from the last product to a tile in SMEM: read, scale, convert, write."""
-        tile = accumulator.result
+        tile, name = accumulator.result, accumulator.name
         assert tile is not None
-        held = tile.model_copy(update={"memory": "registers", "elements_per_thread": None})
-        half = held.model_copy(update={"dtype": "f16"})
-        name, chain = accumulator.name, []
-        if tile.memory == "tmem":
-            chain.append(_operation(f"read of {name}", "tmem_load", (tile,), held))
-        chain += [
-            _operation(f"scaling of {name}", "mul", (held,), held),
-            _operation(f"conversion of {name}", "cast", (held,), half),
-            _operation(
-                f"staging of {name}", "local_store", (half,),
-                half.model_copy(update={"memory": "smem"}),
-            ),
-        ]  # fmt: skip
-        costs = [self._cost(operation) for operation in chain]
+        half = _half(accumulator, "registers")
+        held = half.model_copy(update={"dtype": tile.dtype})
+        chain = [
+            ("read", "tmem_load", tile, held),
+            ("scaling", "mul", held, held),
+            ("conversion", "cast", held, half),
+            ("staging", "local_store", half, _half(accumulator, "smem")),
+        ]
+        costs = [
+            self._cost(
+                Operation(name=f"{verb} of {name}", kind=kind, operands=(source,), result=result)
+            )
+            for verb, kind, source, result in chain
+            if verb != "read" or tile.memory == "tmem"
+        ]
         return float(sum(cost.latency for cost in costs if cost is not None))
 
-    def _store(self, accumulator: Operation) -> Cost | None:
-        tile = accumulator.result
-        assert tile is not None
-        half = tile.model_copy(
-            update={"memory": "smem", "dtype": "f16", "elements_per_thread": None}
-        )
+    def _transfer(self, name: str, kind: str, **tiles: Any) -> Cost | None:
         return self._cost(
-            Operation(
-                name=f"store of {accumulator.name}", kind="store", warps=1, operands=(half,),
-                attributes={"engine": "tma"},
-            )
-        )  # fmt: skip
+            Operation(name=name, kind=kind, warps=1, attributes={"engine": "tma"}, **tiles)
+        )
 
     def _cost(self, operation: Operation) -> Cost | None:
         try:
@@ -340,5 +332,8 @@ class _Ends:
         return float(max(cost.issue, *(step.cycles for step in cost.steps)))
 
 
-def _operation(name: str, kind: str, operands: tuple[Tile, ...], result: Tile) -> Operation:
-    return Operation(name=name, kind=kind, operands=operands, result=result)
+def _half(accumulator: Operation, memory: str) -> Tile:
+    """Return an accumulator's tile in halves, in another memory."""
+    assert accumulator.result is not None
+    update = {"memory": memory, "dtype": "f16", "elements_per_thread": None}
+    return accumulator.result.model_copy(update=update)

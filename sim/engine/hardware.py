@@ -17,17 +17,7 @@ from twill.sim.engine.events import SimulationError
 
 @dataclass(frozen=True)
 class Demand:
-    """What one command takes of a unit.
-
-    Attributes
-    ----------
-    unit : str
-        The unit.
-    cycles : float
-        Cycles from start to end.
-    share : float
-        Cycles for which nothing else starts on it.
-    """
+    """What one command takes of a unit: cycles, and those for which nothing else starts on it."""
 
     unit: str
     cycles: float
@@ -35,15 +25,7 @@ class Demand:
 
 
 class Use(NamedTuple):
-    """What a port does for a command.
-
-    Attributes
-    ----------
-    unit : str
-        The port.
-    begin, end : float
-        Cycles.
-    """
+    """The cycles for which a port works for a command."""
 
     unit: str
     begin: float
@@ -54,16 +36,8 @@ class Use(NamedTuple):
 class Signals:
     """Costs of signals, in cycles.
 
-    Attributes
-    ----------
-    wait : int
-        A wait, once it can go on.
-    arrive : int
-        Issuing an arrive.
-    signal : int
-        From the issue of an arrive until its barrier shows it.
-    poll : int
-        From one test of a polling wait to the next.
+    `wait` is that of a wait once it can go on, `arrive` of issuing an arrive, `signal` from then
+    until its barrier shows it, `poll` from one test of a polling wait to the next.
     """
 
     wait: int
@@ -80,12 +54,8 @@ FREE = Signals(wait=0, arrive=0, signal=0, poll=1)
 class Unit:
     """A functional unit, or one context's part of it: work follows in the order of its arrival.
 
-    Attributes
-    ----------
-    free : float
-        Cycle from which it can start on something; filled part by part it may be a fraction.
-    opens : int
-        The whole cycle in which that is.
+    From cycle `free` on it can start on something; filled part by part that may be a fraction, and
+    `opens` is the whole cycle in which it is.
     """
 
     __slots__ = ("free", "name", "opens", "shared")
@@ -94,27 +64,16 @@ class Unit:
         self.name, self.shared, self.free, self.opens = name, shared, 0.0, 0
 
     def works(self, now: float) -> bool:
-        """Return whether it is at work in a cycle; a pipe's next instruction may be yet to come.
-
-        `now`: the cycle.
-        """
+        """Return whether it is at work in a cycle; a pipe's next instruction may be yet to come."""
         return self.free > (now if self.shared else max(0.0, now - 1))
 
     def fill(self, until: float) -> None:
-        """Let nothing else start before a cycle.
-
-        `until`: the cycle.
-        """
+        """Let nothing else start before a cycle."""
         self.free = until
         self.opens = int(until)
 
     def accept(self, now: float, duration: float, share: float) -> tuple[float, float]:
-        """Take work that lasts `duration` and fills the unit for `share` of it.
-
-        `now`: cycle of arrival.
-        `duration`: cycles from start to end.
-        `share`: cycles for which nothing else starts.
-        """
+        """Take work that lasts `duration` and fills the unit for `share`; return start and end."""
         start = max(now, self.free)
         self.fill(start + share)
         return start, start + duration
@@ -134,22 +93,13 @@ class Port(Unit):
         self._streams: list[tuple[float, float]] = []
 
     def accept(self, now: float, duration: float, share: float) -> tuple[float, float]:
-        """Take work that fills the unit for `share` cycles, as fast as streams leave it to.
-
-        `now`: cycle of arrival.
-        `duration`: cycles from start to end, at least.
-        `share`: cycles for which nothing else starts where no stream runs.
-        """
+        """Take work that fills the unit for `share` cycles, as fast as streams leave it to."""
         start = max(now, self.free)
         self.fill(self._after(start, share) if self._streams else start + share)
         return start, max(start + duration, self.free)
 
     def stream(self, now: float, duration: float, part: float) -> tuple[float, float]:
-        """Let work take a part of the bandwidth, behind what has come before.
-
-        `now`: cycle of arrival.
-        `duration`: cycles from start to end.
-        """
+        """Let work take a part of the bandwidth for `duration`, behind what has come before."""
         start = max(now, self.free)
         self._forget(start)
         for end, _ in sorted(self._streams):
@@ -184,8 +134,6 @@ class Context:
         First cycle whose issue slot is not taken.
     slots : int
         Issue slots that an instruction takes: 1, or 0 where they are not limited.
-    issued : int
-        Instructions so far.
     last : int
         Age of the warp that issued last.
     """
@@ -250,7 +198,6 @@ class Hardware:
     def fetch(self, now: float, demands: Sequence[Demand], *, ahead: bool) -> list[Use]:
         """Let the ports that a command needs beside its unit work for it.
 
-        `now`: cycle from which they may.
         `ahead`: whether operands are fetched as fast as the port gives them, to be there when the
         unit comes to the command, or moved at the pace of the command.
         """
@@ -271,8 +218,6 @@ class Hardware:
 
         It starts once it is free and all operands begin to arrive, and is not done before they are
         all there.
-
-        `now`: cycle of arrival.
         """
         unit, factor = self.units[demand.unit], self._factor(demand.unit, now)
         arrives = there = now

@@ -20,8 +20,6 @@ class Choice:
 
     Attributes
     ----------
-    warp, cycle : Warp or None, float
-        The warp, if there is one, and when.
     second : float
         Cycle at which the next other one of the context could.
     since : int

@@ -22,20 +22,9 @@ SHARED = -1
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What one warp reads of one operand.
+    """What one warp reads of one operand, see `twill.sim.engine.work.Read`, and where.
 
-    Attributes
-    ----------
-    value : str
-        The operand.
-    slots : Slots
-        Where it lies for this warp.
-    distance : int
-        Iterations ago that it was made.
-    chained : bool
-        See `twill.sim.engine.work.Read`.
-    own : bool
-        Whether every warp holds its own part.
+    It is its `own` if every warp holds its own part.
     """
 
     value: str
@@ -51,10 +40,8 @@ class Accesses:
 
     Attributes
     ----------
-    operands : tuple of Operand
-        What it reads.
     watched : tuple of Operand
-        Those that the scoreboard holds it back for.
+        Operands that the scoreboard holds it back for.
     results : tuple of (int, Slots)
         What it writes, by the warp whose it is: where a wider operation of the group reads it, it
         writes for warps that have no share in it too.

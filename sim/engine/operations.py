@@ -31,8 +31,6 @@ class Execution:
         Warps that have begun and ended it.
     commands : dict of int to int
         Warps that have issued each command, of those that not all have.
-    started : float
-        Cycle at which it was started.
     leader : int
         The warp that began it first.
     ends : (float, float, float), optional

@@ -16,15 +16,7 @@ from twill.sim.engine.work import Work
 
 @dataclass(slots=True)
 class Command:
-    """One command of an asynchronous operation.
-
-    Attributes
-    ----------
-    work, iteration, index : Work, int, int
-        The operation, its iteration, and which of its commands.
-    group : str
-        Who issued it.
-    """
+    """One command of an asynchronous operation, with the group that issued it."""
 
     work: Work
     iteration: int
@@ -51,8 +43,6 @@ class AsynchronousUnit:
     ----------
     blocks : bool
         Whether a full queue blocks who issues to it.
-    opened : float
-        Cycle at which a command left the queue last.
     """
 
     def __init__(
@@ -76,12 +66,12 @@ class AsynchronousUnit:
         self._queue: deque[Command] = deque()
         self._last: Command | None = None
         self._next_one: tuple[Command, list[Use]] | None = None
-        self.opened = 0.0
+        self._opened = 0.0
 
     @property
     def room(self) -> float:
         """The cycle from which a further command fits into the queue, infinite while it is full."""
-        return math.inf if len(self._queue) >= self._depth else math.ceil(self.opened)
+        return math.inf if len(self._queue) >= self._depth else math.ceil(self._opened)
 
     def take(self, command: Command) -> None:
         """Take a command."""
@@ -107,7 +97,7 @@ class AsynchronousUnit:
         command, uses = self._next_one
         self._next_one = None
         self._queue.remove(command)
-        self._last, self.opened = command, now
+        self._last, self._opened = command, now
         start, end = self._hardware.accept(now, command.work.demands[0], uses)
         if self._ahead and end > self._unit.free:
             self._unit.fill(end)

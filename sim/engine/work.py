@@ -41,15 +41,10 @@ class Segment:
 
 @dataclass(frozen=True)
 class Read:
-    """An operand.
+    """An operand: a value made `distance` iterations before.
 
-    Attributes
-    ----------
-    value, distance : str, int
-        The operation that made it, that many iterations before.
-    chained : bool
-        Whether the reader accumulates on the same in-order unit that made the value, so that it
-        may be queued behind it without a wait.
+    It is `chained` if the reader accumulates on the same in-order unit that made the value, so that
+    it may be queued behind it without a wait.
     """
 
     value: str
@@ -95,11 +90,7 @@ class Work:
     others: tuple[tuple[int, tuple[Segment, ...]], ...] = ()
 
     def holder(self, warp: int) -> int:
-        """Return which of its warps holds the part of its result that some warp reads.
-
-        `warp`: the position in its group of the warp that reads; a wider operation reads parts
-        twice.
-        """
+        """Return which of its warps holds the part that a warp reads; wider ones read it twice."""
         return warp % self.warps
 
     def issued_by(self, warp: int) -> tuple[Segment, ...]:
