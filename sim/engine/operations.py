@@ -75,8 +75,8 @@ class Operations:
         memory: Memory,
         barriers: Barriers,
     ) -> None:
-        self._works, self._clock, self._hardware = works, clock, hardware
-        self._memory, self._barriers = memory, barriers
+        self.works, self.clock, self.hardware = works, clock, hardware
+        self.memory, self.barriers = memory, barriers
         self._latencies = parse_latencies(
             conditions.latency, works, schedule.machine, conditions.seed
         )
@@ -113,18 +113,18 @@ class Operations:
         first = execution.arrived == 0
         execution.arrived += warp.stands_for
         if iteration == self._last:
-            self.last_begun_at = min(self.last_begun_at, self._clock.now)
+            self.last_begun_at = min(self.last_begun_at, self.clock.now)
         if first:
             execution.leader = warp.number
         if not work.asynchronous:
             if first:
-                execution.started = self._clock.now
+                execution.started = self.clock.now
                 self._tell_start(work, iteration)
-            self._memory.touch(work, iteration, warp.number, first=first)
+            self.memory.touch(work, iteration, warp.number, first=first)
 
     def _tell_start(self, work: Work, iteration: int) -> None:
-        if (tell := self._clock.tell) is not None:
-            tell(Started(work.name, iteration, self._clock.now))
+        if (tell := self.clock.tell) is not None:
+            tell(Started(work.name, iteration, self.clock.now))
 
     def end(self, warp: Warp, work: Work, iteration: int, issued: float, done: float) -> None:
         """End a synchronous operation on one warp.
@@ -136,7 +136,7 @@ class Operations:
         last = execution.ended == work.warps
         ends = (issued, done, done + work.tail)
         who = (execution.started, execution.leader)
-        self._memory.settle(work, iteration, warp.number, ends, last=last, who=who)
+        self.memory.settle(work, iteration, warp.number, ends, last=last, who=who)
         if last:
             self._complete(work, iteration, done + work.tail)
 
@@ -159,19 +159,19 @@ class Operations:
 
     def _use(self, command: Command, use: Use) -> None:
         """Take what a port does for a command."""
-        if (tell := self._clock.tell) is not None:
+        if (tell := self.clock.tell) is not None:
             tell(Busy(use.unit, command.work.name, command.iteration, use.begin, use.end))
 
     def _serve(self, command: Command, start: float, end: float, free: float) -> float:
         """Take a command's start and end; return when what it moves is there."""
         work, iteration = command.work, command.iteration
         execution = self._running[work.name, iteration]
-        if (tell := self._clock.tell) is not None:
+        if (tell := self.clock.tell) is not None:
             tell(Busy(work.demands[0].unit, work.name, iteration, start, free))
         if command.index == 0:
             execution.started = start
-            if start > self._clock.now:
-                self._clock.at(start, lambda: self._start(work, iteration))
+            if start > self.clock.now:
+                self.clock.at(start, lambda: self._start(work, iteration))
             else:
                 self._start(work, iteration)
         if command.index < work.instructions - 1:
@@ -182,7 +182,7 @@ class Operations:
         """Let an asynchronous operation read its operands when its unit starts on it."""
         self._tell_start(work, iteration)
         for warp in self.warps[work.name]:
-            self._memory.touch(work, iteration, warp, first=warp == 0)
+            self.memory.touch(work, iteration, warp, first=warp == 0)
         execution = self._running[work.name, iteration]
         if execution.ends is not None:
             self._settle(work, iteration, execution)
@@ -192,9 +192,9 @@ class Operations:
         if work.variable_latency:
             done = max(end, execution.started + self._latencies.draw(work, execution.started))
         else:
-            done = max(end, end + work.tail - self._hardware.included_wait)
+            done = max(end, end + work.tail - self.hardware.included_wait)
         execution.ends = (end, end, done)
-        if execution.started <= self._clock.now:
+        if execution.started <= self.clock.now:
             self._settle(work, iteration, execution)
         self._complete(work, iteration, done)
         return done
@@ -203,7 +203,7 @@ class Operations:
         assert execution.ends is not None
         who = (execution.started, 0)
         for warp in self.warps[work.name]:
-            self._memory.settle(work, iteration, warp, execution.ends, last=True, who=who)
+            self.memory.settle(work, iteration, warp, execution.ends, last=True, who=who)
 
     # -- completion ---------------------------------------------------------------------------
 
@@ -225,11 +225,11 @@ class Operations:
     def _complete(self, work: Work, iteration: int, done: float) -> None:
         execution = self._running[work.name, iteration]
         execution.done_at = done
-        if (tell := self._clock.tell) is not None:
+        if (tell := self.clock.tell) is not None:
             tell(Completed(work.name, iteration, done))
         self._signal(work, iteration, execution)
         for waiting in execution.waiting:
-            self._clock.at(done, waiting)
+            self.clock.at(done, waiting)
         execution.waiting.clear()
         self.finished_at[iteration] = max(self.finished_at[iteration], done)
         self._running.pop((work.name, iteration - self._remembered), None)
@@ -238,9 +238,9 @@ class Operations:
         done = execution.done_at
         assert done is not None
         for barrier in execution.signals:
-            if (tell := self._clock.tell) is not None:
-                tell(Arrived(barrier, iteration, "", 0, work.name, self._clock.now, done))
-            self._barriers.deliver(barrier, iteration, done, work.name, work.bytes)
+            if (tell := self.clock.tell) is not None:
+                tell(Arrived(barrier, iteration, "", 0, work.name, self.clock.now, done))
+            self.barriers.deliver(barrier, iteration, done, work.name, work.bytes)
 
     def completion(
         self,
@@ -255,19 +255,19 @@ class Operations:
         `of_all`: whether all warps of the group have to complete it, also where each holds its own
         part of the result.
         """
-        now, own = self._clock.now, not of_all
-        if own and not self._works[operation].asynchronous and self._memory.in_registers(operation):
-            slots = self._memory.place(operation, warp.group.name, warp.number)
+        now, own = self.clock.now, not of_all
+        if own and not self.works[operation].asynchronous and self.memory.in_registers(operation):
+            slots = self.memory.place(operation, warp.group.name, warp.number)
             ready = slots.ready(iteration)
             if ready <= now or ready == math.inf:
                 return True
-            self._clock.at(ready, warp.resume)
+            self.clock.at(ready, warp.resume)
             return False
         execution = self.execution(operation, iteration)
         if execution.done_at is None:
             execution.waiting.append(warp.resume)
         elif execution.done_at > now:
-            self._clock.at(execution.done_at, warp.resume)
+            self.clock.at(execution.done_at, warp.resume)
         else:
             return True
         return False
@@ -284,7 +284,7 @@ class Operations:
 
     def _passes(self, work: Work) -> bool:
         """Whether an operation reads or writes memory that the group's other warps use too."""
-        registers = self._memory.in_registers
+        registers = self.memory.in_registers
         return not all(registers(value) for value in (work.name, *(r.value for r in work.reads)))
 
     def unfinished(self, warp: Warp, work: Work, iteration: int) -> list[Instance]:
@@ -299,13 +299,13 @@ class Operations:
         found = [
             (read.value, iteration - read.distance)
             for read in work.reads
-            if not self._memory.in_registers(read.value)
+            if not self.memory.in_registers(read.value)
         ]
-        slots = self._memory.count(work.name, staged=False)
-        if slots is not None and not self._memory.in_registers(work.name):
-            old, users = iteration - slots, [(work.name, 0), *self._memory.readers[work.name]]
+        slots = self.memory.count(work.name, staged=False)
+        if slots is not None and not self.memory.in_registers(work.name):
+            old, users = iteration - slots, [(work.name, 0), *self.memory.readers[work.name]]
             found += [(name, old + distance) for name, distance in users]
-            found += self._memory.users_beneath(work.name, iteration % slots, staged=False)
+            found += self.memory.users_beneath(work.name, iteration % slots, staged=False)
         return [
             (name, of)
             for name, of in found
@@ -316,21 +316,21 @@ class Operations:
 
     def unfinished_beneath(self, warp: Warp, value: str, iteration: int) -> list[Instance]:
         """Return what the group's other warps do at the addresses of a value's staging."""
-        slots = self._memory.count(value, staged=True) or 1
+        slots = self.memory.count(value, staged=True) or 1
         return [
             (name, of)
-            for name, of in self._memory.users_beneath(value, iteration % slots, staged=True)
+            for name, of in self.memory.users_beneath(value, iteration % slots, staged=True)
             if self._is_underway(name, of, warp.group.name)
         ]
 
     def _is_underway(self, operation: str, iteration: int, group: str) -> bool:
         execution = self._running.get((operation, iteration))
-        synchronous = not self._works[operation].asynchronous and self._home[operation] == group
+        synchronous = not self.works[operation].asynchronous and self._home[operation] == group
         return (
             synchronous
             and execution is not None
             and execution.arrived > 0
-            and (execution.done_at is None or execution.done_at > self._clock.now)
+            and (execution.done_at is None or execution.done_at > self.clock.now)
         )
 
 

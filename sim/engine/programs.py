@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from twill.artifacts.program import (
@@ -19,12 +18,9 @@ from twill.artifacts.program import (
     Put,
     Wait,
 )
-from twill.sim.engine.barriers import Barriers
-from twill.sim.engine.clock import Clock
 from twill.sim.engine.events import Fenced, Stall, Waited
-from twill.sim.engine.hardware import Hardware
 from twill.sim.engine.issue import IssueStage
-from twill.sim.engine.memory import Instance, Memory
+from twill.sim.engine.memory import Instance
 from twill.sim.engine.operations import Operations
 from twill.sim.engine.warps import ISSUE, Pace, Stretch, Warp, stream
 from twill.sim.engine.work import Work
@@ -32,32 +28,27 @@ from twill.sim.engine.work import Work
 Steps = Generator[None, None, None]
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the programs of one SM use.
+class Interpreter:
+    """Executes a program on one warp.
 
-    `watched_from`: round from which on the observers are told, once any warp begins it.
+    `watched_from`: round from which on observers are told, once any warp begins it.
     """
 
-    iterations: int
-    watched_from: int
-    clock: Clock
-    works: dict[str, Work]
-    hardware: Hardware
-    barriers: Barriers
-    memory: Memory
-    operations: Operations
-    issue: IssueStage
-
-
-class Interpreter:
-    """Executes a program on one warp."""
-
-    def __init__(self, parts: Parts, warp: Warp, program: Program) -> None:
-        self._parts, self._warp, self._program = parts, warp, program
-        self._clock, self._works, self._memory = parts.clock, parts.works, parts.memory
-        self._operations, self._barriers = parts.operations, parts.barriers
-        self._wait_cost = parts.hardware.signals.wait
+    def __init__(
+        self,
+        operations: Operations,
+        issue: IssueStage,
+        warp: Warp,
+        program: Program,
+        iterations: int,
+        watched_from: int,
+    ) -> None:
+        self._operations, self._issue_stage = operations, issue
+        self._warp, self._program = warp, program
+        self._iterations, self._watched_from = iterations, watched_from
+        self._clock, self._works = operations.clock, operations.works
+        self._memory, self._barriers = operations.memory, operations.barriers
+        self._wait_cost = operations.hardware.signals.wait
         self._streams: dict[tuple[int, ...], tuple[Stretch, ...]] = {}
         self._underway: dict[Instance, Pace] = {}
         self._staged = self._ended = 0.0
@@ -68,8 +59,8 @@ class Interpreter:
     def _run(self) -> Steps:
         """Execute every round of the program."""
         warp = self._warp
-        for number in range(self._parts.iterations + self._program.last_stage):
-            if number == self._parts.watched_from:
+        for number in range(self._iterations + self._program.last_stage):
+            if number == self._watched_from:
                 self._clock.listen()
             for position, instruction in enumerate(self._program.body):
                 steps = self._execute(position, instruction, number)
@@ -115,7 +106,7 @@ class Interpreter:
         return self._arrive(instruction, iteration)
 
     def _exists(self, iteration: int) -> bool:
-        return 0 <= iteration < self._parts.iterations
+        return 0 <= iteration < self._iterations
 
     # -- widths -------------------------------------------------------------------------------
 
@@ -184,7 +175,7 @@ class Interpreter:
         ]
         if warp.stretches:
             warp.position, warp.left = 0, warp.stretches[0].count
-            self._parts.issue.take(warp)
+            self._issue_stage.take(warp)
             yield
         for (part, work, iteration), pace in zip(running, warp.paces, strict=True):
             self._end(work, iteration, pace, last=part.last)
@@ -311,7 +302,7 @@ class Interpreter:
     def _sleeps(self) -> bool:
         """Let time pass until the warp can issue again; return whether it is resumed then."""
         warp = self._warp
-        return warp.next > self._clock.now and self._parts.issue.sleep(warp)
+        return warp.next > self._clock.now and self._issue_stage.sleep(warp)
 
     def _block(self, reason: tuple[Stall, str, int]) -> Steps:
         """Wait to be resumed."""

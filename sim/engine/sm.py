@@ -18,7 +18,7 @@ from twill.sim.engine.hardware import Hardware, set_registers
 from twill.sim.engine.issue import IssueStage
 from twill.sim.engine.memory import Memory
 from twill.sim.engine.operations import Operations
-from twill.sim.engine.programs import Interpreter, Parts
+from twill.sim.engine.programs import Interpreter
 from twill.sim.engine.warps import Warp
 from twill.sim.engine.work import Work, works
 
@@ -46,7 +46,7 @@ class StreamingMultiprocessor:
         checks: bool = True,
     ) -> None:
         _check(schedule)
-        iterations, without = conditions.iterations, conditions.without
+        without = conditions.without
         self.schedule = schedule
         self.works = works(
             schedule.loop, schedule.machine, bundle=conditions.bundle, without=without
@@ -55,22 +55,12 @@ class StreamingMultiprocessor:
         self.clock = clock = Clock(observers)
         self.hardware = Hardware(schedule.machine, without, interference=conditions.interference)
         self._barriers = Barriers(schedule, clock, self.hardware, checks=checks)
-        memory = Memory(schedule, self.works, iterations, clock, checks=checks)
+        memory = Memory(schedule, self.works, conditions.iterations, clock, checks=checks)
         self._operations = Operations(
             schedule, conditions, self.works, clock, self.hardware, memory, self._barriers
         )
         self._issue = IssueStage(clock, conditions.warp_scheduler)
-        self._parts = Parts(
-            iterations=iterations,
-            watched_from=watched_from,
-            clock=clock,
-            works=self.works,
-            hardware=self.hardware,
-            barriers=self._barriers,
-            memory=memory,
-            operations=self._operations,
-            issue=self._issue,
-        )
+        self._iterations, self._watched_from = conditions.iterations, watched_from
         self.warps = list(self._make_warps(conditions.seed))
         for name, work in self.works.items():
             home = schedule.assignment[name]
@@ -112,7 +102,7 @@ class StreamingMultiprocessor:
             registers.
         """
         set_registers(self.schedule)
-        if not self._parts.watched_from:
+        if not self._watched_from:
             self.clock.listen()
         for warp in self.warps:
             self.clock.at(0, warp.resume)
@@ -145,7 +135,8 @@ class StreamingMultiprocessor:
             stands_for = step if group.warps % step == 0 else 1
             context = contexts[position % len(contexts)]
             warp = Warp(self.clock, group, number, stands_for, age, context)
-            Interpreter(self._parts, warp, program)
+            rounds = (self._iterations, self._watched_from)
+            Interpreter(self._operations, self._issue, warp, program, *rounds)
             yield warp
 
     def _in_step(self) -> bool:
