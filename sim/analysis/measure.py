@@ -144,7 +144,7 @@ def confidence(gaps: Sequence[float]) -> Batches | None:
         batches=count,
         batch_iterations=size,
         correlation=correlation,
-        believable=correlation <= 1.96 / math.sqrt(count),
+        believable=bool(correlation <= 1.96 / math.sqrt(count)),
     )
 
 
