@@ -256,12 +256,12 @@ def draw_timeline(
     InputError
         If the file has another ending, or cannot be written.
     """
-    from matplotlib.patches import Patch
-
     check_timeline(file)
     lines = tracks_within(schedule, recording, begin, end)
     looks = _looks(lines)
     with new_figure(WIDTH_INCHES, FRAME_INCHES + ROW_INCHES * len(lines)) as figure:
+        from matplotlib.patches import Patch
+
         axes = figure.subplots()
         for number, track in enumerate(lines):
             for piece in track.slices:

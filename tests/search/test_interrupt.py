@@ -109,14 +109,15 @@ def test_an_interruption_keeps_the_best_schedule_so_far(tmp_path: Path, more: li
 
 SAYS_WHEN_FOUND = """
 import contextlib, sys
-from twill.cli import main as cli
+from twill.cli import schedule
+from twill.cli.main import main
 
 @contextlib.contextmanager
 def progress(title):
     yield lambda message: print(message, flush=True)
 
-cli.progress = progress
-cli.main()
+schedule.progress = progress
+main()
 """
 
 

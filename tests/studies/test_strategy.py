@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import twill
+from tests.support.windows import simulated
 from twill.artifacts.schedule import Schedule
 from twill.frontends.loops import packaged_loops
 from twill.studies.reproduce.roles import roles_of
@@ -28,7 +29,8 @@ FA3, FA4 = "FlashAttention-3", "FlashAttention-4"
 
 
 def classified(order: Document) -> Strategy:
-    return strategy(Schedule.from_json(json.dumps(order)))
+    schedule = Schedule.from_json(json.dumps(order))
+    return strategy(schedule, simulated(schedule))
 
 
 def group(order: Document, name: str) -> list[Any]:
@@ -130,7 +132,7 @@ def test_flash_attention_4_without_one_property(
     order = flash_attention_4_order()
     destroy(order)
     schedule = Schedule.from_json(json.dumps(order))
-    found = strategy(schedule)
+    found = strategy(schedule, simulated(schedule))
     assert found.names == ()
     # What was destroyed may keep the products from overlapping as well; nothing else is touched.
     assert set(found.lacks(FA4)) - {"exponentials under other sub-tiles' products"} == lost
@@ -190,7 +192,7 @@ def test_the_running_example_is_hoisted_and_its_exponential_hidden(
 def test_simulated_and_scheduled_agree_on_the_running_example(
     paper_schedule: twill.Schedule,
 ) -> None:
-    assert strategy(paper_schedule, executed=True).under_own == {0: 1.0}
+    assert strategy(paper_schedule, simulated(paper_schedule)).under_own == {0: 1.0}
 
 
 @pytest.mark.parametrize("seed", range(5))

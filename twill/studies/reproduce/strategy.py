@@ -1,8 +1,4 @@
-"""The strategy of a schedule, named from the schedule itself: roles, overlaps, hoists.
-
-A solved schedule is read as it was placed, one that was written by hand as the simulated SM
-executes it.
-"""
+"""The strategy of a schedule, named from the schedule itself: roles, overlaps, hoists."""
 
 from __future__ import annotations
 
@@ -14,13 +10,7 @@ from functools import cached_property
 
 from twill.artifacts.schedule import Schedule
 from twill.problem.problem import build_problem
-from twill.sim.engine.record import Recording
-from twill.sim.execute import run
 from twill.studies.reproduce.roles import Role, roles_of
-
-SIMULATED_ITERATIONS = 32
-MIDDLE = (14, 22)
-"""Iterations whose windows count: the pipeline is full and has not begun to drain."""
 
 Window = tuple[float, float]
 
@@ -75,33 +65,6 @@ def scheduled(schedule: Schedule) -> Windows:
         for o in problem.operations
     }
     return Windows(windows, range(1), interval)
-
-
-def simulated(schedule: Schedule) -> Windows:
-    """Return the windows of any schedule, as the simulated SM executes it."""
-    recording = Recording(iterations=None)
-    found = run(schedule, iterations=SIMULATED_ITERATIONS, recording=recording)
-    windows: dict[str, dict[int, Window]] = defaultdict(dict)
-    works = _works(recording, schedule)
-    for instance, start in recording.starts.items():
-        name, iteration = instance
-        windows[name][iteration] = works.get(instance, (start, recording.completions[instance]))
-    assert found.measured_interval_cycles is not None  # there are enough iterations to see one
-    return Windows(windows, range(*MIDDLE), found.measured_interval_cycles)
-
-
-def _works(recording: Recording, schedule: Schedule) -> dict[tuple[str, int], Window]:
-    """Return when units worked on asynchronous operations, which may wait in a queue first."""
-    cost = schedule.machine.cost
-    asynchronous = {o.name for o in schedule.loop.operations if cost(o).asynchronous}
-    found: dict[tuple[str, int], Window] = {}
-    for uses in recording.uses.values():
-        for use in uses:
-            if use.operation in asynchronous:
-                key = use.operation, use.iteration
-                begin, end = found.get(key, (use.begin, use.end))
-                found[key] = min(use.begin, begin), max(use.end, end)
-    return found
 
 
 def _merged(windows: Iterable[Window]) -> list[Window]:
@@ -160,15 +123,12 @@ class Strategy:
         return [feature for feature in STRATEGIES[name] if not self.features[feature]]
 
 
-def strategy(schedule: Schedule, *, executed: bool | None = None) -> Strategy:
+def strategy(schedule: Schedule, windows: Windows | None = None) -> Strategy:
     """Say what a schedule's strategy is.
 
-    `executed`: whether overlaps are those of a simulated run; without it only if nothing was
-    placed.
+    `windows`: when its operations work; as they were placed without it.
     """
-    if executed is None:
-        executed = not schedule.start
-    facts = _Facts(schedule, simulated(schedule) if executed else scheduled(schedule))
+    facts = _Facts(schedule, windows or scheduled(schedule))
     features = {name: test(facts) for name, test in FEATURES.items()}
     return Strategy(
         groups={group: tuple(sorted(roles)) for group, roles in facts.doing.items()},
