@@ -12,7 +12,6 @@ from twill.cli.options import Json, RunOptions, command
 from twill.console import progress, say
 from twill.errors import RefusedError
 from twill.files import STANDARD_OUTPUT, check_target, write_whole
-from twill.frontends.schedules import load_schedule
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
@@ -197,6 +196,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a schedule and say whether it keeps its promise."""
+    from twill.frontends.schedules import load_schedule
     from twill.sim.execute import simulate, with_advice, with_bundle_error
 
     schedule = load_schedule(schedule_file, waits=waits)

@@ -22,7 +22,6 @@ from twill.cli.options import (
 from twill.console import progress, say, say_written
 from twill.errors import InputError, short
 from twill.files import STANDARD_OUTPUT, check_target, make_folder, write_whole
-from twill.frontends.schedules import load_schedule
 
 if TYPE_CHECKING:
     from twill.studies.bench.solver import Bench, Case
@@ -257,6 +256,7 @@ def simulator(
     as_json: Json = False,
 ) -> None:
     """Measure how fast schedules are simulated, against bare SimPy timeouts."""
+    from twill.frontends.schedules import load_schedule
     from twill.studies.bench.simulator import bench_simulator, print_simulator_bench
 
     schedule = None if schedule_file is None else load_schedule(schedule_file)
