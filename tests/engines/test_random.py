@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import pytest
 
@@ -17,6 +17,7 @@ from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.schedule import realize
 from twill.problem.problem import Problem, build_problem
+from twill.search.answer import within_registers
 from twill.search.request import Options
 from twill.search.search import Found, search
 
@@ -79,7 +80,8 @@ def check(seed: int, counts: Counts) -> None:
     levels = [[(x.level, x.value, x.proved) for x in f.proof.levels] for f in (first, second)]
     assert levels[0] == levels[1], seed
     for found in (first, second):
-        schedule = realize(problem, found.interval, found.assignment, found.proof)
+        made = partial(realize, problem, found.interval, found.assignment, found.proof)
+        schedule = within_registers(problem, made)
         assert twill.verify(schedule).violations == (), seed
     if first.interval > bounds(problem).interval:
         counts.above += 1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 import twill
 from tests.sim.test_run import unsolved
+from tests.support.pressure import pressures
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
 from twill.artifacts.loop import ElementType, Invariant, Loop, Tile
 from twill.artifacts.program import Await, Get, Instruction, Issue, Put, Storage
@@ -15,11 +17,11 @@ from twill.artifacts.schedule import Schedule
 from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.pipeline import Pipeline, pipeline
-from twill.lower.pressure import pressures, within_registers
 from twill.lower.programs import programs
 from twill.lower.schedule import lay_out, realize
 from twill.lower.synchronization import Synchronization
 from twill.problem.problem import build_problem
+from twill.search.answer import within_registers
 from twill.search.request import Options
 from twill.search.search import search
 from twill.sim import run
@@ -46,12 +48,13 @@ def agree(seeds: range) -> int:
             continue
         layout = lay_out(named)
         tight = Synchronization(layout, tuple(named.groups))
-        schedule = realize(named.problem, named.interval, named.assignment)
+        made = partial(realize, named.problem, named.interval, named.assignment)
+        schedule = within_registers(named.problem, made)
         clock = {group.name: group.registers_live or 0 for group in schedule.groups}
         for name, live in pressures(layout, programs(tight)).items():
             assert live <= clock[name], seed
-        kept = programs(within_registers(Synchronization(layout)))
-        assert registers_along_programs(schedule) == pressures(layout, kept), seed
+        counted_here = pressures(layout, schedule.programs)
+        assert registers_along_programs(schedule) == counted_here, seed
         counted += 1
     return counted
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.schedule import realize
 from twill.problem.problem import Problem, build_problem
+from twill.search.answer import within_registers
 from twill.search.request import Options
 from twill.search.search import Found, search
 
@@ -83,7 +85,8 @@ def cut_short(problem: Problem, engines: Exhaustible) -> Found | None:
 
 def check(problem: Problem, found: Found, best: dict[str, int]) -> set[str]:
     """Compare reported levels with the schedule's; return those that are not proved."""
-    schedule = realize(problem, found.interval, found.assignment, found.proof)
+    made = partial(realize, problem, found.interval, found.assignment, found.proof)
+    schedule = within_registers(problem, made)
     assert twill.verify(schedule).violations == ()
     levels: dict[str, LevelProof] = {level.level: level for level in found.proof.levels}
     own = own_levels(schedule)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from pydantic import ValidationError
@@ -17,7 +17,6 @@ from twill.errors import RefusedError
 from twill.lower.fences import with_fences
 from twill.lower.layout import Layout, Tenant, takeovers
 from twill.lower.pipeline import Pipeline, pipeline
-from twill.lower.pressure import within_registers
 from twill.lower.programs import programs
 from twill.lower.steps import Signal
 from twill.lower.synchronization import Synchronization
@@ -35,6 +34,7 @@ def realize(
     proof: Proof | None = None,
     *,
     names: Mapping[int, str] | None = None,
+    tight: Collection[str] = (),
     solver: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Schedule:
@@ -42,6 +42,8 @@ def realize(
 
     `names`: of groups, by their index in the assignment; without them they are called after what
     they do.
+    `tight`: groups that wait for what reads their registers as soon as it has read them, since they
+    have no room for it until they wait anyway.
     `solver`: versions of what computed it.
 
     Raises
@@ -53,7 +55,7 @@ def realize(
     """
     named = pipeline(problem, interval, assignment, names)
     layout = lay_out(named)
-    synchronization = within_registers(Synchronization(layout))
+    synchronization = Synchronization(layout, tight)
     live = peaks(problem, interval, named.assignment)
     length = max(named.start[o.index] + o.cycles for o in problem.operations)
     names_of = [o.name for o in problem.operations]

@@ -44,8 +44,7 @@ from twill.problem.lifetimes import least_distances
 class Synchronization:
     """Steps of all groups, and the waits that they need.
 
-    `tight`: groups that wait for what reads their registers as soon as it has read them, since they
-    have no room for it until they wait anyway.
+    `tight`: groups that wait for what reads their registers as soon as it has read them.
     """
 
     def __init__(self, layout: Layout, tight: Collection[str] = ()) -> None:

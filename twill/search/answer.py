@@ -99,7 +99,8 @@ class Answering:
     def realized(self, found: Found) -> Schedule:
         """Return the artifact."""
         self._options.report(REALIZING)
-        return realize(
+        made = partial(
+            realize,
             self.problem,
             found.interval,
             found.assignment,
@@ -107,6 +108,7 @@ class Answering:
             solver=versions(self._request.engine, self.problem.scale),
             seed=self._options.seed,
         )
+        return within_registers(self.problem, made)
 
     def _with_registers(self, first: Found) -> tuple[Found, Schedule]:
         """Return an answer whose programs have enough registers: the first, or one asked for."""
@@ -229,14 +231,29 @@ def later(options: Options, seconds: Mapping[str, float], seeds: int = 0) -> Opt
     return replace(options, timeout=left, seed=(options.seed + seeds) % (MOST_SEED + 1))
 
 
+def within_registers(problem: Problem, made: Callable[..., Schedule]) -> Schedule:
+    """Return a schedule, of which groups that need too many registers wait for what frees some.
+
+    The static schedule counts registers as free when their asynchronous reader is to end; along a
+    program they are free when it is known to have ended.
+    """
+    artifact = made()
+    tight = [name for name, more in _lacking(problem, artifact).items() if more > 0]
+    return made(tight=tight) if tight else artifact
+
+
 def lacking(problem: Problem, artifact: Schedule) -> int:
     """Return how many registers per thread a group needs along its program beyond what it has."""
+    return max(_lacking(problem, artifact).values(), default=0)
+
+
+def _lacking(problem: Problem, artifact: Schedule) -> dict[str, int]:
     file = problem.registers
     if file is None or problem.rules == "paper":
-        return 0
+        return {}
     live = registers_along_programs(artifact)
     room = {g.name: min(g.registers or 0, file.limit) - file.reserve for g in artifact.groups}
-    return max((needed - room[name] for name, needed in live.items()), default=0)
+    return {name: needed - room[name] for name, needed in live.items()}
 
 
 def with_spare(problem: Problem, spare: int) -> Problem:

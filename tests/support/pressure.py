@@ -1,9 +1,4 @@
-"""Register pressure: what is live between the instructions of a warp group's program.
-
-A compiler gives registers out along the program, whatever the times are. A program is walked
-through here until it repeats: a result takes registers from its issue until its last reader is
-known to have read it, a copy from its `Get`.
-"""
+"""Registers along programs, counted as a compiler gives them out: beside the judge, for tests."""
 
 from __future__ import annotations
 
@@ -13,28 +8,12 @@ from dataclasses import dataclass, field
 
 from twill.artifacts.program import Await, Get, Interleave, Issue, Program, Put
 from twill.lower.layout import Layout
-from twill.lower.programs import programs
-from twill.lower.synchronization import Synchronization
 from twill.problem.operations import Edge
 
 _Value = tuple[int, int, tuple[int, int] | None]
 """Producer, iteration, and of a copy its reader and by how many iterations that is later."""
 PUT = -1
 """Stands among the readers of a value for its transfer to other groups."""
-
-
-def within_registers(synchronization: Synchronization) -> Synchronization:
-    """Have groups whose programs need more registers than they have wait for what frees some.
-
-    The static schedule counts registers as free when their asynchronous reader is to end; along a
-    program they are free when it is known to have ended.
-    """
-    pipeline = synchronization.pipeline
-    if pipeline.problem.registers is None or pipeline.problem.rules == "paper":
-        return synchronization
-    live = pressures(synchronization.layout, programs(synchronization))
-    tight = {name for name, group in pipeline.groups.items() if live[name] > group.live_limit}
-    return Synchronization(synchronization.layout, tight) if tight else synchronization
 
 
 def pressures(layout: Layout, bodies: Iterable[Program]) -> dict[str, int]:
