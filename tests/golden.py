@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from twill.search.request import every_version
+from twill.search.request import versions
 from twill.studies.reproduce import CASES, reproduce
 from twill.studies.reproduce.claims import CaseResult
 
@@ -23,7 +23,7 @@ def golden() -> dict[str, Any]:
 
 def entry(result: CaseResult) -> dict[str, Any]:
     """Return what is kept of a case."""
-    solvers = {n: version for n, version in every_version().items() if n != "twill-gpu"}
+    solvers = {n: version for n, version in versions().items() if n != "twill-gpu"}
     return {
         "provenance": {
             "command": f"twill reproduce --case {result.case}",

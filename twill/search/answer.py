@@ -30,7 +30,6 @@ from twill.search.request import (
     Options,
     Request,
     engine_factory,
-    every_version,
     range_prover,
     versions,
 )
@@ -162,7 +161,7 @@ class Answering:
                 f"{schedule.initiation_interval}, which is not valid in the model; {violations[0]}"
             )
         if violations:
-            run = {"timeout": self._timeout, "versions": every_version()}
+            run = {"timeout": self._timeout, "versions": versions()}
             raise DefectError(
                 f"{schedule.name}: the solver's own answer breaks a rule, which is a defect of "
                 f"twill; {violations[0]}",

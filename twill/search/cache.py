@@ -14,7 +14,7 @@ from twill.artifacts.schedule import Schedule
 from twill.console import warn
 from twill.errors import InputError, TwillError
 from twill.files import SIZE_LIMIT_BYTES, write_whole
-from twill.search.request import Request, every_version, versions
+from twill.search.request import Request, versions
 from twill.verification import verify
 
 FOLDER_VARIABLE = "TWILL_CACHE_DIR"
@@ -34,7 +34,7 @@ def default_folder() -> Path:
 
 def request_key(request: Request) -> str:
     """Return the hash of a request, and of the code and the solvers that answer it."""
-    text = json.dumps([request.text, code_hash(), every_version()], sort_keys=True)
+    text = json.dumps([request.text, code_hash(), versions()], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -77,11 +77,6 @@ def doubt(request: Request, schedule: Schedule) -> str:
     return next((str(violation) for violation in verify(schedule).violations), "")
 
 
-def nothing(schedule: Schedule) -> str:  # noqa: ARG001
-    """Have no doubt."""
-    return ""
-
-
 class Cache:
     """Schedules by key, a file each; the least recently used ones go first.
 
@@ -96,7 +91,7 @@ class Cache:
         self.folder = default_folder() if folder is None else Path(folder)
         self.most = most
 
-    def get(self, key: str, doubts: Callable[[Schedule], str] = nothing) -> Schedule | None:
+    def get(self, key: str, doubts: Callable[[Schedule], str] = lambda _: "") -> Schedule | None:
         """Return the schedule kept under a key, None if there is none that can be relied on.
 
         `doubts`: says why a schedule does not answer the question; empty if it does.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Literal, Protocol
+from typing import Protocol
 
 from twill.artifacts.proof import Level
 from twill.bounds.least import least_length, least_stages
-from twill.engines.protocol import Limits, Objective, Status
+from twill.engines.protocol import Status
 from twill.problem.solution import Assignment
 from twill.search.known import Reached
 from twill.search.questions import Outcome, Questions
@@ -41,91 +41,76 @@ Look = Callable[[Ask, Measure, Assignment, int], Reached]
 class Levels:
     """Improves a schedule at its interval."""
 
-    def __init__(self, questions: Questions, situation: Situation, until: Level) -> None:
-        self._questions, self._situation = questions, situation
-        self._problem, self._known = situation.problem, situation.known
+    def __init__(
+        self, questions: Questions, situation: Situation, interval: int, until: Level
+    ) -> None:
+        self._questions, self._situation, self._interval = questions, situation, interval
+        self._problem, self._limits = situation.problem, situation.limits
         self._wanted = LEVELS[: LEVELS.index(until) + 1]
 
-    def improve(self, interval: int, found: Assignment) -> Assignment:
+    def improve(self, found: Assignment) -> Assignment:
         """Improve level by level; the assignment is solved for once more at the end.
 
         A level is best among schedules that are no worse in those above it. Stages count in any
         case, since questions are about so many of them.
         """
-        problem, limits = self._problem, self._situation.limits
-        best = self._known.reached["stages"] = self._fewest_stages(interval, found)
-        stages = best.value
+        problem, interval, reached = self._problem, self._interval, self._situation.known.reached
+        best = reached["stages"] = self._fewest_stages(found)
+        self._best, self._stages = best.assignment, best.value
         fewest_groups = len({operation.variable_latency for operation in problem.operations})
-        levels: tuple[tuple[Literal["groups", "transfers", "length"], Measure, int], ...] = (
-            ("groups", Assignment.used, fewest_groups),
-            ("transfers", lambda a: a.transfers(problem), 0),
-            ("length", lambda a: a.length(problem), least_length(problem, interval)),
-        )
-        for level, measure, least in levels:
-            if level in self._wanted:
-                ask = partial(self._ask, level, interval, stages, limits)
-                look: Look = _from_below
-                if level == "length":
-                    look = partial(self._by_prover, level, interval, limits, bisected)
-                best = self._known.reached[level] = look(ask, measure, best.assignment, least)
-                limits = replace(limits, **{level: best.value})
-        if limits.length is None:
-            limits = replace(limits, length=stages * interval)
-        if "slack" in self._wanted and problem.edges:
-            best = self._known.reached["slack"] = self._most_slack(interval, stages, limits, best)
-            limits = replace(limits, slack=best.value)
-        return self._questions.settle(interval, limits, best.assignment)
+        self._reach("groups", Assignment.used, fewest_groups, _from_below)
+        self._reach("transfers", lambda a: a.transfers(problem), 0, _from_below)
+        least = least_length(problem, interval)
+        self._reach("length", lambda a: a.length(problem), least, bisected)
+        if self._limits.length is None:
+            self._limits = replace(self._limits, length=self._stages * interval)
+        if problem.edges:
+            farthest = max(edge.distance for edge in problem.edges)
+            most = (self._limits.length or 0) + interval * farthest
 
-    def _ask(self, level: Level, interval: int, stages: int, limits: Limits, value: int) -> Outcome:
-        """Ask whether a level can have a value."""
-        question = self._situation.query(interval, stages=stages)
-        within = replace(limits, **{level: value})
-        return self._questions.ask(replace(question, limits=within, why=level))
+            def slack(a: Assignment) -> int:
+                """Return the slack; where nothing is waited for, more than any."""
+                least = a.slack(problem, interval)
+                return most if least is None else least
 
-    def _most_slack(self, interval: int, stages: int, limits: Limits, best: Reached) -> Reached:
-        farthest = max(edge.distance for edge in self._problem.edges)
-        most = (limits.length or 0) + interval * farthest
+            self._reach("slack", slack, most, _largest)
+        return self._questions.settle(interval, self._limits, self._best)
 
-        def measure(a: Assignment) -> int:
-            """Return the slack; where nothing is waited for, more than any."""
-            slack = a.slack(self._problem, interval)
-            return most if slack is None else slack
-
-        ask = partial(self._ask, "slack", interval, stages, limits)
-        look = partial(self._by_prover, "slack", interval, limits, _largest)
-        return look(ask, measure, best.assignment, most)
-
-    def _by_prover(
-        self,
-        objective: Objective,
-        interval: int,
-        limits: Limits,
-        otherwise: Look,
-        *given: *tuple[Ask, Measure, Assignment, int],
-    ) -> Reached:
-        """Let the prover look for the best value, if there is one to ask and a better value."""
-        _, measure, best, bound = given
-        if self._questions.prover is None or measure(best) == bound:
-            return otherwise(*given)
-        answer = self._questions.best(interval, limits, best, objective)
-        found = answer.assignment or best
-        value = measure(found)
-        solver = answer.solver if value != bound else ""
-        return Reached(value, found, answer.status == "sat", solver)
-
-    def _fewest_stages(self, interval: int, assignment: Assignment) -> Reached:
+    def _fewest_stages(self, assignment: Assignment) -> Reached:
         """Look for fewer stages, first with as few groups as the next level asks for."""
-        stages = -(-assignment.length(self._problem) // interval)
+        stages = -(-assignment.length(self._problem) // self._interval)
         proved, solver, few = True, "", self._situation.few
-        for count in range(least_stages(self._problem, interval), stages):
-            question = partial(self._situation.query, interval, stages=count)
-            answer = self._questions.ask(replace(question(groups=few, effort=6), why="stages"))
+        for count in range(least_stages(self._problem, self._interval), stages):
+            query = partial(self._situation.query, self._interval, stages=count)
+            answer = self._questions.ask(replace(query(groups=few, effort=6), why="stages"))
             if answer.assignment is None:
-                answer = self._questions.ask(replace(question(), why="stages"))
+                answer = self._questions.ask(replace(query(), why="stages"))
             if answer.assignment is not None:
                 return Reached(count, answer.assignment, proved, solver)
             proved, solver = proved and answer.status == "unsat", answer.solver
         return Reached(stages, assignment, proved, solver)
+
+    def _reach(self, level: Level, measure: Measure, bound: int, look: Look) -> None:
+        """Look for the best value of a level; the prover finds the best length or slack at once."""
+        if level not in self._wanted:
+            return
+        minimizes = self._questions.prover is not None and measure(self._best) != bound
+        if minimizes and (level == "length" or level == "slack"):  # noqa: PLR1714 - for the types
+            answer = self._questions.best(self._interval, self._limits, self._best, level)
+            found = answer.assignment or self._best
+            solver = answer.solver if measure(found) != bound else ""
+            best = Reached(measure(found), found, answer.status == "sat", solver)
+        else:
+            best = look(partial(self._ask, level), measure, self._best, bound)
+        self._situation.known.reached[level] = best
+        self._best = best.assignment
+        self._limits = replace(self._limits, **{level: best.value})
+
+    def _ask(self, level: Level, value: int) -> Outcome:
+        """Ask whether a level can have a value."""
+        query = self._situation.query(self._interval, stages=self._stages)
+        within = replace(self._limits, **{level: value})
+        return self._questions.ask(replace(query, limits=within, why=level))
 
 
 def _from_below(ask: Ask, measure: Measure, best: Assignment, low: int) -> Reached:

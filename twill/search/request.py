@@ -229,19 +229,13 @@ def range_prover() -> RangeProver | None:
     return CpSatProver()
 
 
-def versions(engine: EngineName, scale: TimeScale) -> dict[str, str]:
-    """Return the versions of what answers of an engine follow from."""
-    normalizing = () if scale.mode == "exact" else NORMALIZING
-    return {name: installed(name) for name in ("twill-gpu", *PACKAGES[engine], *normalizing)}
+def versions(engine: EngineName = "both", scale: TimeScale | None = None) -> dict[str, str]:
+    """Return the versions of what answers in a unit of time follow from; in any without one."""
+    normalizing = () if scale is not None and scale.mode == "exact" else NORMALIZING
+    return {name: _version(name) for name in ("twill-gpu", *PACKAGES[engine], *normalizing)}
 
 
-def every_version() -> dict[str, str]:
-    """Return the versions of all that answers may follow from."""
-    return {name: installed(name) for name in ("twill-gpu", *PACKAGES["both"], *NORMALIZING)}
-
-
-def installed(package: str) -> str:
-    """Return the version of a package."""
+def _version(package: str) -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

@@ -136,8 +136,9 @@ class _Search:
                 self._name_families()
                 self._seconds["interval"] = deadline.spent
                 self._options.report(f"{LEAST}{interval}")
-                levels = Levels(self._questions, self._situation, self._options.until)
-                return self._found(interval, levels.improve(interval, found), deadline)
+                until = self._options.until
+                levels = Levels(self._questions, self._situation, interval, until)
+                return self._found(interval, levels.improve(found), deadline)
         except KeyboardInterrupt:
             if self._known.best is None:
                 raise
