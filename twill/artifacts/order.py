@@ -15,10 +15,10 @@ from twill.artifacts.program import (
     MOST_INSTRUCTIONS,
     Barriers,
     Instruction,
-    Interleave,
     Issue,
     LaneHalf,
     Slots,
+    issues_of,
 )
 from twill.artifacts.schedule import Interval
 from twill.errors import short
@@ -142,16 +142,3 @@ def is_order(text: str | bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(document, dict) and document.get("schema") == SCHEMA
-
-
-def issues_of(instruction: Instruction) -> tuple[Issue, ...]:
-    """Return the issues that an instruction consists of; none for synchronisation.
-
-    Parameters
-    ----------
-    instruction : Instruction
-        One of a body.
-    """
-    if isinstance(instruction, Issue):
-        return (instruction,)
-    return instruction.parts if isinstance(instruction, Interleave) else ()

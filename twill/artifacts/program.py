@@ -256,9 +256,19 @@ class Fence(Part):
     stage: Stage = 0
 
 
-Instruction = Annotated[
-    Issue | Interleave | Await | Wait | Arrive | Put | Get | Fence, Field(discriminator="do")
-]
+Single = Issue | Await | Wait | Arrive | Put | Get | Fence
+"""An instruction that is not interleaved with others."""
+Instruction = Annotated[Interleave | Single, Field(discriminator="do")]
+
+
+def singles(instruction: Instruction) -> tuple[Single, ...]:
+    """Return the instructions that are interleaved, or the only one."""
+    return instruction.parts if isinstance(instruction, Interleave) else (instruction,)
+
+
+def issues_of(instruction: Instruction) -> tuple[Issue, ...]:
+    """Return the issues that an instruction consists of; none for synchronisation."""
+    return tuple(part for part in singles(instruction) if isinstance(part, Issue))
 
 
 def references(instruction: Instruction) -> Iterator[tuple[str, str, str]]:
@@ -294,14 +304,9 @@ class Program(Part):
     def issues(self) -> Iterator[Issue]:
         """Every issue of the body, those inside interleaved blocks included."""
         for instruction in self.body:
-            if isinstance(instruction, Issue):
-                yield instruction
-            elif isinstance(instruction, Interleave):
-                yield from instruction.parts
+            yield from issues_of(instruction)
 
     @property
     def last_stage(self) -> int:
         """Largest stage, hence rounds that follow the last iteration's first."""
-        stages = [part.stage for part in self.issues]
-        stages += [i.stage for i in self.body if not isinstance(i, Interleave)]
-        return max(stages, default=0)
+        return max((part.stage for i in self.body for part in singles(i)), default=0)

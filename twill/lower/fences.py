@@ -17,12 +17,11 @@ from twill.artifacts.program import (
     Fence,
     Get,
     Instruction,
-    Interleave,
-    Issue,
     Program,
     Put,
     Storage,
     Wait,
+    issues_of,
 )
 from twill.artifacts.schedule import Schedule
 
@@ -83,12 +82,12 @@ class _Fences:
             return instruction.barrier in self.named
         concerned = {name for subject in pending for name in self.conflicts[subject]}
         return isinstance(instruction, Arrive) or any(
-            part.signals or part.operation in concerned for part in _parts(instruction)
+            part.signals or part.operation in concerned for part in issues_of(instruction)
         )
 
     def _over(self, instruction: Instruction) -> Iterator[tuple[Subject, int]]:
         """Yield accesses that the group knows to be over behind an instruction, with its stage."""
-        for part in _parts(instruction):
+        for part in issues_of(instruction):
             if part.last and part.operation not in self.asynchronous:
                 yield ("issue", part.operation), part.stage
         match instruction:
@@ -138,12 +137,6 @@ class _Fences:
 
 def _fences(pending: set[tuple[int, Subject]]) -> list[Instruction]:
     return [Fence(stage=stage) for stage in sorted({stage for stage, _ in pending})]
-
-
-def _parts(instruction: Instruction) -> tuple[Issue, ...]:
-    if isinstance(instruction, Issue):
-        return (instruction,)
-    return instruction.parts if isinstance(instruction, Interleave) else ()
 
 
 def _overlap(first: Storage, second: Storage) -> bool:

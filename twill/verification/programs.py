@@ -18,12 +18,11 @@ from twill.artifacts.program import (
     Fence,
     Get,
     Instruction,
-    Interleave,
-    Issue,
     Program,
     Put,
     Storage,
     Wait,
+    issues_of,
 )
 from twill.artifacts.schedule import Schedule
 from twill.verification.times import Placed
@@ -213,8 +212,8 @@ class _Fences:
                     yield position, instruction.stage
                 case Wait() if instruction.barrier in told:
                     yield position, instruction.stage
-                case Issue() | Interleave() if access.do == "issue" and not copies:
-                    for part in _parts(instruction):
+                case _ if access.do == "issue" and not copies:
+                    for part in issues_of(instruction):
                         if part.operation == access.name and part.last:
                             yield position, part.stage
 
@@ -245,7 +244,7 @@ class _Fences:
             kinds = {barrier.name: barrier.kind for barrier in self.schedule.barriers}
             return kinds[instruction.barrier] == "named"
         return isinstance(instruction, Arrive) or any(
-            part.signals or part.operation == unit for part in _parts(instruction)
+            part.signals or part.operation == unit for part in issues_of(instruction)
         )
 
     def _preceded(self, unit: _Access, warps: _Access) -> bool:
@@ -261,7 +260,7 @@ class _Fences:
         first, stage = min(
             (position, part.stage)
             for position, instruction in enumerate(body)
-            for part in _parts(instruction)
+            for part in issues_of(instruction)
             if part.operation == unit.name
         )
         for position in reversed(range(first)):
@@ -271,12 +270,6 @@ class _Fences:
             if position in known or isinstance(instruction, Wait | Await):
                 return False
         return False
-
-
-def _parts(instruction: Instruction) -> tuple[Issue, ...]:
-    if isinstance(instruction, Interleave):
-        return instruction.parts
-    return (instruction,) if isinstance(instruction, Issue) else ()
 
 
 def _meet(first: Storage, second: Storage) -> bool:

@@ -14,18 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twill.artifacts.pieces import pieces
-from twill.artifacts.program import (
-    Arrive,
-    Await,
-    Fence,
-    Get,
-    Instruction,
-    Interleave,
-    Issue,
-    Program,
-    Put,
-    Wait,
-)
+from twill.artifacts.program import Await, Get, Issue, Program, Put, Single, singles
 from twill.artifacts.schedule import Group, Schedule
 from twill.verification.reading import Edge, Model, RegisterFile, Work, read_model
 from twill.verification.times import Placed, occupy
@@ -151,9 +140,6 @@ def registers_along_programs(schedule: Schedule) -> dict[str, int]:
     return {p.group: _Along(model, schedule, p).most() for p in schedule.programs if p.body}
 
 
-_Single = Issue | Await | Wait | Arrive | Put | Get | Fence
-
-
 class _Along:
     """One group's program; places are instructions, counted on through the rounds of the loop."""
 
@@ -165,7 +151,7 @@ class _Along:
         self.got: dict[tuple[str, str, int], int] = {}
         self.awaited: dict[str, list[int]] = {}
         for index, instruction in enumerate(program.body):
-            for part in _parts(instruction):
+            for part in singles(instruction):
                 self._note(part, part.stage * self.length + index)
         self.pieces = pieces(schedule.loop)
         self.slots = {
@@ -174,7 +160,7 @@ class _Along:
             if s.memory == "registers"
         }
 
-    def _note(self, part: _Single, place: int) -> None:
+    def _note(self, part: Single, place: int) -> None:
         if isinstance(part, Issue):
             self.first[part.operation] = min(place, self.first.get(part.operation, place))
             self.last[part.operation] = max(place, self.last.get(part.operation, place))
@@ -284,7 +270,3 @@ class _Along:
 
     def _name(self, position: int) -> str:
         return self.model.operations[position].name
-
-
-def _parts(instruction: Instruction) -> tuple[_Single, ...]:
-    return instruction.parts if isinstance(instruction, Interleave) else (instruction,)
