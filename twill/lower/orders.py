@@ -15,8 +15,17 @@ from typing import Any
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.order import Order, OrderedGroup, issues_of
-from twill.artifacts.program import Arrive, Await, Barrier, Instruction, Interleave, Issue, Wait
+from twill.artifacts.order import Order, OrderedGroup
+from twill.artifacts.program import (
+    Arrive,
+    Await,
+    Barrier,
+    Instruction,
+    Interleave,
+    Issue,
+    Wait,
+    issues_of,
+)
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
 from twill.lower.layout import Layout, Tenant
