@@ -18,7 +18,7 @@ from twill.formats import count, cycles, number, yes
 from twill.frontends.loops import packaged_loops
 from twill.show.proof import print_levers
 from twill.studies.bench.simulator import crowd
-from twill.studies.published import Comparison, print_comparisons
+from twill.studies.published import Figure, print_figures
 from twill.tables import Column, Table
 
 ROOT = Path(__file__).parents[2]
@@ -58,8 +58,8 @@ def test_what_is_broken_is_summed_up() -> None:
     assert "completeness: and 63 more (--json prints all)" in lines
 
 
-def compared(what: str, unit: str, low: float, high: float, simulated: float) -> Comparison:
-    return Comparison(
+def compared(what: str, unit: str, low: float, high: float, simulated: float) -> Figure:
+    return Figure(
         what=what, unit=unit, low=low, high=high, simulated=simulated, error=-0.1, matched=True,
         source="word " * 40,
     )  # fmt: skip
@@ -67,7 +67,7 @@ def compared(what: str, unit: str, low: float, high: float, simulated: float) ->
 
 @pytest.mark.usefixtures("narrow")
 def test_published_figures_fit(capsys: pytest.CaptureFixture[str]) -> None:
-    print_comparisons(
+    print_figures(
         [
             compared("FA3 with neither, over full, round-robin", "ratio", 1.13, 1.16, 1.0),
             compared("one-SM GEMM, round trip of a slot, cycles", "cycles", 2234, 2234, 1373),

@@ -19,7 +19,7 @@ from twill.errors import InputError, RefusedError
 from twill.frontends.schedules import load_schedule
 from twill.search.request import Options
 from twill.sim.execute import run
-from twill.studies.published import Comparison
+from twill.studies.published import Figure
 from twill.studies.reproduce import CASES, LONGEST_FIRST, reproduce
 from twill.studies.reproduce.claims import Case, CaseResult, Claim, Settings, Timing, packaged
 from twill.studies.reproduce.feasibility import ask, least, wished
@@ -47,8 +47,8 @@ def made_up() -> list[CaseResult]:
         (Claim("timing", "faster", "1.0 s against more than 30 s", True, 31.0, 28.0),),
         timings=(Timing("fa_fwd_hopper", 28.0, 1.0, None, 30.0),),
     )
-    far = Comparison("a ratio", "ratio", 1.0, 1.1, 1.5, 0.36, False, "somewhere")
-    near = Comparison("cycles", "cycles", 2.0, 2.0, 2.1, 0.05, True, "elsewhere")
+    far = Figure("a ratio", "ratio", 1.0, 1.1, 1.5, 0.36, False, "somewhere")
+    near = Figure("cycles", "cycles", 2.0, 2.0, 2.1, 0.05, True, "elsewhere")
     published = CaseResult(
         "published",
         (Claim("published", "matched", "1 of 2", False, 3.0, None, "Missed: a ratio."),),

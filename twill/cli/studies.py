@@ -117,7 +117,7 @@ def published(
 
     with progress("published figures") as report:
         tried = study.experiments(report) if switches else []
-        found = [] if switches else study.comparisons(report)
+        found = [] if switches else study.figures(report)
     if as_json:
         print_json(
             "published",
@@ -126,7 +126,7 @@ def published(
     elif switches:
         study.print_experiments(tried)
     else:
-        study.print_comparisons(found)
+        study.print_figures(found)
 
 
 @command

@@ -12,7 +12,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import JournalRow, Sweep
 from twill.studies.bench.simulator import Speed
 from twill.studies.bench.solver import Growth, Outcome, SpeedUp
-from twill.studies.published import Comparison, Experiment
+from twill.studies.published import Experiment, Figure
 from twill.studies.sweep.answers import Answer
 
 Strings = tuple[str, ...]
@@ -289,7 +289,7 @@ class Published(Document):
     """``python -m twill.sim published --json``; with ``--switches`` these instead of figures."""
 
     schema_name: Literal["twill.published"] = Field(alias="schema")
-    figures: tuple[Comparison, ...]
+    figures: tuple[Figure, ...]
     switches: tuple[Experiment, ...]
 
 

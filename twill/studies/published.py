@@ -60,7 +60,7 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Figure:
     """One published figure.
 
     Attributes
@@ -114,7 +114,7 @@ class Experiment:
     tensor_core: float
 
 
-def comparisons(report: Report = silent) -> list[Comparison]:
+def figures(report: Report = silent) -> list[Figure]:
     """Simulate the schedules of which measurements are published."""
     found = []
     for one in _every():
@@ -134,7 +134,7 @@ def experiments(report: Report = silent) -> list[Experiment]:
     return found
 
 
-def _every() -> Iterator[Comparison]:
+def _every() -> Iterator[Figure]:
     full, use = _interval(load_schedule(FA3))
     ping_pong, _ = _interval(load_schedule(f"{FA3}_no_overlap"))
     yield _compared("FA3 without overlap, over full", 1.03, 1.07, ping_pong / full, ABLATION)
@@ -153,7 +153,7 @@ def _every() -> Iterator[Comparison]:
     yield _compared("FA4 cycles an iteration", 2850, 2997, cycles, FA4, "clock assumed", "cycles")
 
 
-def _gemm_by_stages() -> Iterator[Comparison]:
+def _gemm_by_stages() -> Iterator[Figure]:
     """Compare the shape, one over the stages and then a plateau, and the round trip of a slot."""
     times = {stages: _interval(gemm(stages))[0] for stages in STAGES}
     for few, more in itertools.pairwise(STAGES):
@@ -216,20 +216,20 @@ def _compared(
     source: str,
     note: str = "",
     unit: str = "ratio",
-) -> Comparison:
+) -> Figure:
     nearest = min(max(simulated, low), high)
     error = simulated / nearest - 1
-    return Comparison(what, unit, low, high, simulated, error, abs(error) <= AIM, source, note)
+    return Figure(what, unit, low, high, simulated, error, abs(error) <= AIM, source, note)
 
 
-def print_comparisons(found: Sequence[Comparison]) -> None:
+def print_figures(found: Sequence[Figure]) -> None:
     """Print what is matched, with signed errors and sources."""
     table(found).print()
     for source in dict.fromkeys(one.source for one in found):
         paragraph(source)
 
 
-def table(found: Sequence[Comparison]) -> Table:
+def table(found: Sequence[Figure]) -> Table:
     """Return a row for each figure, in its unit."""
     rows = [
         [

@@ -17,7 +17,7 @@ from twill.frontends.loops import load_loop, packaged_loops
 from twill.search.request import Request
 from twill.search.scheduler import solve
 from twill.sim.execute import Run, run
-from twill.studies.published import Comparison
+from twill.studies.published import Figure
 from twill.verification import verify
 
 
@@ -102,7 +102,7 @@ class CaseResult:
         Simulated cycles from one iteration to the next by variant, for figures.
     metrics : dict
         Figures that do not depend on how fast the machine at hand is.
-    comparisons : tuple of Comparison
+    comparisons : tuple of Figure
         Published figures beside ours.
     timings : tuple of Timing
         Seconds of whole kernels.
@@ -112,7 +112,7 @@ class CaseResult:
     claims: tuple[Claim, ...]
     intervals: Mapping[str, float] = field(default_factory=dict)
     metrics: Mapping[str, float] = field(default_factory=dict)
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[Figure, ...] = ()
     timings: tuple[Timing, ...] = ()
 
 
@@ -155,7 +155,7 @@ class Case:
         self.intervals: dict[str, float] = {}
         self.metrics: dict[str, float] = {}
         self.notes: dict[str, str] = {}
-        self.comparisons: tuple[Comparison, ...] = ()
+        self.comparisons: tuple[Figure, ...] = ()
         self.timings: tuple[Timing, ...] = ()
         self._texts, self._claims = texts, dict[str, Claim]()
         self._since = monotonic()

@@ -12,7 +12,7 @@ from twill.lower.baselines import sequential
 from twill.search.request import EngineName
 from twill.studies.bench.process import solve_apart
 from twill.studies.bench.solver import Case as Solve
-from twill.studies.published import AIM, Comparison, comparisons
+from twill.studies.published import AIM, Figure, figures
 from twill.studies.reproduce.claims import Case, Timing, packaged
 from twill.studies.reproduce.feasibility import Asked, ask, least, wished
 from twill.studies.reproduce.kernels import FORWARD_BLACKWELL
@@ -220,7 +220,7 @@ NOT_COMPARED = (
 
 def throughput(case: Case) -> None:
     """Judge how many published figures are matched."""
-    case.comparisons = tuple(comparisons(case.report))
+    case.comparisons = tuple(figures(case.report))
     found = case.comparisons
     for one in found:
         case.metrics[f"error, {one.what}"] = round(one.error, 6)
@@ -237,5 +237,5 @@ def throughput(case: Case) -> None:
     )
 
 
-def _listed(missed: list[Comparison]) -> str:
+def _listed(missed: list[Figure]) -> str:
     return "; ".join(f"{one.what} ({one.error:+.1%})" for one in missed)

@@ -112,12 +112,11 @@ def _refused(given: Scalar, path: str) -> InputError:
 
 
 BANDWIDTH_CONSTANT = "tma_rate"
-Place = Literal["run", "limit", "depth", "machine", "loop"]
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """Something with values.
+    """Something with values; docs/studies.md says what each changes.
 
     Attributes
     ----------
@@ -125,13 +124,8 @@ class Parameter:
         As in sweeps and on the command line; ``throughput.`` and the like go on with what is meant.
     unit : str
         Of the values.
-    what : str
-        For people.
     kind : str
         What values are.
-    place : str
-        What it changes: an option of the ``run``, a ``limit`` of scheduling, the ``depth`` of
-        rings, the ``machine``, or the ``loop``.
     resolve : bool
         Whether only scheduling anew can take it into account.
     least : int
@@ -140,41 +134,38 @@ class Parameter:
 
     name: str
     unit: str
-    what: str
     kind: Kind
-    place: Place
     resolve: bool = False
     least: int = 0
 
 
 RINGS = ("depth", "deeper")
 """Parameters that say how many slots rings have: what hides latency, and takes room."""
+LIMITS = (
+    Parameter("groups", "groups", "whole", resolve=True),
+    Parameter("registers", "registers a thread", "whole", resolve=True),
+    Parameter("stages", "stages", "whole", resolve=True),
+    Parameter("transfers", "transfers", "whole", resolve=True),
+)
+"""Of scheduling."""
 PARAMETERS = (
-    Parameter("tma-latency", "cycles", "latency of every load of variable latency", "whole", "run"),
-    Parameter("latency", "", "latency sources of those loads, as for `run`", "text", "run"),
-    Parameter("depth", "slots", "ring slots of every streaming load", "whole", "depth", least=1),
-    Parameter("deeper", "slots", "ring slots more than the schedule has", "whole", "depth"),
-    Parameter("load-bandwidth", "bytes a cycle", "rate at which loads arrive", "number", "machine"),
-    Parameter("synchronisation", "times", "cost of waits, arrives and hops", "number", "machine"),
-    Parameter("throughput.", "times", "speed of a unit (throughput.tc)", "number", "loop"),
-    Parameter("machine.", "", "a number of the machine file by its path", "number", "machine"),
-    Parameter("groups", "groups", "most warp groups", "whole", "limit", resolve=True),
-    Parameter("registers", "registers a thread", "most of a group", "whole", "limit", resolve=True),
-    Parameter("stages", "stages", "most pipeline stages", "whole", "limit", resolve=True),
-    Parameter(
-        "transfers", "transfers", "most between groups", "whole", "limit", resolve=True
-    ),
-    Parameter(
-        "tile.", "elements", "extent of a dimension (tile.OPERATION:DIMENSION)", "whole", "loop",
-        resolve=True,
-    ),
-    Parameter("subtiles", "sub-tiles", "granularity of the loop", "whole", "loop", resolve=True),
-    Parameter("iterations", "iterations", "trip count", "whole", "run"),
-    Parameter("seed", "", "seed of latencies and of the solver", "whole", "run"),
-    Parameter("bundle", "instructions", "granularity of the simulation", "whole", "run"),
-    Parameter("warp-scheduler", "", "round-robin or oldest", "text", "run"),
-    Parameter("without", "", "a mechanism that is switched off", "text", "run"),
-)  # fmt: skip
+    Parameter("tma-latency", "cycles", "whole"),
+    Parameter("latency", "", "text"),
+    Parameter("depth", "slots", "whole", least=1),
+    Parameter("deeper", "slots", "whole"),
+    Parameter("load-bandwidth", "bytes a cycle", "number"),
+    Parameter("synchronisation", "times", "number"),
+    Parameter("throughput.", "times", "number"),
+    Parameter("machine.", "", "number"),
+    *LIMITS,
+    Parameter("tile.", "elements", "whole", resolve=True),
+    Parameter("subtiles", "sub-tiles", "whole", resolve=True),
+    Parameter("iterations", "iterations", "whole"),
+    Parameter("seed", "", "whole"),
+    Parameter("bundle", "instructions", "whole"),
+    Parameter("warp-scheduler", "", "text"),
+    Parameter("without", "", "text"),
+)
 
 
 def parameter(name: str) -> Parameter:
@@ -219,7 +210,7 @@ def run_options(point: Mapping[str, Scalar]) -> dict[str, Any]:
 
 def limits(point: Mapping[str, Scalar]) -> dict[str, int]:
     """Return the limits of `twill.schedule` that a point names."""
-    return {name: int(v) for name, v in point.items() if parameter(name).place == "limit"}
+    return {one.name: int(point[one.name]) for one in LIMITS if one.name in point}
 
 
 def changed_machine(machine: Machine, point: Mapping[str, Scalar]) -> Machine:
