@@ -14,7 +14,6 @@ from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
 from twill.figures import COLOURS, HATCHES, legend, new_figure, save
 from twill.files import check_target
-from twill.names import elided
 from twill.sim.engine.record import Instance, Recording, Span, Use, in_time
 
 if TYPE_CHECKING:
@@ -268,7 +267,7 @@ def draw_timeline(
                 _draw_slice(axes, number, piece, looks, end - begin)
         axes.set_xlim(begin, end)
         axes.set_ylim(len(lines) - 0.4, -0.6)
-        axes.set_yticks(range(len(lines)), labels=[elided(track.name) for track in lines])
+        axes.set_yticks(range(len(lines)), labels=[track.name for track in lines])
         axes.set_xlabel("cycles")
         axes.ticklabel_format(axis="x", style="plain", useOffset=False)
         said = "colours are operations, [n] iterations, grey is waiting"

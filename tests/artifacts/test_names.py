@@ -18,7 +18,6 @@ from twill.artifacts.machine import Machine
 from twill.errors import InputError
 from twill.frontends.builder import LoopBuilder
 from twill.names import MOST_NAME, cell, elided, one_line, visible, wrong
-from twill.show.looks import with_short_names
 
 SIM = ("python", "-m", "twill.sim")
 PAPER = ("-m", "paper_example")
@@ -187,14 +186,3 @@ def test_long_words_keep_both_ends() -> None:
     assert elided("short and longer") == "short and longer"
     assert elided("x" * 40 + "y" * 40) == "x" * 30 + "\u2026" + "y" * 29
     assert cell("a\n" + "b" * 70).split("\n")[0] == "a"
-
-
-def test_short_names_stay_apart() -> None:
-    names = ["S" * 60 + middle + "S" * 60 for middle in "abc"]
-    made = with_short_names(twill.schedule(renamed(names), Machine.named("paper_example")))
-    short = [operation.name for operation in made.loop.operations]
-    assert len(set(short)) == 3
-    assert max(map(len, short)) <= 62
-    assert len(made.loop.dependences) == 3
-    plain = twill.schedule(twill.load_loop("paper_example"), Machine.named("paper_example"))
-    assert with_short_names(plain) is plain

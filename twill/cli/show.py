@@ -66,9 +66,7 @@ def show(
     elif output is None:
         raise InputError(f"--as {form.value} makes a file; name it with -o", path="--output")
     else:
-        from twill.show.looks import with_short_names
-
-        _drawer(form)(with_short_names(schedule), output)
+        _drawer(form)(schedule, output)
         say_written(output)
 
 
@@ -177,9 +175,8 @@ def diff(
     found = compare(*schedules)
     if output is not None:
         from twill.show.gantt import draw_differences
-        from twill.show.looks import with_short_names
 
-        draw_differences(compare(*map(with_short_names, schedules)), output)
+        draw_differences(found, output)
     if output == STANDARD_OUTPUT:
         pass
     elif as_json:

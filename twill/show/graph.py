@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from twill.artifacts.schedule import Schedule
 from twill.figures import PICTURES, check_ending, new_figure, save
 from twill.files import write_whole
+from twill.names import elided
 from twill.show.looks import groups_legend, label, looks
 
 if TYPE_CHECKING:
@@ -84,8 +85,9 @@ def _node_texts(schedule: Schedule) -> dict[str, str]:
     for operation in schedule.loop.operations:
         units = dict.fromkeys(step.unit for step in schedule.machine.cost(operation).steps)
         named = [unit for unit in units if unit != "issue"][:2]
-        letter = styles[group[operation.name]].letter
-        found[operation.name] = f"{letter}: {operation.name}\n{operation.kind}\n{' '.join(named)}"
+        name = f"{styles[group[operation.name]].letter}: {operation.name}"
+        lines = (name, operation.kind, " ".join(named))
+        found[operation.name] = "\n".join(map(elided, lines))
     return found
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from typing import TYPE_CHECKING, Any
 
 from twill.artifacts.schedule import Schedule
 from twill.figures import Look, legend, look
-from twill.names import MOST_SHOWN, elided
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,32 +66,3 @@ def label(
     pad = settings.pop("pad", 0.4)
     behind = {"facecolor": box, "edgecolor": "none", "pad": pad} if box else None
     axes.text(*place, text, ha="center", va="center", fontsize=size, bbox=behind, **settings)
-
-
-def with_short_names(schedule: Schedule) -> Schedule:
-    """Return a schedule in which long names lack their middle; itself if there are none."""
-    names = [schedule.name, schedule.loop.name, *(group.name for group in schedule.groups)]
-    names += [operation.name for operation in schedule.loop.operations]
-    long = sorted({name for name in names if len(name) > MOST_SHOWN}, key=len, reverse=True)
-    if not long:
-        return schedule
-    text = schedule.model_copy(update={"machine_hash": None}).to_json()
-    taken = set(names)
-    for name in long:
-        short = _free(elided(name.replace(" ", "_")), taken)
-        text = text.replace(_quoted(name), _quoted(short))
-    return Schedule.from_json(text)
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """Return a name that is not taken yet, and take it."""
-    found, count = name, 1
-    while found in taken:
-        count += 1
-        found = f"{name}#{count}"
-    taken.add(found)
-    return found
-
-
-def _quoted(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False)[1:-1]

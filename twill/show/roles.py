@@ -25,6 +25,7 @@ from twill.console import WIDTH
 from twill.figures import PICTURES, check_ending, new_figure, page, save
 from twill.files import write_whole
 from twill.formats import plural
+from twill.names import elided
 from twill.show.looks import looks
 
 MEANINGS = {
@@ -216,7 +217,7 @@ def _entries(role: Role) -> Iterator[tuple[str, str]]:
 
 
 def _lines(role: Role, width: int) -> list[str]:
-    entries = list(_entries(role))
+    entries = [(elided(heading), elided(text)) for heading, text in _entries(role)]
     column = max(len(heading) for heading, _ in entries) + 2
     room = max(NARROWEST, width - column - len(INDENT))
     found: list[str] = []
