@@ -1,8 +1,8 @@
 """The second engine, and the prover: OR-Tools CP-SAT with the interval as a variable.
 
-It answers the same questions as the first engine from formulas of its own, so that each checks the
-other, and works without Yices. With I a variable one question refutes a whole range of intervals,
-whether or not feasibility is monotone in I.
+It answers the same questions as the first engine, with times and sums in formulas of its own, so
+that each checks the other, and works without Yices. With I a variable one question refutes a whole
+range of intervals, whether or not feasibility is monotone in I.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class CpSatProver:
         else:
             farthest = max(edge.distance for edge in asked.problem.edges)
             system.minimize(-system.slack(length + interval * farthest))
-            system.limit_slack((found.slack(asked.problem, interval) or 0) + 1)
+            system.families.limit_slack((found.slack(asked.problem, interval) or 0) + 1)
         run = _near(system, found, interval, under)
         proved = run.minimize()
         assignment = found if run.best is None else run.best[1]
@@ -236,7 +236,7 @@ class Run:
         return True
 
     def _exceeds(self, interval: int, found: Assignment) -> list[Hint]:
-        memory = "memory" in self.system.families
+        memory = "memory" in self.system.stated
         return self.system.sums.exceeded(interval, found) if memory else []
 
     def _search(self, callback: Any = None) -> Any:
@@ -280,7 +280,7 @@ class Run:
         return self._with_registers(*self._schedule(self._solver))
 
     def _with_registers(self, interval: int, found: Assignment) -> Assignment:
-        if "registers" not in self.system.families:
+        if "registers" not in self.system.stated:
             return found
         complete = with_registers(self.system.problem, interval, found)
         if complete is None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from twill.engines.cpsat.times import Times
-from twill.engines.places import Literal
+from twill.engines.families import Literal
 from twill.engines.protocol import FEW_ROWS
 from twill.problem.lifetimes import Occupant, unit_occupants
 from twill.problem.problem import Problem

@@ -12,7 +12,7 @@ from typing import Any
 
 from twill.engines.cpsat.covers import covers
 from twill.engines.cpsat.times import Times
-from twill.engines.places import Literal, Places
+from twill.engines.families import Literal, Places
 from twill.engines.protocol import ADDRESSES, Hint
 from twill.memory.addresses import Conflict, allocate
 from twill.problem import rules

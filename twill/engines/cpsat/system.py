@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from twill.bounds.least import bounds
@@ -12,10 +12,10 @@ from twill.engines.cpsat.implied import Implied
 from twill.engines.cpsat.sums import Sums
 from twill.engines.cpsat.symmetry import Exchange
 from twill.engines.cpsat.times import Arc, Times
-from twill.engines.places import Literal, Places
+from twill.engines.families import Families, Places
 from twill.engines.protocol import NO_LIMITS, Hint, Limits, Question, Range
 from twill.problem.groups import groups_within
-from twill.problem.lifetimes import register_ends, unit_occupants
+from twill.problem.lifetimes import unit_occupants
 from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
 
@@ -37,7 +37,7 @@ class CpSatSystem:
             low, high, length = asked.interval, asked.interval, (asked.length, 0)
         else:
             low, high, length = asked.low, asked.high, (0, asked.most_stages)
-        self.problem, self.families = problem, tuple(families)
+        self.problem, self.stated = problem, tuple(families)
         self.objective: Any = None
         self._exchange: Exchange | None = None
         self._dependences = self._arcs() if "dependence" in families else []
@@ -56,14 +56,15 @@ class CpSatSystem:
         for u, v, amount, iterations in [*self._dependences, *window]:
             self.times.require(v, u, amount, iterations)
         self.sums = sums = Sums(problem, self.times, self.places)
+        self.families = Families(problem, self.times.clauses, self.times, self.places)
         for family, states in (
-            ("transfers", [self._spills]),
-            ("turns", [self._turns]),
-            ("concurrency", [self._concurrency]),
+            ("transfers", [self.families.cross_warp_spills]),
+            ("turns", [self.families.turns]),
+            ("concurrency", [self.families.concurrency]),
             ("capacity", [sums.capacity]),
-            ("registers", [self._big_registers, sums.registers]),
+            ("registers", [self.families.big_registers, sums.registers]),
             ("memory", [sums.few_in_memory]),
-            ("wishes", [self._wishes]),
+            ("wishes", [self.families.wishes]),
         ):
             if family in families:
                 for state in states:
@@ -98,7 +99,7 @@ class CpSatSystem:
                 after_a, after_b = a.ends[0].offset - b.delay, b.ends[0].offset - a.delay
                 together = a.weight + b.weight <= capacity or a.start == b.start
                 if not together and min(after_a, after_b) < 1:
-                    self._clear(a.start, b.start, after_a, after_b, [])
+                    self.times.clear(a.start, b.start, after_a, after_b)
         later = exclusions(self.problem)
         for u, v in later:
             if u < v:
@@ -106,83 +107,9 @@ class CpSatSystem:
         if implied is not None:
             implied.cliques(self.times)
 
-    def _clear(self, u: int, v: int, after_u: int, after_v: int, unless: Sequence[Literal]) -> None:
-        """State that v comes `after_u` later than u or u `after_v` later than v, modulo I."""
-        times = self.times
-        most = (max(abs(after_u), abs(after_v)) // times.low) + 2
-        for m in range(-most, most + 1):
-            times.clauses.clause(
-                *unless, times.later_row(v, u, after_u, -m), times.later_row(u, v, after_v, m)
-            )
-
-    def _spills(self) -> None:
-        """Across groups a signal, and a register value's transfer, take longer."""
-        for edge in self.problem.edges:
-            if edge.cross_delay > edge.delay and edge.producer != edge.consumer:
-                together = self.places.same(edge.producer, edge.consumer)
-                self.times.require(
-                    edge.consumer, edge.producer, edge.cross_delay, edge.distance, [together]
-                )
-
-    def _turns(self) -> None:
-        """Operations of different groups on one in-order unit leave time to pass the turn."""
-        for u, v in itertools.combinations(range(len(self.problem.operations)), 2):
-            if not self.problem.separated(u, v):
-                after_u, after_v = self.problem.turn(u, v), self.problem.turn(v, u)
-                self._clear(u, v, after_u, after_v, [self.places.same(u, v)])
-
-    def _concurrency(self) -> None:
-        """Nothing of a group is being issued when one of its blocking operations starts."""
-        for v, wait in enumerate(self._waits()):
-            for other in self.problem.operations:
-                if other.index != v and other.blocked_span:
-                    together = self.places.same(v, other.index)
-                    unless = [
-                        self.times.clauses.negated(wait),
-                        self.times.clauses.negated(together),
-                    ]
-                    self._clear(other.index, v, other.blocked_span, 1, unless)
-
-    def _waits(self) -> list[Literal]:
-        """For each operation, a literal that is true if it executes a blocking wait."""
-        found: list[list[Literal]] = [[] for _ in self.problem.operations]
-        for position, edge in enumerate(self.problem.edges):
-            always = edge.blocking or self.problem.forced_cross[position]
-            found[edge.consumer].append(
-                True if always else self.places.apart(edge.producer, edge.consumer)
-            )
-        return [self.times.clauses.either(reasons) for reasons in found]
-
-    def _big_registers(self) -> None:
-        """A value lives no longer than its group can hold further instances of it (redundant)."""
-        if self.problem.registers is None:
-            return
-        limit = max(group.live_limit for group in self.places.groups)
-        for operation in self.problem.operations:
-            if not operation.registers:
-                continue
-            copies = limit // operation.registers
-            for end in register_ends(self.problem, operation.index):
-                if end.operation != operation.index:
-                    unless = self.places.unless(end)
-                    self.times.require(
-                        operation.index, end.operation, end.offset, copies - end.iterations, unless
-                    )
-
-    def _wishes(self) -> None:
-        """What the user has pinned and ordered."""
-        wishes = self.problem.wishes
-        for (u, here), (v, there) in itertools.combinations(wishes.pins, 2):
-            together = self.places.same(u, v)
-            self.times.clauses.clause(
-                together if here == there else self.times.clauses.negated(together)
-            )
-        for first, second in wishes.orders:
-            self.times.require(second, first, 0, 0)
-
     def take(self, hints: Iterable[Hint]) -> None:
         """State what had to be stated for similar questions."""
-        if "memory" in self.families:
+        if "memory" in self.stated:
             self.sums.take(hints)
 
     def break_symmetry(self) -> None:
@@ -245,36 +172,14 @@ class CpSatSystem:
             times.model.add_hint(row, t % interval)
             times.model.add_hint(stage, t // interval - base)
 
-    # -- limits -----------------------------------------------------------------------------------
-
     def _limit(self, limits: Limits) -> None:
-        if limits.groups is not None:
-            self.times.model.add(sum(self.places.used) <= limits.groups)
-        if limits.transfers is not None:
-            self._limit_transfers(limits.transfers)
-        if limits.slack is not None:
-            self.limit_slack(limits.slack)
-
-    def _limit_transfers(self, most: int) -> None:
-        """Allow at most so many dependences that move a register value to another group."""
-        crossing = [
-            1 - self.places.same(e.producer, e.consumer)
-            for e in self.problem.edges
-            if e.transferable
-        ]
-        self.times.model.add(sum(crossing) <= most)
-
-    def limit_slack(self, least: int) -> None:
-        """Demand so much time between a completion and its blocking consumer."""
-        for edge in self.problem.edges:
-            if edge.streaming:
-                continue
-            u, v = edge.producer, edge.consumer
-            together = self.places.same(u, v)
-            if edge.blocking:
-                unless = [self.times.clauses.negated(together)]
-                self.times.require(v, u, edge.delay + least, edge.distance, unless)
-            self.times.require(v, u, edge.cross_delay + least, edge.distance, [together])
+        for most, state in (
+            (limits.groups, self.families.limit_groups),
+            (limits.transfers, self.families.limit_transfers),
+            (limits.slack, self.families.limit_slack),
+        ):
+            if most is not None:
+                state(most)
 
 
 def _anchor(problem: Problem, implied: Implied | None) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from twill.bounds.least import NO_PATH, closure
-from twill.engines.places import Literal
+from twill.engines.families import Literal
 from twill.errors import MissingLibraryError
 
 Arc = tuple[int, int, int, int]
@@ -237,6 +237,21 @@ class Times:
             enough = self.later_stage(v, u, whole + 1 - iterations)
             self._require_row(v, u, amount, -whole, [*unless, enough])
             whole += 1
+
+    def clear(
+        self, u: int, v: int, after_u: int, after_v: int, unless: Sequence[Literal] = ()
+    ) -> None:
+        """State that v comes `after_u` later than u or u `after_v` later than v, modulo I."""
+        if any(x is True for x in unless):
+            return
+        most = (max(abs(after_u), abs(after_v)) // self.low) + 2
+        for m in range(-most, most + 1):
+            later_v, later_u = self.later_row(v, u, after_u, -m), self.later_row(u, v, after_v, m)
+            self.clauses.clause(*unless, later_v, later_u)
+
+    def outside(self, v: int, u: int, span: int, unless: Sequence[Literal] = ()) -> None:
+        """State that v is not issued within `span` from the issue of u on, modulo I."""
+        self.clear(u, v, span, 1, unless)
 
     def _least_whole(self, amount: int) -> int:
         """Return the least j for which j I + r(v) - r(u) may reach `amount`."""

@@ -278,13 +278,49 @@ class Clock:
         """Return bounds on M(v) - M(u)."""
         return self._paths[u][v], -self._paths[v][u]
 
-    def require(self, v: int, u: int, amount: int, *unless: Literal) -> None:
-        """Assert M(v) - M(u) >= amount unless one of the literals is true."""
+    def require(
+        self, v: int, u: int, amount: int, iterations: int, unless: Sequence[Literal] = ()
+    ) -> None:
+        """Assert M(v) + iterations * I >= M(u) + amount unless one of the literals is true."""
+        least = amount - iterations * self.interval
+        if any(x is True for x in unless) or u == v:
+            self._clauses.clause(*unless, least <= 0)
+            return
         stage, row = self.stages.stated, self.rows.at_least
-        whole, rest = divmod(amount, self.interval)
+        whole, rest = divmod(least, self.interval)
         self._clauses.clause(*unless, stage(v, u, whole))
         self._clauses.clause(*unless, stage(v, u, whole + 1), row(v, u, rest))
         self._clauses.clause(*unless, stage(v, u, whole + 2), row(v, u, rest - self.interval))
+
+    def clear(
+        self, u: int, v: int, after_u: int, after_v: int, unless: Sequence[Literal] = ()
+    ) -> None:
+        """Assert that v comes `after_u` later than u or u `after_v` later than v, modulo I."""
+        if any(x is True for x in unless):
+            return
+        low, high = self.rows.range_of(v, u)
+        for m in self.shifts(-after_v - high, after_u - low):
+            self._clauses.clause(
+                *unless,
+                self.rows.at_least(v, u, after_u - m * self.interval),
+                self.rows.at_least(u, v, after_v + m * self.interval),
+            )
+
+    def outside(self, v: int, u: int, span: int, unless: Sequence[Literal] = ()) -> None:
+        """Assert that v is not issued within `span` from the issue of u on, modulo I."""
+        if any(x is True for x in unless):
+            return
+        low, high = self.rows.range_of(v, u)
+        for m in self.shifts(low - span + 1, high):
+            self._clauses.clause(
+                *unless,
+                self.rows.at_least(v, u, span + m * self.interval),
+                self.rows.at_least(u, v, 1 - m * self.interval),
+            )
+
+    def shifts(self, low: int, high: int) -> range:
+        """Return every m with low <= m I <= high."""
+        return range(-(-low // self.interval), high // self.interval + 1)
 
     def cases(self, v: int, u: int, w: int, amount: int) -> Iterator[list[Literal]]:
         """Yield conjunctions, one of which is true iff (k(v) - k(u)) I + r(v) - r(w) >= amount."""
@@ -325,7 +361,7 @@ class Clock:
         with clauses.under(None):
             for case in cases:
                 clauses.clause(literal, *(clauses.negated(x) for x in case))
-            self.require(v, u, amount, clauses.negated(literal))
+            self.require(v, u, amount, 0, [clauses.negated(literal)])
         return literal
 
     def times(self, rows: Sequence[int], stages: Sequence[int]) -> tuple[int, ...]:

@@ -62,9 +62,9 @@ class DifferenceEngine:
         found = []
         for kind, amount, state in (
             ("length", limits.length, self._limit_length),
-            ("groups", limits.groups, self._limit_groups),
-            ("transfers", limits.transfers, self._limit_transfers),
-            ("slack", limits.slack, self._limit_slack),
+            ("groups", limits.groups, self._system.families.limit_groups),
+            ("transfers", limits.transfers, self._system.families.limit_transfers),
+            ("slack", limits.slack, self._system.families.limit_slack),
         ):
             if amount is None or (kind == "length" and amount >= self.length):
                 continue
@@ -79,36 +79,7 @@ class DifferenceEngine:
     def _limit_length(self, length: int) -> None:
         clock = self._system.clock
         for operation in self.problem.operations:
-            clock.require(clock.base, operation.index, operation.cycles - length)
-
-    def _limit_groups(self, most: int) -> None:
-        used = [(1, used) for used in self._system.places.used]
-        self._system.clauses.at_most(used, most)
-
-    def _limit_transfers(self, most: int) -> None:
-        crossing = [
-            (1, self._system.places.apart(e.producer, e.consumer))
-            for e in self.problem.edges
-            if e.transferable
-        ]
-        self._system.clauses.at_most(crossing, most)
-
-    def _limit_slack(self, least: int) -> None:
-        clauses, clock, places = self._system.clauses, self._system.clock, self._system.places
-        for edge in self.problem.edges:
-            if edge.streaming:
-                continue
-            if edge.producer == edge.consumer:
-                if edge.blocking and edge.delay + least > edge.distance * self.interval:
-                    clauses.clause()
-                continue
-            together = places.same(edge.producer, edge.consumer)
-            shift = edge.distance * self.interval
-            if edge.blocking:
-                amount = edge.delay + least - shift
-                clock.require(edge.consumer, edge.producer, amount, clauses.negated(together))
-            amount = edge.cross_delay + least - shift
-            clock.require(edge.consumer, edge.producer, amount, together)
+            clock.require(clock.base, operation.index, operation.cycles - length, 0)
 
     # -- answers ----------------------------------------------------------------------------------
 

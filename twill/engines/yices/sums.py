@@ -33,7 +33,7 @@ class Sums:
 
     def __init__(self, system: System, hints: Iterable[Hint]) -> None:
         self._system, self._clauses = system, system.clauses
-        self._sums = {entry.key: entry for entry in sums_of(system.problem, system.families)}
+        self._sums = {entry.key: entry for entry in sums_of(system.problem, system.stated)}
         self._instances = _Instances(system)
         self._counted: dict[tuple[str, int, int, int], Literal] = {}
         self._diagrams: dict[int, Diagram] = {}
@@ -41,7 +41,7 @@ class Sums:
         self.stated: list[Event] = []
         self.conflicts: list[Conflict] = []
         for name, what in hints:
-            if isinstance(what, Conflict) and "memory" in system.families:
+            if isinstance(what, Conflict) and "memory" in system.stated:
                 self._never_again(what)
             elif isinstance(what, int) and name in self._sums:
                 self._state(name, what)
@@ -61,7 +61,7 @@ class Sums:
         for name, event in exceeded:
             self._state(name, event)
         complete = None if exceeded else self._with_registers(found)
-        if complete is None or "memory" not in self._system.families:
+        if complete is None or "memory" not in self._system.stated:
             return complete
         conflict = allocate(problem, interval, found)
         if isinstance(conflict, Conflict):
@@ -159,7 +159,7 @@ class Sums:
 
     def _with_registers(self, found: Assignment) -> Assignment | None:
         """Return a solution with registers allocated; None once more had to be stated."""
-        if "registers" not in self._system.families:
+        if "registers" not in self._system.stated:
             return found
         complete = with_registers(self._system.problem, self._system.interval, found)
         if complete is not None:
@@ -351,7 +351,7 @@ class _Instances:
         rows, interval = self._system.clock.rows, self._system.interval
         u, v, end = occupant.start, starting.start, occupant.ends[0].offset
         low, high = rows.range_of(v, u) if u != v else (0, 0)
-        for m in self._system.shifts(
+        for m in self._system.clock.shifts(
             low + starting.delay - end + 1, high + starting.delay - occupant.delay
         ):
             begun = rows.at_least(v, u, m * interval + occupant.delay - starting.delay)

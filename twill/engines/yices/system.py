@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twill.bounds.least import NO_PATH, bounds, closure
-from twill.engines.places import Places
+from twill.engines.families import Families, Places
 from twill.engines.protocol import Question
-from twill.engines.yices.clauses import Clauses, Clock, Literal
-from twill.problem.lifetimes import Occupant, register_ends, unit_occupants
+from twill.engines.yices.clauses import Clauses, Clock
+from twill.problem.lifetimes import register_ends, unit_occupants
 from twill.problem.problem import Problem
 
 
@@ -31,7 +31,7 @@ class System:
     def __init__(self, asked: Question, paths: NDArray[np.int64]) -> None:
         problem, families = asked.problem, tuple(asked.families)
         self.problem, self.interval, self.length = problem, asked.interval, asked.length
-        self.families = families
+        self.stated = families
         self.clauses = Clauses(asked.seed)
         self.guards = {f: self.clauses.fresh() for f in families} if asked.explain else {}
         self.clock = Clock(
@@ -43,123 +43,41 @@ class System:
             self._separations() if "capacity" in families and not asked.explain else [],
         )
         self.places = Places(self.clauses, problem, asked.groups, range(len(asked.groups)))
+        self.families = Families(problem, self.clauses, self.clock, self.places)
         self._completion()
         for family, state in (
-            ("dependence", self._dependence),
-            ("transfers", self._cross_warp_spills),
+            ("dependence", self.families.dependence),
+            ("transfers", self.families.cross_warp_spills),
             ("capacity", self._capacity),
-            ("turns", self._turns),
-            ("concurrency", self._concurrency),
+            ("turns", self.families.turns),
+            ("concurrency", self.families.concurrency),
             ("registers", self._big_registers),
             ("wishes", self._wishes),
         ):
-            if family in self.families:
+            if family in self.stated:
                 with self.clauses.under(self.guards.get(family)):
                     state()
-
-    # -- families -----------------------------------------------------------------------------
 
     def _completion(self) -> None:
         """Every operation is issued after the base and ends within the length of an iteration."""
         base = self.clock.base
         for operation in self.problem.operations:
-            self.clock.require(operation.index, base, 0)
-            self.clock.require(base, operation.index, operation.cycles - self.length)
-
-    def _dependence(self) -> None:
-        """A consumer issues no earlier than its producer's delay after it."""
-        for position, edge in enumerate(self.problem.edges):
-            amount = self.problem.least_delay(position) - edge.distance * self.interval
-            if edge.producer != edge.consumer:
-                self.clock.require(edge.consumer, edge.producer, amount)
-
-    def _cross_warp_spills(self) -> None:
-        """Across groups a signal, and a register value's transfer, take longer."""
-        for edge in self.problem.edges:
-            if edge.cross_delay > edge.delay and edge.producer != edge.consumer:
-                amount = edge.cross_delay - edge.distance * self.interval
-                together = self.places.same(edge.producer, edge.consumer)
-                if together is not True:
-                    self.clock.require(edge.consumer, edge.producer, amount, together)
+            self.clock.require(operation.index, base, 0, 0)
+            self.clock.require(base, operation.index, operation.cycles - self.length, 0)
 
     def _capacity(self) -> None:
         """Two reservations that exceed a unit's capacity together never overlap, modulo I."""
         for unit, capacity in self.problem.capacities.items():
-            mine = unit_occupants(self.problem, unit)
-            for first, second in itertools.combinations(mine, 2):
-                if first.weight + second.weight > capacity:
-                    self._exclude(first, second)
-
-    def _exclude(self, first: Occupant, second: Occupant) -> None:
-        u, v = first.start, second.start
-        after_u, after_v = first.ends[0].offset - second.delay, second.ends[0].offset - first.delay
-        if u != v:
-            self._clear(u, v, after_u, after_v)
-
-    def _turns(self) -> None:
-        """Operations of different groups on one in-order unit leave time to pass the turn."""
-        for u, v in itertools.combinations(range(len(self.problem.operations)), 2):
-            if self.problem.separated(u, v):
-                continue
-            together = self.places.same(u, v)
-            if together is not True:
-                after_u, after_v = self.problem.turn(u, v), self.problem.turn(v, u)
-                self._clear(u, v, after_u, after_v, together)
-
-    def _clear(self, u: int, v: int, after_u: int, after_v: int, *unless: Literal) -> None:
-        """State that v comes `after_u` later than u or u `after_v` later than v, modulo I."""
-        rows = self.clock.rows
-        low, high = rows.range_of(v, u)
-        for m in self.shifts(-after_v - high, after_u - low):
-            self.clauses.clause(
-                *unless,
-                rows.at_least(v, u, after_u - m * self.interval),
-                rows.at_least(u, v, after_v + m * self.interval),
-            )
-
-    def _concurrency(self) -> None:
-        """Nothing of a group is being issued when one of its blocking operations starts."""
-        for v, wait in enumerate(self._waits()):
-            for other in self.problem.operations:
-                if other.index != v and other.blocked_span:
-                    self._keep_clear(v, other.index, other.blocked_span, wait)
-
-    def _waits(self) -> list[Literal]:
-        """For each operation, a literal that is true if it executes a blocking wait."""
-        found: list[list[Literal]] = [[] for _ in self.problem.operations]
-        for position, edge in enumerate(self.problem.edges):
-            if edge.blocking or self.problem.forced_cross[position]:
-                found[edge.consumer].append(True)
-            else:
-                together = self.places.same(edge.producer, edge.consumer)
-                found[edge.consumer].append(self.clauses.negated(together))
-        return [self.clauses.either(reasons) for reasons in found]
-
-    def _keep_clear(self, v: int, o: int, span: int, wait: Literal) -> None:
-        together = self.places.same(v, o)
-        if together is False or wait is False:
-            return
-        clauses, rows = self.clauses, self.clock.rows
-        low, high = rows.range_of(v, o)
-        for m in self.shifts(low - span + 1, high):
-            clauses.clause(
-                clauses.negated(wait),
-                clauses.negated(together),
-                rows.at_least(v, o, span + m * self.interval),
-                rows.at_least(o, v, 1 - m * self.interval),
-            )
+            for a, b in itertools.combinations(unit_occupants(self.problem, unit), 2):
+                if a.weight + b.weight > capacity and a.start != b.start:
+                    after_a, after_b = a.ends[0].offset - b.delay, b.ends[0].offset - a.delay
+                    self.clock.clear(a.start, b.start, after_a, after_b)
 
     def _big_registers(self) -> None:
         """Values that cannot share a group's registers have disjoint lifetimes there."""
+        self.families.big_registers()
         limit = max(group.live_limit for group in self.places.groups)
         wide = [o for o in self.problem.operations if o.registers]
-        for u in wide:
-            copies = limit // u.registers
-            for end in register_ends(self.problem, u.index):
-                if end.operation != u.index:
-                    amount = end.offset + (end.iterations - copies) * self.interval
-                    excuses = self.places.unless(end)
-                    self.clock.require(u.index, end.operation, amount, *excuses)
         for u, v in itertools.combinations(wide, 2):
             if u.registers + v.registers > limit:
                 self._disjoint_lifetimes(u.index, v.index)
@@ -175,7 +93,7 @@ class System:
             shift_b = b.offset + b.iterations * self.interval
             low_a, _ = clock.range_of(v, a.operation)
             low_b, _ = clock.range_of(u, b.operation)
-            for m in self.shifts(low_b - shift_b + 1, shift_a - low_a - 1):
+            for m in clock.shifts(low_b - shift_b + 1, shift_a - low_a - 1):
                 clauses.clause(
                     clauses.negated(together),
                     *self.places.unless(a),
@@ -187,15 +105,10 @@ class System:
                 )
 
     def _wishes(self) -> None:
-        """What the user has pinned and ordered."""
-        wishes = self.problem.wishes
-        for (u, here), (v, there) in itertools.combinations(wishes.pins, 2):
-            together = self.places.same(u, v)
-            self.clauses.clause(together if here == there else self.clauses.negated(together))
-        for first, second in wishes.orders:
-            self.clock.require(second, first, 0)
-        if wishes.shape:
-            self._shape(wishes.shape)
+        """What the user has pinned, ordered, or left only the times of."""
+        self.families.wishes()
+        if self.problem.wishes.shape:
+            self._shape(self.problem.wishes.shape)
 
     def _shape(self, shape: Sequence[tuple[int, int, int]]) -> None:
         """Fix groups, stages relative to each other, and the order of rows from the base on."""
@@ -222,10 +135,6 @@ class System:
                 if a.weight + b.weight > capacity and a.start != b.start and not a.delay + b.delay:
                     found.append((a.start, b.start, a.ends[0].offset - self.interval))
         return found
-
-    def shifts(self, low: int, high: int) -> range:
-        """Return every m with low <= m I <= high."""
-        return range(-(-low // self.interval), high // self.interval + 1)
 
 
 def longest_paths(asked: Question) -> NDArray[np.int64] | None:

@@ -1,12 +1,17 @@
-"""Which operation is on which warp group, as literals of any solver."""
+"""What both engines state of a problem: warp groups, and a method for each family of constraints.
+
+It is said in literals and times of any solver. What comes of it in rows, stages and clauses, and
+all that is counted (capacities above one, registers, memories), each engine states by itself.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Protocol
 
 from twill.problem.groups import WarpGroup, filled_before, opened_before, pools
-from twill.problem.lifetimes import Moment
+from twill.problem.lifetimes import Moment, register_ends
 from twill.problem.problem import Problem
 
 Literal = Any
@@ -38,6 +43,23 @@ class Logic(Protocol):
         self, items: Sequence[tuple[int, Literal]], most: int, *, unless: Literal = False
     ) -> None:
         """State that the weights of the true literals sum to at most `most`."""
+
+
+class Clock(Protocol):
+    """What is stated of issue times M(v), unless one of some literals is true."""
+
+    def require(
+        self, v: int, u: int, amount: int, iterations: int, unless: Sequence[Literal] = ()
+    ) -> None:
+        """State M(v) + iterations * I >= M(u) + amount."""
+
+    def clear(
+        self, u: int, v: int, after_u: int, after_v: int, unless: Sequence[Literal] = ()
+    ) -> None:
+        """State that v comes `after_u` later than u or u `after_v` later than v, modulo I."""
+
+    def outside(self, v: int, u: int, span: int, unless: Sequence[Literal] = ()) -> None:
+        """State that v is not issued within `span` from the issue of u on, modulo I."""
 
 
 class Places:
@@ -151,3 +173,96 @@ class Places:
     def read(self, holds: Callable[[Literal], bool]) -> tuple[int, ...]:
         """Return the group of each operation; `holds` tells what is true of a literal."""
         return tuple(next(g for g, x in here.items() if x is True or holds(x)) for here in self.on)
+
+
+class Families:
+    """Constraints named as in the paper's figures, and limits on what a schedule may have."""
+
+    def __init__(self, problem: Problem, logic: Logic, clock: Clock, places: Places) -> None:
+        self._problem, self._logic, self._clock, self._places = problem, logic, clock, places
+
+    def dependence(self) -> None:
+        """A consumer issues no earlier than its producer's delay after it."""
+        for position, edge in enumerate(self._problem.edges):
+            delay = self._problem.least_delay(position)
+            self._clock.require(edge.consumer, edge.producer, delay, edge.distance)
+
+    def cross_warp_spills(self) -> None:
+        """Across groups a signal, and a register value's transfer, take longer."""
+        for edge in self._problem.edges:
+            u, v = edge.producer, edge.consumer
+            if edge.cross_delay > edge.delay and u != v:
+                together = self._places.same(u, v)
+                self._clock.require(v, u, edge.cross_delay, edge.distance, [together])
+
+    def turns(self) -> None:
+        """Operations of different groups on one in-order unit leave time to pass the turn."""
+        for u, v in itertools.combinations(range(len(self._problem.operations)), 2):
+            if not self._problem.separated(u, v):
+                after_u, after_v = self._problem.turn(u, v), self._problem.turn(v, u)
+                self._clock.clear(u, v, after_u, after_v, [self._places.same(u, v)])
+
+    def concurrency(self) -> None:
+        """Nothing of a group is being issued when one of its blocking operations starts."""
+        for v, waits in enumerate(self._waits()):
+            for other in self._problem.operations:
+                if other.index != v and other.blocked_span:
+                    apart = self._places.apart(v, other.index)
+                    unless = [self._logic.negated(waits), apart]
+                    self._clock.outside(v, other.index, other.blocked_span, unless)
+
+    def _waits(self) -> list[Literal]:
+        """For each operation, a literal that is true if it executes a blocking wait."""
+        found: list[list[Literal]] = [[] for _ in self._problem.operations]
+        for position, edge in enumerate(self._problem.edges):
+            always = edge.blocking or self._problem.forced_cross[position]
+            waits = True if always else self._places.apart(edge.producer, edge.consumer)
+            found[edge.consumer].append(waits)
+        return [self._logic.either(reasons) for reasons in found]
+
+    def big_registers(self) -> None:
+        """A value lives no longer than its group can hold further instances of it (redundant)."""
+        if self._problem.registers is None:
+            return
+        limit = max(group.live_limit for group in self._places.groups)
+        for operation in self._problem.operations:
+            v = operation.index
+            for end in register_ends(self._problem, v) if operation.registers else ():
+                if end.operation != v:
+                    more = limit // operation.registers - end.iterations
+                    unless = self._places.unless(end)
+                    self._clock.require(v, end.operation, end.offset, more, unless)
+
+    def wishes(self) -> None:
+        """What the user has pinned and ordered."""
+        wishes = self._problem.wishes
+        for (u, here), (v, there) in itertools.combinations(wishes.pins, 2):
+            places = self._places
+            self._logic.clause(places.same(u, v) if here == there else places.apart(u, v))
+        for first, second in wishes.orders:
+            self._clock.require(second, first, 0, 0)
+
+    def limit_groups(self, most: int) -> None:
+        """At most so many groups have operations."""
+        self._logic.at_most([(1, used) for used in self._places.used], most)
+
+    def limit_transfers(self, most: int) -> None:
+        """At most so many dependences move a register value to another group."""
+        crossing = [
+            (1, self._places.apart(edge.producer, edge.consumer))
+            for edge in self._problem.edges
+            if edge.transferable
+        ]
+        self._logic.at_most(crossing, most)
+
+    def limit_slack(self, least: int) -> None:
+        """So much time passes between a completion and its blocking consumer's issue."""
+        for edge in self._problem.edges:
+            u, v = edge.producer, edge.consumer
+            if edge.streaming:
+                continue
+            together = self._places.same(u, v)
+            if edge.blocking:
+                apart = self._logic.negated(together)
+                self._clock.require(v, u, edge.delay + least, edge.distance, [apart])
+            self._clock.require(v, u, edge.cross_delay + least, edge.distance, [together])
