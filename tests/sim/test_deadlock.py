@@ -40,6 +40,13 @@ def deadlocked(bodies: dict[str, list[Instruction]], barriers: tuple[Barrier, ..
     return caught.value.message.split("; ", 1)[1]
 
 
+THREE = (
+    Barrier(name="never", slots=1),
+    Barrier(name="both", slots=1, arrivals=2),
+    Barrier(name="back", slots=1),
+)
+
+
 def test_a_cycle_through_the_second_of_two_arrivers_is_named() -> None:
     text = deadlocked(
         {
@@ -47,11 +54,7 @@ def test_a_cycle_through_the_second_of_two_arrivers_is_named() -> None:
             "b": [Wait(barrier="back"), Arrive(barrier="both")],
             "c": [Wait(barrier="both"), Arrive(barrier="back")],
         },
-        (
-            Barrier(name="never", slots=1),
-            Barrier(name="both", slots=1, arrivals=2),
-            Barrier(name="back", slots=1),
-        ),
+        THREE,
     )
     assert text == (
         "cycle b -> c -> b: b waits for back of iteration 0 (from c); c waits for both of "
@@ -67,11 +70,7 @@ def test_who_has_arrived_is_not_waited_for() -> None:
             "b": [Wait(barrier="never"), Arrive(barrier="both")],
             "c": [Wait(barrier="both"), Arrive(barrier="back")],
         },
-        (
-            Barrier(name="never", slots=1),
-            Barrier(name="both", slots=1, arrivals=2),
-            Barrier(name="back", slots=1),
-        ),
+        THREE,
     )
     assert text == (
         "a waits for back of iteration 0 (from c); b waits for never of iteration 0 (from nobody); "

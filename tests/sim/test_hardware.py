@@ -178,32 +178,27 @@ def test_bytes_in_flight_bound_the_rate_by_the_latency() -> None:
 # -- interference and ports ----------------------------------------------------------------------
 
 
-def test_a_unit_is_slower_beside_another_one() -> None:
+def slowed_by(unit: str, other: twill.Operation, **change: Any) -> Schedule:
+    """Return products of 8 cycles beside an operation whose unit makes them take 10."""
     factor = {"value": 1.25, "unit": "cycles a cycle", "source": "TEST"}
-    pair = ({"unit": "TC", "beside": "TMA", "factor": factor},)
-    machine = machine_with({"interference": pair}, units={"TC": 1, "TMA": 1})
-    loop = small_loop([product("load", 1, 40, 0, "TMA"), product("mma", 10, 8, 0)])
+    pair = ({"unit": "TC", "beside": unit, "factor": factor},)
+    machine = machine_with({"interference": pair, **change}, units={"TC": 1, unit: 1})
     programs: dict[str, list[Instruction]] = {
-        "one": [Issue(operation="load")],
+        "one": [Issue(operation=other.name)],
         "two": [Issue(operation="mma")],
     }
-    schedule = by_hand(loop, machine, programs)
+    return by_hand(small_loop([other, product("mma", 10, 8, 0)]), machine, programs)
+
+
+def test_a_unit_is_slower_beside_another_one() -> None:
+    schedule = slowed_by("TMA", product("load", 1, 40, 0, "TMA"))
     # Four products beside the load take 10 each, and six alone take 8.
     assert watch(schedule, interference=True).done["mma", 0] == 4 * 10 + 6 * 8
     assert watch(schedule).done["mma", 0] == 80
 
 
 def test_a_unit_is_slower_beside_a_pipe_of_any_context() -> None:
-    factor = {"value": 1.25, "unit": "cycles a cycle", "source": "TEST"}
-    pair = ({"unit": "TC", "beside": "ALU", "factor": factor},)
-    change = {"units.ALU.scope": "context", "interference": pair}
-    machine = machine_with(change, units={"TC": 1, "ALU": 1})
-    loop = small_loop([op("add", "ALU", 38), product("mma", 10, 8, 0)])
-    programs: dict[str, list[Instruction]] = {
-        "one": [Issue(operation="add")],
-        "two": [Issue(operation="mma")],
-    }
-    schedule = by_hand(loop, machine, programs)
+    schedule = slowed_by("ALU", op("add", "ALU", 38), **{"units.ALU.scope": "context"})
     # Four products beside the additions take 10 each, and six alone take 8.
     assert watch(schedule, interference=True).done["mma", 0] == 4 * 10 + 6 * 8
     assert watch(schedule).done["mma", 0] == 80
@@ -445,15 +440,8 @@ def test_interference_names_units_of_the_machine() -> None:
 
 
 def test_a_slowed_command_is_seen_for_as_long_as_it_takes() -> None:
-    factor = {"value": 1.25, "unit": "cycles a cycle", "source": "TEST"}
-    pair = ({"unit": "TC", "beside": "TMA", "factor": factor},)
-    machine = machine_with({"interference": pair}, units={"TC": 1, "TMA": 1})
-    loop = small_loop([product("load", 1, 40, 0, "TMA"), product("mma", 10, 8, 0)])
-    programs: dict[str, list[Instruction]] = {
-        "one": [Issue(operation="load")],
-        "two": [Issue(operation="mma")],
-    }
-    seen = watch(by_hand(loop, machine, programs), interference=True)
+    schedule = slowed_by("TMA", product("load", 1, 40, 0, "TMA"))
+    seen = watch(schedule, interference=True)
     taken = [end - begin for name, begin, end in seen.commands if name == "mma"]
     assert taken == [10] * 4 + [8] * 6
 
