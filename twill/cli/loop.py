@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twill.cli.options import Json, LoopFile, LoopName, command, print_json
+from twill.cli.options import Json, LoopName, Output, command, print_json
 from twill.console import say_written
 from twill.errors import InputError, short
-from twill.files import STANDARD_OUTPUT, write_whole
+from twill.files import write_whole
 from twill.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -87,33 +87,26 @@ def _show_costs(loop: Loop, machine: Machine, as_json: bool) -> None:
 @command
 def extract(
     file: Annotated[str, typer.Argument(help="A TTGIR dump in MLIR's generic form (.mlir).")],
+    output: Output,
     loop: Annotated[
         str | None,
         typer.Option("--loop", help="Which loop, by name or number, where there are several."),
     ] = None,
-    output: LoopFile = None,
     whole_tiles: Annotated[
         bool,
         typer.Option(
             "--whole-tiles", help="Keep tensor memory accesses apart from the arithmetic between."
         ),
     ] = False,
-    as_json: Json = False,
 ) -> None:
     """Extract a loop from a TTGIR dump and say what was taken and what was folded away."""
     from twill.frontends.ttgir import load_ttgir
     from twill.show.loop import extraction_data, print_extraction
 
     found = load_ttgir(file, loop=loop, whole_tiles=whole_tiles)
-    if output is not None:
-        found.save(output)
-    if output == STANDARD_OUTPUT:
-        return
-    if as_json:
-        print_json("loop-extraction", extraction_data(found))
-    else:
-        print_extraction(found)
-        say_written(output)
+    output.keep(
+        found, "loop-extraction", lambda: extraction_data(found), lambda: print_extraction(found)
+    )
 
 
 @app.command()
@@ -121,6 +114,7 @@ def extract(
 def subtile(
     loop: LoopName,
     factor: Annotated[int, typer.Option("--factor", help="How many sub-tiles, 2 to 64.")],
+    output: Output,
     along: Annotated[
         str | None,
         typer.Option(
@@ -139,8 +133,6 @@ def subtile(
             "without it.",
         ),
     ] = None,
-    output: LoopFile = None,
-    as_json: Json = False,
 ) -> None:
     """Split a loop's independent rows into sub-tiles; status 1 if they depend on each other."""
     from twill.artifacts.machine import Machine
@@ -151,15 +143,12 @@ def subtile(
     on = None if machine is None else Machine.named(machine)
     plan = plan_subtiles(load_loop(loop), factor, along=along, machine=on)
     made = Rewriter(plan, threads_per_warp(plan.loop, on)).loop()
-    if output is not None:
-        made.save(output)
-    if output == STANDARD_OUTPUT:
-        return
-    if as_json:
-        print_json("loop-subtiles", subtiles_data(plan, made))
-    else:
-        print_subtiles(plan, made)
-        say_written(output)
+    output.keep(
+        made,
+        "loop-subtiles",
+        lambda: subtiles_data(plan, made),
+        lambda: print_subtiles(plan, made),
+    )
 
 
 @app.command()

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from twill.console import command as ending_in_one_line
-from twill.console import say
+from twill.console import say, say_written
 from twill.errors import InputError, RefusedError, short
+from twill.files import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
+    from twill.artifacts.base import Artifact
     from twill.sim.engine.conditions import Conditions
 
 MOST_JOBS = 256
@@ -34,17 +36,20 @@ LoopName = Annotated[
         help="A packaged name, loop.json, a ddg-0.1 graph (.json) or a TTGIR dump (.mlir)."
     ),
 ]
-LoopFile = Annotated[
-    str | None, typer.Option("--output", "-o", help="Write loop.json here (- for stdout).")
-]
 ScheduleName = Annotated[
     str,
     typer.Argument(
         metavar="SCHEDULE", help="schedule.json, IR (.mlir) or the name of a packaged schedule."
     ),
 ]
-ScheduleFile = Annotated[
-    str | None, typer.Option("--output", "-o", help="Write schedule.json here (- for stdout).")
+ResultsFolder = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FOLDER",
+        help="Keep data, tables, plots and schedules here; a sweep goes on where it was.",
+    ),
 ]
 MachineName = Annotated[str, typer.Argument(help="A packaged name or a file (.toml, .json).")]
 Machines = Annotated[
@@ -89,6 +94,37 @@ class RunOptions:
 
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return Conditions.of(**{name: v for name, v in given.items() if v is not None})
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where what a command makes goes, and how it is told of."""
+
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", help="Write what is made, a JSON file, here (- for stdout)."
+        ),
+    ] = None
+    as_json: Json = False
+
+    def keep(
+        self,
+        made: Artifact,
+        schema: str,
+        data: Callable[[], Mapping[str, Any]],
+        show: Callable[[], object],
+    ) -> None:
+        """Write what was made, and print it as data or for people, unless it went to stdout."""
+        if self.output is not None:
+            made.save(self.output)
+        if self.output == STANDARD_OUTPUT:
+            return
+        if self.as_json:
+            print_json(schema, data())
+        else:
+            show()
+            say_written(self.output)
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:

@@ -14,7 +14,7 @@ import typer
 from twill.cli.options import (
     Json,
     LoopName,
-    ScheduleFile,
+    Output,
     ScheduleName,
     command,
     number,
@@ -22,8 +22,8 @@ from twill.cli.options import (
     print_json,
     refusals,
 )
-from twill.console import WIDTH, Report, note, progress, say, say_written, silent
-from twill.files import STANDARD_OUTPUT, check_target
+from twill.console import WIDTH, Report, note, progress, say, silent
+from twill.files import check_target
 
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
@@ -142,7 +142,7 @@ def schedule(
     machine: Annotated[str, typer.Option("--machine", "-m", help="A packaged name or a file.")],
     question: Question,
     effort: Effort,
-    output: ScheduleFile = None,
+    output: Output,
     robust: Annotated[
         str | None,
         typer.Option(
@@ -151,7 +151,6 @@ def schedule(
             "one that is fastest in simulation, for example under uniform:400,4000.",
         ),
     ] = None,
-    as_json: Json = False,
 ) -> None:
     """Find an optimal schedule and prove it."""
     from twill.artifacts.machine import Machine
@@ -159,9 +158,9 @@ def schedule(
     from twill.search.scheduler import Interrupted
 
     choice, stopped = None, None
-    with refusals(as_json=as_json), progress(f"scheduling {loop}") as report:
+    with refusals(as_json=output.as_json), progress(f"scheduling {loop}") as report:
         request = question.request(load_loop(loop), Machine.named(machine))
-        check_target(output)
+        check_target(output.output)
         solve = effort.solver(report)
         try:
             solved = solve(request)
@@ -175,31 +174,28 @@ def schedule(
             choice = choose(
                 solved.schedule, robust, lambda one: solve(one).schedule, rivals, report
             )
-    found = solved.schedule if choice is None else choice.schedule
-    if output is not None:
-        found.save(output)
-    if output != STANDARD_OUTPUT:
-        _print_solved(solved, choice, output, as_json=as_json)
+    _tell(solved, choice, output)
     if stopped is not None:
         raise stopped
 
 
-def _print_solved(
-    solved: Solved, choice: Choice | None, output: str | None, *, as_json: bool
-) -> None:
-    """Print a schedule, or the one that was chosen among several."""
+def _tell(solved: Solved, choice: Choice | None, output: Output) -> None:
+    """Write and print a schedule, or the one that was chosen among several."""
     from twill.show.schedule import print_schedule, schedule_data
 
     found = solved.schedule if choice is None else choice.schedule
-    if as_json:
+
+    def data() -> dict[str, object]:
         how = {"cached": solved.cached, "seconds": solved.seconds}
         chosen = {} if choice is None else {"robust": choice.to_dict()}
-        print_json("schedule-summary", {**schedule_data(found), **how, **chosen})
-        return
-    print_schedule(found)
-    if choice is not None:
-        say(textwrap.fill(choice.words, WIDTH))
-    say_written(output)
+        return {**schedule_data(found), **how, **chosen}
+
+    def show() -> None:
+        print_schedule(found)
+        if choice is not None:
+            say(textwrap.fill(choice.words, WIDTH))
+
+    output.keep(found, "schedule-summary", data, show)
 
 
 @command

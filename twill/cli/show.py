@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twill.cli.options import Json, ScheduleFile, ScheduleName, command, json_text, print_json
+from twill.cli.options import Json, Output, ScheduleName, command, json_text, print_json
 from twill.console import WIDTH, say, say_written
 from twill.errors import InputError
 from twill.files import STANDARD_OUTPUT, write_whole
@@ -127,28 +127,22 @@ def _drawer(form: Form) -> Callable[[Schedule, str], None]:
 @command
 def extract(
     file: Annotated[str, typer.Argument(help="IR that `twill show --as ir` wrote (.mlir).")],
-    output: ScheduleFile = None,
-    as_json: Json = False,
+    output: Output,
 ) -> None:
     """Read a schedule back from its IR."""
     from twill.frontends.schedules import load_schedule_ir
     from twill.show.schedule import print_schedule, schedule_data
 
     schedule = load_schedule_ir(file)
-    if output is not None:
-        schedule.save(output)
-    if output == STANDARD_OUTPUT:
-        return
-    if as_json:
-        print_json("schedule-summary", schedule_data(schedule))
-        return
-    if schedule.initiation_interval is None:
-        say(
-            f"{schedule.name}: {len(schedule.groups)} groups, {len(schedule.placements)} operations"
-        )
-    else:
-        print_schedule(schedule)
-    say_written(output)
+
+    def show() -> None:
+        if schedule.initiation_interval is None:
+            groups, operations = len(schedule.groups), len(schedule.placements)
+            say(f"{schedule.name}: {groups} groups, {operations} operations")
+        else:
+            print_schedule(schedule)
+
+    output.keep(schedule, "schedule-summary", lambda: schedule_data(schedule), show)
 
 
 @command

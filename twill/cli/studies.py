@@ -12,6 +12,7 @@ from twill.cli.options import (
     Jobs,
     Json,
     Machines,
+    ResultsFolder,
     RunOptions,
     SolverSeconds,
     command,
@@ -42,15 +43,7 @@ def compare(
     timeout: SolverSeconds = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Write JSON, CSV, Markdown, a bar chart (SVG) and the schedules.",
-        ),
-    ] = None,
+    output: ResultsFolder = None,
     as_json: Json = False,
 ) -> None:
     """Run loops as written, pipelined and jointly scheduled, and experts' schedules of them.

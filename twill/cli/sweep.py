@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from twill.cli.options import Clock, Jobs, Json, Machines, SolverSeconds, command, pairs, print_json
+from twill.cli.options import (
+    Clock,
+    Jobs,
+    Json,
+    Machines,
+    ResultsFolder,
+    SolverSeconds,
+    command,
+    pairs,
+    print_json,
+)
 from twill.console import WIDTH, counted, say, say_written
 from twill.errors import InputError, RefusedError, short
 from twill.files import make_folder, write_whole
@@ -139,15 +149,7 @@ def sweep(
     parquet: Annotated[
         bool, typer.Option("--parquet", help="Write Parquet too (needs the extra [parquet]).")
     ] = False,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Keep points, table, answers and plots here; the same command goes on with it.",
-        ),
-    ] = None,
+    output: ResultsFolder = None,
     as_json: Json = False,
 ) -> None:
     """Run schedules under changed latencies, depths and whatever else has a name.
