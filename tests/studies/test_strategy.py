@@ -11,7 +11,8 @@ import pytest
 
 import twill
 from tests.support.windows import simulated
-from twill.artifacts.schedule import Schedule
+from twill.artifacts.order import Order
+from twill.frontends import schedules
 from twill.frontends.loops import packaged_loops
 from twill.studies.reproduce.roles import roles_of
 from twill.studies.reproduce.strategy import (
@@ -29,7 +30,7 @@ FA3, FA4 = "FlashAttention-3", "FlashAttention-4"
 
 
 def classified(order: Document) -> Strategy:
-    schedule = Schedule.from_json(json.dumps(order))
+    schedule = schedules.scheduled(Order.from_json(json.dumps(order)))
     return strategy(schedule, simulated(schedule))
 
 
@@ -131,7 +132,7 @@ def test_flash_attention_4_without_one_property(
 ) -> None:
     order = flash_attention_4_order()
     destroy(order)
-    schedule = Schedule.from_json(json.dumps(order))
+    schedule = schedules.scheduled(Order.from_json(json.dumps(order)))
     found = strategy(schedule, simulated(schedule))
     assert found.names == ()
     # What was destroyed may keep the products from overlapping as well; nothing else is touched.
