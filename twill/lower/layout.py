@@ -7,16 +7,8 @@ from dataclasses import dataclass, field
 
 from twill.artifacts.program import Fixed, Storage
 from twill.lower.pipeline import Pipeline
-from twill.memory.addresses import Ring
+from twill.memory.addresses import Ring, Tenant
 from twill.problem.lifetimes import chains
-
-
-@dataclass(frozen=True)
-class Tenant:
-    """A result in addressed memory, or the SMEM staging of a register value."""
-
-    operation: int
-    staged: bool
 
 
 @dataclass(frozen=True)

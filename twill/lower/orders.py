@@ -28,14 +28,14 @@ from twill.artifacts.program import (
 )
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
-from twill.lower.layout import Layout, Tenant
+from twill.lower.layout import Layout
 from twill.lower.pipeline import Pipeline
 from twill.lower.programs import GroupProgram, Window
 from twill.lower.schedule import artifact
 from twill.lower.steps import Action, Signal, Step, Target
 from twill.lower.synchronization import Synchronization
 from twill.lower.waits import Need
-from twill.memory.addresses import Ring
+from twill.memory.addresses import Ring, Tenant
 from twill.problem.groups import WarpGroup
 from twill.problem.operations import Edge, ProblemOperation
 from twill.problem.problem import Problem, build_problem

@@ -15,13 +15,13 @@ from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.bounds.infeasible import lack
 from twill.errors import RefusedError
 from twill.lower.fences import with_fences
-from twill.lower.layout import Layout, Tenant, takeovers
+from twill.lower.layout import Layout, takeovers
 from twill.lower.pipeline import Pipeline, pipeline
 from twill.lower.programs import programs
 from twill.lower.steps import Signal
 from twill.lower.synchronization import Synchronization
 from twill.lower.waits import delays_nobody, in_memory, releasing, results, streaming_late
-from twill.memory.addresses import Allocation, Conflict, allocate
+from twill.memory.addresses import Allocation, Conflict, Ring, Tenant, allocate
 from twill.problem.lifetimes import memory_occupants
 from twill.problem.problem import Problem
 from twill.problem.solution import Assignment, peaks
@@ -156,8 +156,7 @@ def lay_out(pipeline: Pipeline) -> Layout:
     operations = pipeline.problem.operations
     wanted = _wanted(pipeline)
     allocation = _allocated(pipeline, wanted)
-    rings = {Tenant(v, staged=False): ring for v, ring in allocation.values.items()}
-    rings |= {Tenant(v, staged=True): ring for v, ring in allocation.transfers.items()}
+    rings = allocation.rings
     slots = tuple(
         rings[place].count if place in rings else wanted[o.index]
         for o in operations
@@ -167,7 +166,7 @@ def lay_out(pipeline: Pipeline) -> Layout:
     return Layout(
         pipeline,
         slots,
-        {v: _staging(pipeline, v, allocation) for v in sorted(e.producer for e in pipeline.copies)},
+        {v: _staging(pipeline, v, rings) for v in sorted(e.producer for e in pipeline.copies)},
         {v: slots[v] for v in streaming},
         {v: wanted[v] for v in streaming},
         rings,
@@ -184,7 +183,7 @@ def _allocated(pipeline: Pipeline, wanted: tuple[int, ...]) -> Allocation:
         room = problem.memories[least.memory]
         about = lack(least.memory, None, least.needed, room) if least.needed else None
         raise RefusedError(_refusal(problem, least), about)
-    given = {v: ring.count for v, ring in least.values.items()}
+    given = {t.operation: ring.count for t, ring in least.rings.items() if not t.staged}
     slots = {v: max(wanted[v], given[v]) for v in given if problem.operations[v].streaming}
     while slots:
         found = allocate(problem, interval, assignment, slots, until_read=True)
@@ -244,10 +243,11 @@ def _wanted(pipeline: Pipeline) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _staging(pipeline: Pipeline, v: int, allocation: Allocation) -> int:
+def _staging(pipeline: Pipeline, v: int, rings: Mapping[Tenant, Ring]) -> int:
     """Return the slots of the staging of a register value, also where SMEM has no limit."""
-    if v in allocation.transfers:
-        return allocation.transfers[v].count
+    staged = rings.get(Tenant(v, staged=True))
+    if staged is not None:
+        return staged.count
     last = max(pipeline.issued(edge) for edge in pipeline.copies if edge.producer == v)
     ahead = last + pipeline.problem.hop - pipeline.start[v]
     return max(1, -(-ahead // pipeline.interval))

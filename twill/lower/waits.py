@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from twill.lower.layout import Layout, Tenant
+from twill.lower.layout import Layout
 from twill.lower.pipeline import Pipeline, Turn
 from twill.lower.steps import (
     Action,
@@ -25,6 +25,7 @@ from twill.lower.steps import (
     signals_itself,
     told,
 )
+from twill.memory.addresses import Tenant
 from twill.problem.lifetimes import least_distances
 from twill.problem.operations import Edge
 from twill.problem.problem import Problem

@@ -7,17 +7,16 @@ share addresses; they do only where a memory is too small for all side by side.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from twill.artifacts.hardware import HALVES
-from twill.artifacts.loop import Tile
 from twill.memory.packing import Apart, Buffer, Range, first_fit, heaviest_clique, pack
 from twill.problem import rules
 from twill.problem.lifetimes import Chain, Moment, chains, least_distances, memory_occupants
 from twill.problem.problem import Problem
-from twill.problem.solution import Assignment
+from twill.problem.solution import Assignment, counts
 
 Seen = tuple[int, int, int]
 """(occupant, starting, count): at the start of `starting` at least `count` instances of `occupant`
@@ -63,19 +62,26 @@ class Ring:
 
 
 @dataclass(frozen=True)
+class Tenant:
+    """A result in addressed memory, or the SMEM staging of a register value."""
+
+    operation: int
+    staged: bool
+
+
+@dataclass(frozen=True)
 class Allocation:
     """A place for everything in addressed memory.
 
     Attributes
     ----------
-    values, transfers : dict
-        Rings of results, and of the SMEM staging of register values, by operation.
+    rings : dict
+        Slots of results and of staged register values.
     invariants : dict
         Places of invariants by name.
     """
 
-    values: dict[int, Ring]
-    transfers: dict[int, Ring]
+    rings: dict[Tenant, Ring]
     invariants: dict[str, Ring]
 
 
@@ -126,19 +132,32 @@ def allocate(
     `until_read`: whether values live until they have been read, and hops count, under the paper's
     rules too: what programs need in order not to wait for each other forever.
     """
-    result = Allocation({}, {}, {})
-    for memory, capacity in problem.memories.items():
-        case = _Memory(
-            problem, interval, assignment, memory, dict(slots or {}), until_read=until_read
-        )
-        columns = capacity // HALVES if memory == "tmem" else capacity
-        found = case.solve(columns)
+    result = Allocation({}, {})
+    for memory in problem.memories:
+        case = _Memory(problem, interval, assignment, memory, slots or {}, until_read=until_read)
+        found = case.solve()
         if isinstance(found, Conflict):
             return found
-        result.values.update(found.values)
-        result.transfers.update(found.transfers)
+        result.rings.update(found.rings)
         result.invariants.update(found.invariants)
     return result
+
+
+NOTHING = Chain(())
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """An invariant, or values that are updated in place together, with the ranges they take."""
+
+    buffer: Buffer
+    chain: Chain = NOTHING
+    invariant: str = ""
+
+    @property
+    def has_own_slots(self) -> bool:
+        """Whether it might take fewer slots, as a value without updates in place."""
+        return not self.invariant and self.chain.period is None and len(self.chain.members) == 1
 
 
 class _Memory:
@@ -150,134 +169,89 @@ class _Memory:
         interval: int,
         assignment: Assignment,
         memory: str,
-        slots: dict[int, int],
+        slots: Mapping[int, int],
         *,
         until_read: bool,
     ) -> None:
         self.problem, self.interval, self.memory = problem, interval, memory
         self.start, self.group = assignment.start, assignment.group
         self.slots = slots
-        self.until_read = until_read
-        self.occupants = memory_occupants(problem, memory)
-        self.value_of = {
-            o.start: i
-            for i, o in enumerate(self.occupants)
-            if problem.operations[o.start].memory == memory
-        }
+        room = problem.memories[memory]
+        self.capacity = room // HALVES if memory == "tmem" else room
+        self.hop = rules.release_seen(problem.hop, "issue" if until_read else problem.rules)
+        self.tenants, self.ends = [], []
+        for occupant in memory_occupants(problem, memory):
+            v, ends = occupant.start, occupant.ends
+            staged = problem.operations[v].memory != memory
+            if until_read and not staged and problem.consumers[v]:
+                ends = tuple(Moment(e.consumer, e.reads, e.distance) for e in problem.consumers[v])
+            self.tenants.append(Tenant(v, staged))
+            self.ends.append([end for end in ends if counts(end, assignment)])
+        self.entries = [*self._invariants(), *map(self._entry, self._chains())]
 
     # -- what lives when ----------------------------------------------------------------------
 
-    def _counts(self, end: Moment) -> bool:
-        apart, same = end.apart, end.same
-        return (apart is None or self.group[apart[0]] != self.group[apart[1]]) and (
-            same is None or self.group[same[0]] == self.group[same[1]]
-        )
-
-    def exists(self, i: int) -> bool:
-        """Whether occupant i exists: a value does, a staging if another group reads it."""
-        return any(map(self._counts, self.occupants[i].ends))
-
     def alive(self, i: int, starting: int) -> int:
         """Return how many instances of occupant i are alive at a start of `starting`."""
-        writer = self.occupants[starting].start
-        begin, time = self.start[self.occupants[i].start], self.start[writer]
-        reading = "issue" if self.until_read else self.problem.rules
-        hop = rules.release_seen(self.problem.hop, reading)
-        ends = [begin]
-        for end in filter(self._counts, self.ends[i]):
-            signalled = self.group[end.operation] != self.group[writer]
+        writer = self.tenants[starting].operation
+        begin, time = self.start[self.tenants[i].operation], self.start[writer]
+        last = begin
+        for end in self.ends[i]:
             until = self.start[end.operation] + end.offset + end.iterations * self.interval
-            ends.append(until + (hop if signalled else 0))
-        return (time - begin) // self.interval - (time - max(ends)) // self.interval
+            signalled = self.group[end.operation] != self.group[writer]
+            last = max(last, until + (self.hop if signalled else 0))
+        return (time - begin) // self.interval - (time - last) // self.interval
 
-    @cached_property
-    def ends(self) -> list[tuple[Moment, ...]]:
-        """When each occupant ends."""
-        found = [occupant.ends for occupant in self.occupants]
-        for v, i in self.value_of.items() if self.until_read else ():
-            reads = [Moment(e.consumer, e.reads, e.distance) for e in self.problem.consumers[v]]
-            found[i] = tuple(reads) or found[i]
-        return found
-
-    @cached_property
-    def chains(self) -> list[Chain]:
-        """Occupants, those that are updated in place together."""
-        values = [
-            Chain(tuple((self.value_of[v], offset) for v, offset in chain.members), chain.period)
-            for chain in chains(self.problem, self.memory)
-        ]
-        own = set(self.value_of.values())
-        staged = [i for i in range(len(self.occupants)) if i not in own and self.exists(i)]
-        return [*values, *(Chain(((i, 0),)) for i in staged)]
-
-    def _count(self, chain: Chain) -> int:
-        if chain.period is not None:
-            return chain.period
-        first = chain.members[0][0]
-        wanted = [self.slots.get(self.occupants[i].start, 1) for i in self._values(chain)]
-        return max(sum(self.alive(i, first) for i, _ in chain.members), *wanted, 1)
+    def _chains(self) -> Iterator[Chain]:
+        """Yield occupants, those that are updated in place together."""
+        position = {tenant: i for i, tenant in enumerate(self.tenants)}
+        for chain in chains(self.problem, self.memory):
+            members = ((position[Tenant(v, staged=False)], later) for v, later in chain.members)
+            yield Chain(tuple(members), chain.period)
+        for i, tenant in enumerate(self.tenants):
+            if tenant.staged and self.ends[i]:
+                yield Chain(((i, 0),))
 
     def _values(self, chain: Chain) -> list[int]:
-        return [i for i, _ in chain.members if self.value_of.get(self.occupants[i].start) == i]
+        """Return the operations whose results a chain consists of."""
+        tenants = [self.tenants[i] for i, _ in chain.members]
+        return [tenant.operation for tenant in tenants if not tenant.staged]
 
     def _meet(self, a: Chain, b: Chain) -> bool:
         """Whether some instance of one chain is alive at the start of one of the other."""
-        exclusive = any(
-            self.occupants[i].start in self.slots for c in (a, b) for i in self._values(c)
-        )
-        return exclusive or any(
+        return any(v in self.slots for v in (*self._values(a), *self._values(b))) or any(
             self.alive(i, j) or self.alive(j, i) for i, _ in a.members for j, _ in b.members
         )
 
     # -- buffers ------------------------------------------------------------------------------
 
-    @cached_property
-    def fixed(self) -> list[str]:
-        """Names of the invariants in this memory."""
-        return [i.name for i in self.problem.loop.invariants if i.tile.memory == self.memory]
+    def _invariants(self) -> Iterator[_Entry]:
+        machine, sides = self.problem.machine, self._sides
+        for name, tile in ((i.name, i.tile) for i in self.problem.loop.invariants):
+            if tile.memory == self.memory:
+                tmem = machine.memories.tmem
+                halved = self.memory == "tmem" and tmem is not None and tmem.halved(tile)
+                buffer = self._buffer(machine.footprint(tile), 1, sides.get(name), halved=halved)
+                yield _Entry(replace(buffer, pinned=True), invariant=name)
 
-    @cached_property
-    def buffers(self) -> list[Buffer]:
-        """What invariants need, and then what chains do."""
-        machine = self.problem.machine
-        tiles = {i.name: i.tile for i in self.problem.loop.invariants}
-        found = [
-            self._buffer(
-                machine.footprint(tiles[name]),
-                halved=self._halved(tiles[name]),
-                side=self._side(name),
-            )
-            for name in self.fixed
-        ]
-        for chain in self.chains:
-            first = self.occupants[chain.members[0][0]]
-            sides = [
-                self._side(self.problem.operations[self.occupants[i].start].name)
-                for i in self._values(chain)
-            ]
-            side = next((s for s in sides if s is not None), None)
-            halved = self.problem.operations[first.start].halved
-            count = self._count(chain)
-            found.append(self._buffer(first.weight, count, first.start, halved=halved, side=side))
-        return found
+    def _entry(self, chain: Chain) -> _Entry:
+        first = chain.members[0][0]
+        v, values = self.tenants[first].operation, self._values(chain)
+        count = chain.period
+        if count is None:
+            wanted = [self.slots.get(value, 1) for value in values]
+            count = max(sum(self.alive(i, first) for i, _ in chain.members), *wanted, 1)
+        operation = self.problem.operations[v]
+        names = [self.problem.operations[value].name for value in values]
+        side = next((self._sides[name] for name in names if name in self._sides), None)
+        taken = operation.transfer_bytes if self.tenants[first].staged else operation.footprint
+        buffer = self._buffer(taken, count, side, halved=operation.halved)
+        return _Entry(replace(buffer, start=self.start[v]), chain)
 
-    def _buffer(
-        self,
-        footprint: int,
-        count: int = 1,
-        start: int | None = None,
-        *,
-        halved: bool,
-        side: int | None,
-    ) -> Buffer:
+    def _buffer(self, footprint: int, count: int, side: int | None, *, halved: bool) -> Buffer:
         size = footprint if self.memory == "smem" or halved else footprint // HALVES
         alignment = self.problem.machine.memories.by_name[self.memory].step(size)
-        time = 0 if start is None else self.start[start]
-        return Buffer(size, count, alignment, halved, side if halved else None, start is None, time)
-
-    def _side(self, name: str) -> int | None:
-        """Return the number of the set of values that have to lie in one half of the lanes."""
-        return self._sides.get(name)
+        return Buffer(size, count, alignment, halved, side if halved else None)
 
     @cached_property
     def _sides(self) -> dict[str, int]:
@@ -286,9 +260,9 @@ class _Memory:
         First factor and accumulator of a product do (a restriction of the hardware according to
         Triton's TensorMemoryAllocation.cpp), and what is updated in place.
         """
-        if self.memory != "tmem":
+        tmem, loop = self.problem.machine.memories.tmem, self.problem.loop
+        if self.memory != "tmem" or tmem is None:
             return {}
-        loop, names = self.problem.loop, [o.name for o in self.problem.operations]
         products = {o.name for o in loop.operations if o.kind.startswith("mma")}
         pairs = [
             (d.producer, d.consumer)
@@ -302,144 +276,118 @@ class _Memory:
             if read.operand == 0 and read.operation in products
         ]
         halved = {o.name for o in self.problem.operations if o.halved}
-        halved |= {i.name for i in loop.invariants if self._halved(i.tile)}
+        tiles = ((i.name, i.tile) for i in loop.invariants)
+        halved |= {name for name, tile in tiles if tile.memory == "tmem" and tmem.halved(tile)}
         pairs = [pair for pair in pairs if halved.issuperset(pair)]
-        if not pairs:
-            return {}
-        chained = [[names[v] for v, _ in chain.members] for chain in chains(self.problem, "tmem")]
-        pairs += [(members[0], other) for members in chained for other in members[1:]]
+        for chain in chains(self.problem, "tmem") if pairs else ():
+            names = [loop.operations[v].name for v, _ in chain.members]
+            pairs += [(names[0], other) for other in names[1:]]
         return _joined(pairs)
 
-    def _halved(self, tile: Tile) -> bool:
-        """Whether an invariant takes half of the lanes of its columns of TMEM."""
-        tmem = self.problem.machine.memories.tmem
-        return tile.memory == "tmem" and tmem is not None and tmem.halved(tile)
+    # -- answers ------------------------------------------------------------------------------
 
-    def apart(self, *, sharing: bool) -> Apart:
+    def solve(self) -> Allocation | Conflict:
+        """Return places for everything in this memory, or what does not fit."""
+        buffers = [entry.buffer for entry in self.entries]
+        placed = first_fit(buffers, self._apart(sharing=False), self.capacity)
+        if placed is None:
+            apart = self._apart(sharing=True)
+            placed = pack(buffers, apart, self.capacity, self._costs(apart))
+            if placed is None:
+                return _Excess(self, apart).conflict()
+        result = Allocation({}, {})
+        for entry, ranges in zip(self.entries, placed, strict=True):
+            if entry.invariant:
+                result.invariants[entry.invariant] = self._ring(ranges, 0)
+            for i, later in entry.chain.members:
+                result.rings[self.tenants[i]] = self._ring(ranges, later)
+        return result
+
+    def _ring(self, ranges: tuple[Range, ...], later: int) -> Ring:
+        """Name slots by the iteration of the one at hand, `later` than the chain's first."""
+        turned = [ranges[(k - later) % len(ranges)] for k in range(len(ranges))]
+        halves = tuple(r.half for r in turned if r.half is not None)
+        return Ring(self.memory, turned[0].size, tuple(r.address for r in turned), halves)
+
+    def _apart(self, *, sharing: bool) -> Apart:
         """Return the pairs of buffers that must not share an address."""
-        fixed, total = len(self.fixed), len(self.buffers)
         return frozenset(
             (a, b)
-            for b in range(total)
-            for a in range(b)
-            if a < fixed
-            or not sharing
-            or self._meet(self.chains[a - fixed], self.chains[b - fixed])
+            for b, second in enumerate(self.entries)
+            for a, first in enumerate(self.entries[:b])
+            if not sharing or first.invariant or self._meet(first.chain, second.chain)
         )
 
-    def costs(self, apart: Apart) -> dict[tuple[int, int], int]:
+    def _costs(self, apart: Apart) -> dict[tuple[int, int], int]:
         """Return what sharing costs the pairs that may.
 
         It costs twice as much where neither depends on the other within an iteration, so that both
         ends have to be waited for.
         """
-        fixed = len(self.fixed)
-        starts = [[self.occupants[i].start for i, _ in chain.members] for chain in self.chains]
         behind = least_distances(self.problem)
+        starts = [[self.tenants[i].operation for i, _ in e.chain.members] for e in self.entries]
+        pairs = ((a, b) for b in range(len(starts)) for a in range(b) if (a, b) not in apart)
         return {
             (a, b): 2
             - any(
-                behind.get(pair) == 0
-                for u in starts[a - fixed]
-                for v in starts[b - fixed]
-                for pair in ((u, v), (v, u))
+                behind.get((u, v)) == 0 or behind.get((v, u)) == 0
+                for u in starts[a]
+                for v in starts[b]
             )
-            for b in range(fixed, len(self.buffers))
-            for a in range(fixed, b)
-            if (a, b) not in apart
+            for a, b in pairs
         }
 
-    # -- answers ------------------------------------------------------------------------------
 
-    def solve(self, capacity: int) -> Allocation | Conflict:
-        """Return places for everything in this memory, or what does not fit."""
-        placed = first_fit(self.buffers, self.apart(sharing=False), capacity)
-        if placed is None:
-            apart = self.apart(sharing=True)
-            placed = pack(self.buffers, apart, capacity, self.costs(apart))
-            if placed is None:
-                return self._conflict(apart, capacity)
-        result = Allocation({}, {}, {})
-        for name, ranges in zip(self.fixed, placed, strict=False):
-            result.invariants[name] = self._ring(ranges, 0)
-        for chain, ranges in zip(self.chains, placed[len(self.fixed) :], strict=True):
-            for i, offset in chain.members:
-                v = self.occupants[i].start
-                own = self.value_of.get(v) == i
-                (result.values if own else result.transfers)[v] = self._ring(ranges, offset)
-        return result
+class _Excess:
+    """What of a memory finds no addresses, and why."""
 
-    def _ring(self, ranges: tuple[Range, ...], offset: int) -> Ring:
-        """Name slots by the iteration of the one at hand, `offset` after the chain's first."""
-        turned = [ranges[(k - offset) % len(ranges)] for k in range(len(ranges))]
-        return Ring(
-            self.memory,
-            turned[0].size,
-            tuple(r.address for r in turned),
-            tuple(r.half for r in turned if r.half is not None),
-        )
+    def __init__(self, memory: _Memory, apart: Apart) -> None:
+        self.memory, self.apart, self.entries = memory, apart, memory.entries
 
-    def _conflict(self, apart: Apart, capacity: int) -> Conflict:
-        fixed = range(len(self.fixed))
-        weight, clique = heaviest_clique(self.buffers, apart)
-        crowded = weight > HALVES * capacity
-        kept = list(clique) if crowded else list(range(len(self.buffers)))
-        for b in sorted(kept, key=lambda b: (self.buffers[b].weight, b)):
-            fewer = [c for c in kept if c != b]
-            if b not in fixed and not self._fits(fewer, apart, capacity):
+    def conflict(self) -> Conflict:
+        """Return few entries that do not fit together, with as few slots as do not."""
+        memory, entries = self.memory, self.entries
+        weight, clique = heaviest_clique([entry.buffer for entry in entries], self.apart)
+        crowded = weight > HALVES * memory.capacity
+        kept = {b: entries[b].buffer.count for b in (clique if crowded else range(len(entries)))}
+        for b in sorted(kept, key=lambda b: (entries[b].buffer.weight, b)):
+            fewer = {c: count for c, count in kept.items() if c != b}
+            if not entries[b].invariant and not self._fits(fewer):
                 kept = fewer
-        counts = self._least_counts(kept, apart, capacity)
-        facts = self._facts(
-            [(self.chains[b - len(fixed)], counts[b]) for b in kept if b not in fixed]
-        )
-        taken = sum(self.buffers[b].weight for b in kept)
-        unit = 1 if self.memory == "tmem" else HALVES
-        return Conflict(self.memory, tuple(facts), taken // unit if crowded else 0)
-
-    def _least_counts(self, kept: list[int], apart: Apart, capacity: int) -> dict[int, int]:
-        """Return the fewest slots with which these buffers still do not fit."""
-        counts = {b: self.buffers[b].count for b in kept}
+        taken = sum(entries[b].buffer.weight for b in kept)
         for b in kept:
-            while b >= len(self.fixed) and counts[b] > 1 and self._has_own_slots(b):
-                counts[b] -= 1
-                if self._fits(kept, apart, capacity, counts):
-                    counts[b] += 1
-                    break
-        return counts
+            while (
+                entries[b].has_own_slots
+                and kept[b] > 1
+                and not self._fits({**kept, b: kept[b] - 1})
+            ):
+                kept[b] -= 1
+        unit = 1 if memory.memory == "tmem" else HALVES
+        return Conflict(memory.memory, tuple(self._facts(kept)), taken // unit if crowded else 0)
 
-    def _has_own_slots(self, b: int) -> bool:
-        chain = self.chains[b - len(self.fixed)]
-        return chain.period is None and len(chain.members) == 1
+    def _fits(self, counts: Mapping[int, int]) -> bool:
+        """Whether entries find addresses with so many slots each."""
+        position = {b: k for k, b in enumerate(counts)}
+        within = {(position[a], position[b]) for a, b in self.apart if {a, b} <= position.keys()}
+        buffers = [replace(self.entries[b].buffer, count=count) for b, count in counts.items()]
+        return pack(buffers, frozenset(within), self.memory.capacity) is not None
 
-    def _facts(self, kept: list[tuple[Chain, int]]) -> list[Fact]:
-        """Return what gives these chains so many slots and keeps them apart."""
-        facts: list[Fact] = []
-        for chain, count in kept:
-            first, alone = chain.members[0][0], len(chain.members) == 1
-            for i, _ in chain.members if chain.period is None else ():
-                seen = self.alive(i, first)
+    def _facts(self, kept: Mapping[int, int]) -> Iterator[Fact]:
+        """Yield what gives these entries so many slots and keeps them apart."""
+        alive = self.memory.alive
+        chained = [(self.entries[b], n) for b, n in kept.items() if not self.entries[b].invariant]
+        for entry, count in chained:
+            first = entry.chain.members[0][0]
+            for i, _ in entry.chain.members if entry.chain.period is None else ():
+                seen = alive(i, first)
                 if seen > 0:
-                    facts.append(((i, first, min(seen, count) if alone else seen),))
-        for number, (a, _) in enumerate(kept):
-            for b, _ in kept[:number]:
-                pairs = [(i, j) for i, _ in a.members for j, _ in b.members]
+                    yield ((i, first, min(seen, count) if entry.has_own_slots else seen),)
+        for number, (a, _) in enumerate(chained):
+            for b, _ in chained[:number]:
+                pairs = [(i, j) for i, _ in a.chain.members for j, _ in b.chain.members]
                 both = tuple((i, j, 1) for p in pairs for i, j in (p, p[::-1]))
-                if any(self.alive(i, j) >= n for i, j, n in both):
-                    facts.append(both)
-        return facts
-
-    def _fits(
-        self, kept: list[int], apart: Apart, capacity: int, counts: Mapping[int, int] | None = None
-    ) -> bool:
-        position = {b: k for k, b in enumerate(kept)}
-        within = frozenset(
-            (position[a], position[b]) for a, b in apart if a in position and b in position
-        )
-        buffers = [
-            self.buffers[b] if counts is None else replace(self.buffers[b], count=counts[b])
-            for b in kept
-        ]
-        return pack(buffers, within, capacity) is not None
+                if any(alive(i, j) >= n for i, j, n in both):
+                    yield both
 
 
 def _joined(pairs: list[tuple[str, str]]) -> dict[str, int]:

@@ -10,11 +10,9 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from twill.console import interruptible
 from twill.errors import SolverError
-from twill.solvers.yices import import_yices
+from twill.solvers.yices import Formulas
 
 SHUFFLES = 12
 """Random orders that are tried beside the ordered ones before the exact search."""
@@ -245,87 +243,74 @@ def _best(
 # -- exact search -----------------------------------------------------------------------------
 
 
-class _Formula:
-    """Addresses as integer variables in a common unit, halves as Booleans."""
-
-    def __init__(self, buffers: Sequence[Buffer], apart: Apart, capacity: int) -> None:
-        self.yices: Any = import_yices()
-        self.terms = self.yices.Terms
-        self.buffers = buffers
-        self.unit = math.gcd(*(buffer.alignment for buffer in buffers))
-        integer, boolean = self.yices.Types.int_type(), self.yices.Types.bool_type()
-        self.sides: dict[int, int] = {}
-        self.keys = [(u, k) for u, b in enumerate(buffers) for k in range(b.count)]
-        self.variables: dict[tuple[int, int], int] = {}
-        self.halves: dict[tuple[int, int], int] = {}
-        self.clauses: list[int] = []
-        for u, k in self.keys:
-            buffer = buffers[u]
-            self.variables[u, k] = self.terms.new_uninterpreted_term(integer)
-            most = (capacity - buffer.size) // buffer.alignment
-            self.clauses.append(self.terms.arith_geq0_atom(self.variables[u, k]))
-            self.clauses.append(
-                self.terms.arith_leq_atom(self.variables[u, k], self.terms.integer(most))
-            )
-            if buffer.halved and buffer.side is None:
-                self.halves[u, k] = self.terms.new_uninterpreted_term(boolean)
-            elif buffer.halved and buffer.side is not None:
-                if buffer.side not in self.sides:
-                    self.sides[buffer.side] = self.terms.new_uninterpreted_term(boolean)
-                self.halves[u, k] = self.sides[buffer.side]
-        for (u, k), (v, m) in itertools.combinations(self.keys, 2):
-            if u == v or (min(u, v), max(u, v)) in apart:
-                self.clauses.append(self._disjoint((u, k), (v, m)))
-            if u == v and m == k + 1:
-                self.clauses.append(
-                    self.terms.arith_leq_atom(self.variables[u, k], self.variables[v, m])
-                )
-
-    def _address(self, key: tuple[int, int]) -> int:
-        factor = self.buffers[key[0]].alignment // self.unit
-        return int(self.terms.mul(self.terms.integer(factor), self.variables[key]))
-
-    def _disjoint(self, a: tuple[int, int], b: tuple[int, int]) -> int:
-        ways = [self._before(a, b), self._before(b, a)]
-        if a in self.halves and b in self.halves:
-            ways.append(int(self.terms.xor([self.halves[a], self.halves[b]])))
-        return int(self.terms.yor(ways))
-
-    def _before(self, a: tuple[int, int], b: tuple[int, int]) -> int:
-        size = self.terms.integer(-(-self.buffers[a[0]].size // self.unit))
-        end = self.terms.add(self._address(a), size)
-        return int(self.terms.arith_leq_atom(end, self._address(b)))
-
-    def solve(self) -> Placed | None:
-        """Return a placement, or None if there is none."""
-        config = self.yices.Config()
-        config.default_config_for_logic("QF_LIA")
-        context = self.yices.Context(config)
-        config.dispose()
-        try:
-            context.assert_formulas(self.clauses)
-            answer = interruptible(context.check_context, context.stop_search)
-            if answer == self.yices.Status.UNSAT:
-                return None
-            if answer != self.yices.Status.SAT:
-                raise SolverError("Yices gave up on placing buffers")
-            return self._placed(self.yices.Model.from_context(context, 1))
-        finally:
-            context.dispose()
-
-    def _placed(self, model: Any) -> Placed:
-        found: dict[tuple[int, int], Range] = {}
-        for u, k in self.keys:
-            buffer = self.buffers[u]
-            address = int(model.get_integer_value(self.variables[u, k])) * buffer.alignment
-            half = int(model.get_bool_value(self.halves[u, k])) if buffer.halved else None
-            found[u, k] = Range(address, buffer.size, half)
-        return [
-            tuple(found[u, k] for k in range(buffer.count)) for u, buffer in enumerate(self.buffers)
-        ]
-
-
 def _searched(buffers: Sequence[Buffer], apart: Apart, capacity: int) -> Placed | None:
+    """Place buffers with their addresses as integer variables, or return None if that cannot be."""
     if any(buffer.size > capacity for buffer in buffers):
         return None
-    return _Formula(buffers, apart, capacity).solve()
+    formulas = Formulas(seed=0)
+    try:
+        return _Formula(formulas, buffers, apart, capacity).placed()
+    finally:
+        formulas.dispose()
+
+
+class _Formula:
+    """Addresses in multiples of each buffer's alignment, halves as Booleans."""
+
+    def __init__(
+        self, formulas: Formulas, buffers: Sequence[Buffer], apart: Apart, capacity: int
+    ) -> None:
+        self.formulas, self.buffers = formulas, buffers
+        self.unit = math.gcd(*(buffer.alignment for buffer in buffers))
+        self.keys = [(u, k) for u, b in enumerate(buffers) for k in range(b.count)]
+        terms, integer = formulas.terms, formulas.types.int_type()
+        self.multiples = {key: int(terms.new_uninterpreted_term(integer)) for key in self.keys}
+        sides: dict[int | tuple[int, int], int] = {}
+        self.halves = {
+            (u, k): sides.setdefault((u, k) if side is None else side, formulas.fresh())
+            for u, k in self.keys
+            for side in (buffers[u].side,)
+            if buffers[u].halved
+        }
+        zero = int(terms.integer(0))
+        for (u, _), number in self.multiples.items():
+            formulas.state(formulas.after(number, zero, 0))
+            formulas.state(
+                formulas.at_most(number, (capacity - buffers[u].size) // buffers[u].alignment)
+            )
+        for (u, k), (v, m) in itertools.combinations(self.keys, 2):
+            if u == v or (u, v) in apart:
+                formulas.state(*self._disjoint((u, k), (v, m)))
+            if u == v and m == k + 1:
+                formulas.state(formulas.after(self.multiples[v, m], self.multiples[u, k], 0))
+
+    def _disjoint(self, one: tuple[int, int], other: tuple[int, int]) -> Iterator[int]:
+        """Yield the ways in which two ranges share no address."""
+        for first, second in ((one, other), (other, one)):
+            size = -(-self.buffers[first[0]].size // self.unit)
+            yield self.formulas.after(self._address(second), self._address(first), size)
+        if one in self.halves and other in self.halves:
+            yield int(self.formulas.terms.xor([self.halves[one], self.halves[other]]))
+
+    def _address(self, key: tuple[int, int]) -> int:
+        terms = self.formulas.terms
+        factor = self.buffers[key[0]].alignment // self.unit
+        return int(terms.mul(terms.integer(factor), self.multiples[key]))
+
+    def placed(self) -> Placed | None:
+        """Return a placement, or None if there is none."""
+        status = self.formulas.check()
+        if status == "unknown":
+            raise SolverError("Yices gave up on placing buffers")
+        if status == "unsat":
+            return None
+        halves, multiples = self.formulas.values(
+            list(self.halves.values()), list(self.multiples.values())
+        )
+        half = dict(zip(self.halves, map(int, halves), strict=True))
+        found: list[list[Range]] = [[] for _ in self.buffers]
+        for (u, k), multiple in zip(self.keys, multiples, strict=True):
+            buffer = self.buffers[u]
+            address = multiple * buffer.alignment
+            found[u].append(Range(address, buffer.size, half.get((u, k))))
+        return [tuple(ranges) for ranges in found]

@@ -257,7 +257,7 @@ def lifetime(occupant: Occupant, interval: int, assignment: Assignment) -> tuple
     ends = [
         assignment.start[end.operation] + end.offset + end.iterations * interval
         for end in occupant.ends
-        if _counts(end, assignment)
+        if counts(end, assignment)
     ]
     last = max(ends, default=start)
     return (start, last) if last > start else None
@@ -268,7 +268,8 @@ def alive(span: tuple[int, int], time: int, interval: int) -> int:
     return (time - span[0]) // interval - (time - span[1]) // interval
 
 
-def _counts(end: Moment, assignment: Assignment) -> bool:
+def counts(end: Moment, assignment: Assignment) -> bool:
+    """Whether something may live until a moment, with these warp groups."""
     group = assignment.group
     if end.same is not None:
         return group[end.same[0]] == group[end.same[1]]
