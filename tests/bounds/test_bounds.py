@@ -10,7 +10,7 @@ import pytest
 import twill
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.bounds.least import NO_PATH, bounds, longest_paths
-from twill.problem.problem import build_problem
+from twill.problem import build_problem
 
 
 def test_attention_is_bound_by_the_tensor_core(

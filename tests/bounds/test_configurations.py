@@ -23,9 +23,9 @@ from twill.engines.cpsat.engine import CpSatProver
 from twill.engines.protocol import Range
 from twill.engines.yices.engine import DifferenceEngine
 from twill.explain.explain import explain
+from twill.problem import Problem, build_problem
 from twill.problem.costs import Reservation
 from twill.problem.groups import available_groups
-from twill.problem.problem import Problem, build_problem
 from twill.verification import bounds as verified_configurations
 from twill.verification.bounds import check_configurations
 from twill.verification.reading import Model, read_model

@@ -18,8 +18,8 @@ from twill.bounds.configurations import configuration_bound, turns_taken
 from twill.bounds.least import bounds, every_bound, least_stages
 from twill.engines.protocol import Question
 from twill.engines.yices.engine import DifferenceEngine
+from twill.problem import Problem, build_problem
 from twill.problem.groups import available_groups
-from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
 from twill.search.known import bound_reached
 from twill.studies.bench.synthetic import synthetic_loop

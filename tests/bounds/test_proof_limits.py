@@ -32,8 +32,8 @@ from twill.bounds.least import (
     resource_bound,
 )
 from twill.engines.protocol import Status
+from twill.problem import Problem, build_problem
 from twill.problem.groups import WarpGroup
-from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
 from twill.search.known import (
     Reached,

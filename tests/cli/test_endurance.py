@@ -27,7 +27,7 @@ BUSY = """
 import sys, pulp, twill
 from pathlib import Path
 from twill.engines.cbc import modulo_schedule
-from twill.problem.problem import build_problem
+from twill.problem import build_problem
 solver = Path(sys.argv[1]) / "cbc"
 solver.write_text("#!/bin/sh\\nexec sleep 600\\n")
 solver.chmod(0o755)

@@ -31,6 +31,7 @@ from twill.engines.protocol import (
     Range,
 )
 from twill.engines.yices.engine import DifferenceEngine
+from twill.problem import Problem, build_problem
 from twill.problem.groups import (
     WarpGroup,
     available_groups,
@@ -39,7 +40,6 @@ from twill.problem.groups import (
     opened_before,
 )
 from twill.problem.operations import Wishes
-from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
 
 SOON = Conditions(effort=1e-6)

@@ -16,9 +16,9 @@ from twill.deadline import Deadline
 from twill.engines.cpsat.engine import CpSatEngine
 from twill.engines.protocol import FAMILIES, EngineFactory, Limits, Question
 from twill.engines.yices.engine import DifferenceEngine
+from twill.problem import Problem, build_problem
 from twill.problem.groups import WarpGroup, allocated, available_groups
 from twill.problem.operations import Wishes
-from twill.problem.problem import Problem, build_problem
 
 ENGINES: list[EngineFactory] = [DifferenceEngine, CpSatEngine]
 

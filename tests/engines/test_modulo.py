@@ -13,8 +13,8 @@ from tests.support.small import random_loop
 from twill.bounds.least import bounds
 from twill.engines.cbc import modulo_schedule, shortest_modulo_schedule
 from twill.errors import SolverError
+from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
-from twill.problem.problem import Problem, build_problem
 
 
 def rows_fit(problem: Problem, interval: int, rows: tuple[int, ...]) -> bool:

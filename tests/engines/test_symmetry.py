@@ -22,11 +22,11 @@ from twill.engines.cpsat.rows import Rows
 from twill.engines.cpsat.symmetry import symmetry
 from twill.engines.protocol import Question, Range
 from twill.engines.yices.engine import DifferenceEngine
+from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
 from twill.problem.groups import available_groups
 from twill.problem.lifetimes import Occupant
 from twill.problem.operations import Wishes
-from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
 from twill.search.request import Options, range_prover
 from twill.search.search import search

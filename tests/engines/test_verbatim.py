@@ -20,10 +20,10 @@ from twill.engines.yices.engine import DifferenceEngine
 from twill.engines.yices.system import anchor_of
 from twill.errors import InputError, RefusedError
 from twill.lower.schedule import realize
+from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.operations import Wishes
-from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
 from twill.search.paper_search import paper_search
 

@@ -16,7 +16,7 @@ from twill.bounds.least import resource_argument, resource_bound
 from twill.engines.yices.engine import DifferenceEngine
 from twill.explain.explain import Explanation, Role, explain
 from twill.explain.levers import Lever, levers
-from twill.problem.problem import build_problem
+from twill.problem import build_problem
 
 
 def solved(operations: Any, edges: Any, machine: twill.Machine, **options: Any) -> twill.Schedule:

@@ -13,7 +13,7 @@ import twill
 from twill.artifacts.loop import Loop
 from twill.bounds.least import bounds
 from twill.frontends.builder import Value
-from twill.problem.problem import build_problem
+from twill.problem import build_problem
 
 Builder = twill.LoopBuilder
 

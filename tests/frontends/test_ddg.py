@@ -18,7 +18,7 @@ from twill.artifacts.loop import Loop
 from twill.bounds.least import Bounds, bounds
 from twill.frontends.ddg import load_ddg
 from twill.frontends.ddg.format import tile_of
-from twill.problem.problem import build_problem
+from twill.problem import build_problem
 from twill.sim.checks.check import check
 
 FILE = Path(__file__).parents[1] / "data" / "two_products.ddg.json"

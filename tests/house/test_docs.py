@@ -22,7 +22,7 @@ from tests.support.svg import shapes
 from twill.artifacts.sweep import Sweep, packaged_sweeps
 from twill.cli.main import app
 from twill.frontends.loops import packaged_loops
-from twill.problem.problem import Problem, build_problem
+from twill.problem import Problem, build_problem
 from twill.studies.sweep.points import axes
 
 # Cycles of one iteration on the tensor core, for exponentials and on the SMEM port (reads, stores,

@@ -20,7 +20,7 @@ from twill.lower.pipeline import Pipeline, pipeline
 from twill.lower.programs import programs
 from twill.lower.schedule import lay_out, realize
 from twill.lower.synchronization import Synchronization
-from twill.problem.problem import build_problem
+from twill.problem import build_problem
 from twill.search.answer import within_registers
 from twill.search.request import Options
 from twill.search.search import search

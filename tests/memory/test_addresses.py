@@ -41,8 +41,8 @@ from twill.errors import RefusedError
 from twill.lower.schedule import realize
 from twill.memory.addresses import Allocation, Conflict, allocate
 from twill.memory.packing import Buffer, Range, heaviest_clique, pack
+from twill.problem import Problem, build_problem
 from twill.problem.groups import WarpGroup
-from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment, excess, sums_of
 from twill.sim.engine.events import SimulationError
 

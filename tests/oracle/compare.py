@@ -11,8 +11,8 @@ from tests.oracle.packing import Undecided
 from tests.oracle.system import LEVELS, RULES, Answer, System
 from twill.errors import DefectError
 from twill.lower.schedule import realize
+from twill.problem import build_problem
 from twill.problem.groups import WarpGroup
-from twill.problem.problem import build_problem
 from twill.problem.solution import Assignment
 from twill.search.request import Options
 

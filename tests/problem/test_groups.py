@@ -15,6 +15,7 @@ from twill.artifacts.loop import Step
 from twill.artifacts.schedule import Group, Placement
 from twill.bounds.least import bounds
 from twill.errors import RefusedError
+from twill.problem import build_problem
 from twill.problem.groups import (
     WarpGroup,
     allocated,
@@ -25,7 +26,6 @@ from twill.problem.groups import (
     opened_before,
     pools,
 )
-from twill.problem.problem import build_problem
 from twill.search.request import EngineName, Options
 from twill.verification import RULES
 from twill.verification.times import Placed

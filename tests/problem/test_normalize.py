@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 import twill
+from twill.problem import build_problem
 from twill.problem.costs import _solve, distortion, normalize
-from twill.problem.problem import build_problem
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,8 @@ from twill.artifacts.schedule import Group
 from twill.engines.cpsat.engine import CpSatEngine
 from twill.engines.protocol import Question
 from twill.engines.yices.engine import DifferenceEngine
-from twill.problem import rules
+from twill.problem import Problem, build_problem, rules
 from twill.problem.groups import allocated, available_groups
-from twill.problem.problem import Problem, build_problem
 from twill.sim.engine.events import SimulationError
 from twill.sim.engine.hardware import pool, set_registers
 

@@ -20,8 +20,8 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules
 from twill.errors import DefectError, RefusedError
 from twill.frontends.loops import load_loop, packaged_loops
+from twill.problem import Problem, build_problem
 from twill.problem import rules as model
-from twill.problem.problem import Problem, build_problem
 from twill.search.scheduler import schedule as solve
 from twill.verification.reading import Edge, Model, RegisterFile, Work, read_model
 

@@ -17,7 +17,7 @@ from tests.support.small import edge, op, small_loop, small_machine
 from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import DefectError, RefusedError
 from twill.lower.schedule import realize
-from twill.problem.problem import build_problem
+from twill.problem import build_problem
 from twill.search import answer
 from twill.search.answer import lacking, later, with_spare
 from twill.search.request import Options

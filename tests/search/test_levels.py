@@ -16,7 +16,7 @@ from twill.engines.protocol import Answer, Engine, Question
 from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.schedule import realize
-from twill.problem.problem import Problem, build_problem
+from twill.problem import Problem, build_problem
 from twill.search.answer import within_registers
 from twill.search.request import Options
 from twill.search.search import Found, search

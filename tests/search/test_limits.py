@@ -20,8 +20,8 @@ from twill.artifacts.proof import LowerBound
 from twill.engines.protocol import NO_LIMITS, Answer, Engine, Limits, Question
 from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import Refusal
+from twill.problem import Problem, build_problem
 from twill.problem.costs import Reservation
-from twill.problem.problem import Problem, build_problem
 from twill.search.request import Options
 from twill.search.search import Found, least_interval, search
 

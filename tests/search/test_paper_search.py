@@ -17,10 +17,10 @@ from twill.engines.protocol import EngineFactory, Question
 from twill.engines.yices.engine import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.schedule import realize
+from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.operations import Wishes
-from twill.problem.problem import Problem, build_problem
 from twill.search import paper_search as module
 from twill.search.paper_search import paper_search
 from twill.search.request import Options

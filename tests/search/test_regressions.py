@@ -7,8 +7,8 @@ import pytest
 import twill
 from tests.support.small import edge, hand_made, op, small_loop, small_machine
 from twill.artifacts.loop import Cost, Invariant, Step, Tile
+from twill.problem import build_problem
 from twill.problem.groups import WarpGroup, available_groups, opened_before
-from twill.problem.problem import build_problem
 from twill.search.request import EngineName
 from twill.sim.execute import run
 

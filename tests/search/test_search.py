@@ -14,8 +14,8 @@ from twill.bounds.least import Bounds
 from twill.engines.protocol import Limits, Question
 from twill.engines.yices.engine import DifferenceEngine
 from twill.frontends.loops import load_loop
+from twill.problem import Problem, build_problem
 from twill.problem.groups import available_groups
-from twill.problem.problem import Problem, build_problem
 from twill.search import search
 from twill.search.answer import Answering
 from twill.search.request import EngineName, Request, TimeMode

@@ -26,8 +26,8 @@ from twill.engines.protocol import (
     Status,
 )
 from twill.engines.yices.engine import DifferenceEngine
+from twill.problem import Problem, build_problem
 from twill.problem.costs import Reservation
-from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
 from twill.search.questions import Questions
 from twill.search.request import Options, Request, range_prover

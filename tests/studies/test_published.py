@@ -16,7 +16,7 @@ from twill.artifacts.schedule import Schedule
 from twill.bounds.least import bounds
 from twill.engines.cbc import modulo_schedule
 from twill.frontends.schedules import load_schedule
-from twill.problem.problem import build_problem
+from twill.problem import build_problem
 from twill.sim.analysis.whole_kernel import kernel, parse_sequences
 from twill.sim.engine.conditions import Conditions
 from twill.sim.execute import run

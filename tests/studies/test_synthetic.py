@@ -10,8 +10,8 @@ from tests.support.small import hand_made
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.bounds.least import bounds
+from twill.problem import Problem, build_problem
 from twill.problem.groups import UNLIMITED, WarpGroup
-from twill.problem.problem import Problem, build_problem
 from twill.studies.bench.synthetic import MACHINES, synthetic_loop
 from twill.verification import verify
 

@@ -6,8 +6,8 @@ import itertools
 
 from tests.support.judged import as_read
 from twill.artifacts.schedule import Group, Placement, Schedule
+from twill.problem import Problem, build_problem
 from twill.problem.groups import WarpGroup, available_groups
-from twill.problem.problem import Problem, build_problem
 from twill.verification import RULES
 from twill.verification.registers import live_registers
 from twill.verification.times import Placed

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from tests.support.judged import violations
 from twill.memory.addresses import Allocation, allocate
+from twill.problem import Problem
 from twill.problem.groups import WarpGroup, allocated
 from twill.problem.operations import Edge
-from twill.problem.problem import Problem
 from twill.problem.solution import Assignment, peaks
 
 Key = tuple[int, int, int, float]

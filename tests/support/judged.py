@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from twill.artifacts.schedule import Group, Placement, Schedule
-from twill.problem.problem import Problem
+from twill.problem import Problem
 from twill.problem.solution import Assignment
 from twill.verification import RULES
 from twill.verification.reading import Edge, Model, Pinned, RegisterFile, Work

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import twill
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.loop import Tile
+from twill.problem import Problem, build_problem
 from twill.problem.groups import WarpGroup
 from twill.problem.lifetimes import memory_occupants
-from twill.problem.problem import Problem, build_problem
 from twill.problem.solution import Assignment
 
 UNIT = 1024

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from twill.engines.yices.system import anchor_of
+from twill.problem import Problem
 from twill.problem.groups import WarpGroup
 from twill.problem.operations import Edge
-from twill.problem.problem import Problem
 
 
 @dataclass

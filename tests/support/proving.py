@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from twill.engines.cpsat.engine import CpSatProver
 from twill.engines.protocol import FAMILIES, FREELY, Conditions, Range, Refutation
+from twill.problem import Problem
 from twill.problem.groups import WarpGroup
-from twill.problem.problem import Problem
 
 
 def prove(

@@ -37,7 +37,7 @@ from twill.frontends.triton_dump import arguments_of
 from twill.frontends.ttgir import load_ttgir
 from twill.frontends.ttgir.graph import choose_loop
 from twill.frontends.ttgir.reader import Dump
-from twill.problem.problem import build_problem
+from twill.problem import build_problem
 from twill.search import scheduler
 from twill.search.cache import Cache, _head
 from twill.search.request import Request

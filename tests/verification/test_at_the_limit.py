@@ -27,9 +27,9 @@ from tests.support.tampering import Data
 from twill.artifacts.hardware import TensorMemory
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.program import Await, Fence, Instruction, Issue
+from twill.problem import build_problem
 from twill.problem.costs import Reservation
 from twill.problem.groups import WarpGroup
-from twill.problem.problem import build_problem
 from twill.problem.solution import Assignment
 from twill.verification.memory import _overlap
 from twill.verification.reading import halved

@@ -14,9 +14,9 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from twill.problem import Problem
 from twill.problem.costs import Reservation
 from twill.problem.operations import ProblemOperation
-from twill.problem.problem import Problem
 from twill.solvers.scip import new_model, optimize, total
 
 MOST_NODES = 100_000

@@ -8,9 +8,8 @@ from itertools import pairwise
 
 from twill.artifacts.hardware import HALVES
 from twill.errors import Refusal, RefusedError
-from twill.problem import rules
+from twill.problem import Problem, rules
 from twill.problem.groups import WarpGroup
-from twill.problem.problem import Problem
 
 
 def refuse_infeasible(problem: Problem, groups: Sequence[WarpGroup]) -> None:

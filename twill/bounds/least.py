@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twill.bounds.configurations import ConfigurationBound, configuration_bound
-from twill.problem import rules
+from twill.problem import Problem, rules
 from twill.problem.costs import Reservation
 from twill.problem.groups import WarpGroup, shares
 from twill.problem.lifetimes import Moment, register_ends
-from twill.problem.problem import Problem
 
 NO_PATH = -(1 << 62)
 

@@ -18,7 +18,7 @@ from twill.children import end_with_parent
 from twill.console import interruptible
 from twill.engines.protocol import Status
 from twill.errors import SolverError
-from twill.problem.problem import Problem
+from twill.problem import Problem
 
 Rows = dict[tuple[int, int], Any]
 

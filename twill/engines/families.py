@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Protocol
 
+from twill.problem import Problem
 from twill.problem.groups import WarpGroup, filled_before, opened_before, pools
 from twill.problem.lifetimes import Moment, register_ends
-from twill.problem.problem import Problem
 
 Literal = Any
 """`True`, `False`, or a Boolean variable of a solver or its complement."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from twill.problem import Problem
 from twill.problem.groups import WarpGroup
-from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
 
 Status = Literal["sat", "unsat", "unknown"]

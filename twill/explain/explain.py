@@ -21,9 +21,9 @@ from twill.console import Report, silent
 from twill.deadline import Deadline
 from twill.engines.protocol import FAMILIES, Answer, EngineFactory, Limits, Question, Status
 from twill.errors import InputError
+from twill.problem import Problem
 from twill.problem.groups import available_groups
 from twill.problem.operations import ProblemOperation
-from twill.problem.problem import Problem
 from twill.search.request import Request, engine_factory
 from twill.verification import Trusted, verify
 

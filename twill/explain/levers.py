@@ -13,9 +13,9 @@ from twill.console import Report, silent
 from twill.engines.protocol import EngineFactory
 from twill.errors import RefusedError
 from twill.explain.explain import BUSIEST, SECONDS, problem_of
+from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
 from twill.problem.groups import available_groups
-from twill.problem.problem import Problem, build_problem
 from twill.search.request import Options
 from twill.search.search import least_interval
 

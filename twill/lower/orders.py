@@ -36,9 +36,9 @@ from twill.lower.steps import Action, Signal, Step, Target
 from twill.lower.synchronization import Synchronization
 from twill.lower.waits import Need
 from twill.memory.addresses import Ring, Tenant
+from twill.problem import Problem, build_problem
 from twill.problem.groups import WarpGroup
 from twill.problem.operations import Edge, ProblemOperation
-from twill.problem.problem import Problem, build_problem
 from twill.problem.rules import one_unit
 from twill.problem.solution import Assignment
 

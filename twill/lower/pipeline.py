@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, count, pairwise
 
-from twill.problem import rules
+from twill.problem import Problem, rules
 from twill.problem.groups import WarpGroup
 from twill.problem.operations import Edge
-from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
 
 

@@ -22,8 +22,8 @@ from twill.lower.steps import Signal
 from twill.lower.synchronization import Synchronization
 from twill.lower.waits import delays_nobody, in_memory, releasing, results, streaming_late
 from twill.memory.addresses import Allocation, Conflict, Ring, Tenant, allocate
+from twill.problem import Problem
 from twill.problem.lifetimes import memory_occupants
-from twill.problem.problem import Problem
 from twill.problem.solution import Assignment, peaks
 
 

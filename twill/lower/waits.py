@@ -26,9 +26,9 @@ from twill.lower.steps import (
     told,
 )
 from twill.memory.addresses import Tenant
+from twill.problem import Problem
 from twill.problem.lifetimes import least_distances
 from twill.problem.operations import Edge
-from twill.problem.problem import Problem
 from twill.problem.rules import one_unit
 
 

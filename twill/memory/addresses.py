@@ -13,9 +13,8 @@ from functools import cached_property
 
 from twill.artifacts.hardware import HALVES
 from twill.memory.packing import Apart, Buffer, Range, first_fit, heaviest_clique, pack
-from twill.problem import rules
+from twill.problem import Problem, rules
 from twill.problem.lifetimes import Chain, Moment, chains, least_distances, memory_occupants
-from twill.problem.problem import Problem
 from twill.problem.solution import Assignment, counts
 
 Seen = tuple[int, int, int]

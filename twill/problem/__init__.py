@@ -1,1 +1,324 @@
-"""Loop and machine as integers: operations, dependences, groups, lifetimes, solutions."""
+"""A loop on a machine as the integers that solvers see, built of the rules of docs/model.md.
+
+A problem is in units of one time scale: clock cycles, or the normalized units of the paper
+(section 5.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from twill.artifacts.hardware import HALVES
+from twill.artifacts.loop import Dependence, Loop
+from twill.artifacts.machine import Machine
+from twill.artifacts.schedule import Rules, TimeScale
+from twill.errors import InputError, short
+from twill.problem import rules as model
+from twill.problem.costs import Reservation, StaticCost, static_costs
+from twill.problem.operations import Edge, PinnedRegisters, ProblemOperation, RegisterFile, Wishes
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything that makes a schedule of one loop on one machine valid or not.
+
+    Attributes
+    ----------
+    memories, fixed : dict
+        Capacity of each addressed memory, and what invariants take of it: bytes of SMEM, columns
+        of half of the lanes of TMEM.
+    """
+
+    loop: Loop
+    machine: Machine
+    rules: Rules
+    scale: TimeScale
+    operations: tuple[ProblemOperation, ...]
+    edges: tuple[Edge, ...]
+    capacities: dict[str, int]
+    memories: dict[str, int]
+    fixed: dict[str, int]
+    pinned: tuple[PinnedRegisters, ...]
+    registers: RegisterFile | None
+    hop: int
+    wishes: Wishes = field(default_factory=Wishes)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Position of each operation by name."""
+        return {operation.name: operation.index for operation in self.operations}
+
+    @cached_property
+    def variable(self) -> tuple[bool, ...]:
+        """Whether each operation is of variable latency."""
+        return tuple(operation.variable_latency for operation in self.operations)
+
+    @cached_property
+    def consumers(self) -> tuple[tuple[Edge, ...], ...]:
+        """For each operation, the edges that read its value."""
+        return tuple(
+            tuple(e for e in self.edges if e.carries and e.producer == v)
+            for v in range(len(self.operations))
+        )
+
+    @cached_property
+    def forced_cross(self) -> tuple[bool, ...]:
+        """For each edge, whether its ends can never be on one group."""
+        return tuple(self.variable[e.producer] != self.variable[e.consumer] for e in self.edges)
+
+    def turn(self, u: int, v: int) -> int:
+        """Return how long after u its successor v on another group can follow on their unit.
+
+        0 if they do not share an in-order unit. Groups take turns on such a unit: v's group is
+        told when u has been issued (docs/model.md, turns).
+        """
+        first, second = self.operations[u], self.operations[v]
+        return model.turn(first, second, self.hop, self.rules)
+
+    @property
+    def in_turn(self) -> dict[int, str]:
+        """Operations that are issued one after another, with the in-order unit they are issued to.
+
+        They always wait for something. On one group nothing else is being issued then, and groups
+        take turns on the unit: no two are being issued at the same time, modulo I.
+        """
+        if self.rules != "issue":
+            return {}
+        waiting = {edge.consumer for edge in self.edges if edge.blocking}
+        units = {v: self.operations[v].in_order_unit for v in sorted(waiting)}
+        return {v: unit for v, unit in units.items() if unit is not None}
+
+    def separated(self, u: int, v: int) -> bool:
+        """Return whether the capacity of their unit alone makes two operations take turns."""
+        first, second = self.operations[u], self.operations[v]
+        if self.turn(u, v) == self.turn(v, u) == 0:
+            return True
+        unit = first.in_order_unit or ""
+        ours, theirs = (
+            [(r.length, r.count) for r in o.reservations if r.unit == unit and r.start == 0]
+            for o in (first, second)
+        )
+        return any(
+            mine >= self.turn(u, v) and yours >= self.turn(v, u) and m + n > self.capacities[unit]
+            for mine, m in ours
+            for yours, n in theirs
+        )
+
+    def least_delay(self, position: int) -> int:
+        """Return the delay of edge `position` that holds on whatever groups its ends are."""
+        edge = self.edges[position]
+        return edge.cross_delay if self.forced_cross[position] else edge.delay
+
+    def amount(self, memory: str, taken: int) -> str:
+        """Say an amount of memory in the unit of the machine file.
+
+        `taken`: bytes, or half columns.
+        """
+        return f"{taken / HALVES:g} columns" if memory == "tmem" else f"{taken} bytes"
+
+    @property
+    def starts_at_issue(self) -> bool:
+        """Whether every reservation starts at its operation's issue."""
+        return all(r.start == 0 for operation in self.operations for r in operation.reservations)
+
+
+def build_problem(
+    loop: Loop, machine: Machine, *, rules: Rules = "issue", scale: TimeScale | None = None
+) -> Problem:
+    """Turn a loop and a machine into integers.
+
+    Raises
+    ------
+    InputError
+        If an operation cannot be costed, or is wider than any warp group of the machine.
+    """
+    scale = scale or TimeScale()
+    units, costs = _units(scale), static_costs(loop, machine)
+    operations = {
+        operation.name: _operation(index, loop, machine, costs[operation.name], rules, units)
+        for index, operation in enumerate(loop.operations)
+    }
+    taken = {name: model.taken_over(loop, operations, name) for name in operations}
+    for name, dependence in taken.items():
+        if dependence is not None:
+            result = operations[name]
+            extra = model.widening(operations[dependence.producer], result)
+            operations[name] = replace(result, working_set=result.working_set + extra)
+    hop = units(machine.synchronisation.hop.value)
+    edges = tuple(_edge(d, operations, taken, rules, units, hop) for d in loop.dependences)
+    problem = Problem(
+        loop=loop,
+        machine=machine,
+        rules=rules,
+        scale=scale,
+        operations=tuple(operations.values()),
+        edges=edges,
+        capacities={name: unit.capacity for name, unit in machine.units.items()},
+        memories={name: memory.room for name, memory in machine.memories.by_name.items()},
+        fixed=_fixed(loop, machine),
+        pinned=_pinned(loop, machine),
+        registers=_register_file(machine),
+        hop=hop,
+    )
+    _check(problem)
+    return problem
+
+
+def _check(problem: Problem) -> None:
+    """Refuse a problem that no machine could be meant for.
+
+    Raises
+    ------
+    InputError
+        Names the operation, what it needs and what there is.
+    """
+    widest = max(pool.warps for pool in problem.machine.groups)
+    for position, operation in enumerate(problem.operations):
+        if operation.warps > widest:
+            raise InputError(
+                f"operation {short(operation.name)} needs {operation.warps} warps, the widest warp "
+                f"group of {problem.machine.name} has {widest}",
+                path=f"operations[{position}].warps",
+                file=problem.loop.file or problem.loop.name,
+            )
+        if operation.memory is not None and operation.memory not in problem.memories:
+            raise InputError(
+                f"{problem.machine.name} has no {operation.memory} for the result of "
+                f"{short(operation.name)}",
+                path=f"operations[{position}].result.memory",
+                file=problem.loop.file or problem.loop.name,
+            )
+
+
+def _units(scale: TimeScale) -> Callable[[int], int]:
+    """Return what turns cycles into the problem's units of time."""
+    table = dict(scale.costs) if scale.mode == "normalized" else None
+
+    def convert(cycles: int) -> int:
+        if table is None or cycles == 0:
+            return cycles
+        if cycles not in table:
+            raise InputError(f"no normalized cost for {cycles} cycles", path="time.costs")
+        return table[cycles]
+
+    return convert
+
+
+def _operation(
+    index: int,
+    loop: Loop,
+    machine: Machine,
+    cost: StaticCost,
+    rules: Rules,
+    units: Callable[[int], int],
+) -> ProblemOperation:
+    operation = loop.operations[index]
+    result, threads = operation.result, machine.threads(operation.warps)
+    memory = result.memory if result and result.memory in ("smem", "tmem") else None
+    tmem = machine.memories.tmem
+    reservations = tuple(
+        Reservation(r.unit, units(r.start), units(r.length), r.count) for r in cost.reservations
+    )
+    cycles = max(units(cost.occupancy), *(r.start + r.length for r in reservations))
+    latency = units(cost.latency)
+    if cost.latency >= cost.occupancy:
+        latency = max(latency, cycles)
+    streaming = model.streaming(
+        variable_latency=cost.variable_latency,
+        addressed=memory is not None,
+        waits=any(d.consumer == operation.name for d in loop.dependences),
+    )
+    in_registers = result is not None and result.memory == "registers"
+    return ProblemOperation(
+        name=operation.name,
+        index=index,
+        warps=operation.warps,
+        reservations=reservations,
+        cycles=cycles,
+        issue=units(cost.issue),
+        blocked_span=model.blocked_span(cycles, units(cost.issue), rules),
+        latency=0 if streaming else latency,
+        registers=result.registers_each(threads) if result and in_registers else 0,
+        working_set=cost.working_set,
+        memory=memory,
+        footprint=machine.footprint(result) if result else 0,
+        halved=bool(result and tmem and memory == "tmem" and tmem.halved(result)),
+        transfer=units(cost.transfer),
+        transfer_bytes=result.bytes if result else 0,
+        asynchronous=cost.asynchronous,
+        variable_latency=cost.variable_latency,
+        streaming=streaming,
+        nominal_latency=latency,
+        in_order_unit=cost.in_order_unit,
+    )
+
+
+def _edge(
+    dependence: Dependence,
+    operations: Mapping[str, ProblemOperation],
+    taken: Mapping[str, Dependence | None],
+    rules: Rules,
+    units: Callable[[int], int],
+    hop: int,
+) -> Edge:
+    u, v = operations[dependence.producer], operations[dependence.consumer]
+    given = None if dependence.delay is None else units(dependence.delay)
+    freed = model.takes_over(dependence, taken[v.name], rules)
+    reads, copy_reads = model.reads(dependence, u, v), model.copy_reads(v)
+    return Edge(
+        producer=u.index,
+        consumer=v.index,
+        distance=dependence.distance,
+        delay=model.delay(dependence, u, v) if given is None else given,
+        cross_delay=model.cross_delay(dependence, u, v, given, hop),
+        blocking=model.blocking(dependence, u, v),
+        carries=dependence.kind == "data",
+        hold=0 if freed else reads,
+        reads=reads,
+        copy_hold=0 if freed else copy_reads,
+        copy_reads=copy_reads,
+        transferable=model.transferable(dependence, u),
+        streaming=u.streaming,
+    )
+
+
+def _fixed(loop: Loop, machine: Machine) -> dict[str, int]:
+    totals = {"smem": 0, "tmem": 0}
+    for invariant in loop.invariants:
+        if invariant.tile.memory in totals:
+            totals[invariant.tile.memory] += machine.footprint(invariant.tile)
+    return totals
+
+
+def _pinned(loop: Loop, machine: Machine) -> tuple[PinnedRegisters, ...]:
+    position = {operation.name: index for index, operation in enumerate(loop.operations)}
+    return tuple(
+        PinnedRegisters(
+            name=invariant.name,
+            registers=invariant.tile.registers_each(
+                machine.threads(max(loop.operation(name).warps for name in invariant.used_by))
+            ),
+            used_by=tuple(position[name] for name in invariant.used_by),
+        )
+        for invariant in loop.invariants
+        if invariant.tile.memory == "registers" and invariant.used_by
+    )
+
+
+def _register_file(machine: Machine) -> RegisterFile | None:
+    r = machine.registers
+    if r is None:
+        return None
+    return RegisterFile(
+        file=r.file.value,
+        limit=r.limit.value,
+        step=r.step.value,
+        least=r.least.value,
+        most=r.most.value,
+        warps=r.warps.value,
+        threads=machine.threads(r.warps.value),
+        reserve=int(r.reserve.value),
+        launch=r.launch.value if r.launch else None,
+    )

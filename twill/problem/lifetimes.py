@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from twill.problem import rules
+from twill.problem import Problem, rules
 from twill.problem.operations import Edge
-from twill.problem.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from twill.problem import Problem
 from twill.problem.groups import WarpGroup, allocated
 from twill.problem.lifetimes import (
     Moment,
@@ -14,7 +15,6 @@ from twill.problem.lifetimes import (
     register_occupants,
     unit_occupants,
 )
-from twill.problem.problem import Problem
 
 
 @dataclass(frozen=True)

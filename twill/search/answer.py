@@ -22,7 +22,7 @@ from twill.engines.protocol import EngineFactory
 from twill.engines.yices.system import anchor_of
 from twill.errors import DefectError, Refusal, RefusedError
 from twill.lower.schedule import realize
-from twill.problem.problem import Problem
+from twill.problem import Problem
 from twill.search.known import not_proved
 from twill.search.paper_search import paper_search
 from twill.search.request import (

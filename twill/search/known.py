@@ -9,7 +9,7 @@ from typing import Any, cast
 from twill.artifacts.proof import Family, Level, LevelProof, Limit, LowerBound, Proof, Weight
 from twill.bounds.least import Bounds
 from twill.console import Report, silent
-from twill.problem.problem import Problem
+from twill.problem import Problem
 from twill.problem.solution import Assignment
 
 FOUND = "found a schedule at I = {interval}"

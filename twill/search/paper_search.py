@@ -18,8 +18,8 @@ from twill.deadline import Deadline
 from twill.engines.cbc import shortest_modulo_schedule
 from twill.engines.protocol import Answer, Engine, EngineFactory, Limits, Question
 from twill.errors import RefusedError
+from twill.problem import Problem
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
-from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
 from twill.search.known import bound_reached, measured, not_proved, proof_within
 from twill.search.levels import bisected

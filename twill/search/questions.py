@@ -26,8 +26,8 @@ from twill.engines.protocol import (
     Refutation,
     Status,
 )
+from twill.problem import Problem
 from twill.problem.groups import available_groups
-from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
 from twill.search.known import Known, measured
 from twill.search.request import MOST_SEED, Options

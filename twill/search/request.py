@@ -19,9 +19,9 @@ from twill.console import Report, silent
 from twill.engines.protocol import EngineFactory, RangeProver
 from twill.errors import InputError, short
 from twill.names import wrong
+from twill.problem import Problem, build_problem
 from twill.problem.costs import BUDGET, normalize
 from twill.problem.operations import Wishes
-from twill.problem.problem import Problem, build_problem
 
 EngineName = Literal["both", "difference", "cpsat", "verbatim"]
 TimeMode = Literal["exact", "normalized", "refined"]

@@ -22,7 +22,7 @@ from twill.bounds.least import RELAXED, bounds, every_bound, lacks_registers, le
 from twill.deadline import Deadline
 from twill.engines.protocol import EngineFactory, Question, RangeProver
 from twill.errors import RefusedError
-from twill.problem.problem import Problem
+from twill.problem import Problem
 from twill.problem.solution import Assignment
 from twill.search.known import measured, proof_within, proofs
 from twill.search.levels import Levels

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from twill.bounds.infeasible import infeasible_interval, no_schedule
 from twill.bounds.least import Bounds, least_stages
 from twill.engines.protocol import FEW_ROWS, Limits
+from twill.problem import Problem
 from twill.problem.groups import likely_groups, most_used
-from twill.problem.problem import Problem
 from twill.search.known import Known
 from twill.search.questions import Kind, Outcome, Query, Questions
 

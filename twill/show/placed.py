@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
+from twill.problem import Problem, build_problem
 from twill.problem.operations import Edge
-from twill.problem.problem import Problem, build_problem
 
 
 @dataclass(frozen=True)

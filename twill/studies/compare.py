@@ -18,7 +18,7 @@ from twill.bounds.least import bounds
 from twill.console import Report, silent
 from twill.errors import RefusedError
 from twill.names import file_name
-from twill.problem.problem import build_problem
+from twill.problem import build_problem
 from twill.sim.analysis.measure import clock_of, flop_per_iteration
 from twill.sim.engine.conditions import Conditions
 from twill.sim.engine.events import SimulationError

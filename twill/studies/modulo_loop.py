@@ -23,8 +23,8 @@ from twill.engines.cbc import ModuloSchedule, modulo_schedule
 from twill.errors import RefusedError
 from twill.lower.baselines import LOADS, components, in_order, is_streaming
 from twill.lower.orders import RING
+from twill.problem import Problem, build_problem
 from twill.problem.costs import BUDGET, normalize
-from twill.problem.problem import Problem, build_problem
 
 MOST_NODES = 100
 """Of CBC's search tree; a limit of time would make the loop depend on how fast the host is."""

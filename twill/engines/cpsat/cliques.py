@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from twill.problem import Problem
 from twill.problem.lifetimes import unit_occupants
-from twill.problem.problem import Problem
 
 Exclusions = Mapping[tuple[int, int], int]
 """(u, v) of operations with the time by which v, or its next instance, comes later than u."""

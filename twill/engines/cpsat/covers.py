@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 from twill.memory.addresses import Conflict, Fact
+from twill.problem import Problem
 from twill.problem.lifetimes import Chain, chains, memory_occupants
-from twill.problem.problem import Problem
 
 FEW_CHAINS = 8
 

@@ -15,9 +15,9 @@ from twill.engines.cpsat.rows import Rows, Weighing
 from twill.engines.cpsat.sums import Sums
 from twill.engines.cpsat.symmetry import Exchange, symmetry
 from twill.engines.cpsat.times import Times
+from twill.problem import Problem
 from twill.problem.lifetimes import Moment, Occupant
 from twill.problem.operations import ProblemOperation
-from twill.problem.problem import Problem
 
 LEAST_PART = 1 / 2
 """Of the interval that a clique takes before it is worth stating."""

@@ -13,8 +13,8 @@ from typing import Any
 from twill.engines.cpsat.times import Times
 from twill.engines.families import Literal
 from twill.engines.protocol import FEW_ROWS
+from twill.problem import Problem
 from twill.problem.lifetimes import Occupant, unit_occupants
-from twill.problem.problem import Problem
 
 Weighing = tuple[int, list[Occupant]]
 """The most that fits all units at once, and what weighs in that: the configuration bound."""

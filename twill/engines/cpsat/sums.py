@@ -15,7 +15,7 @@ from twill.engines.cpsat.times import Times
 from twill.engines.families import Literal, Places
 from twill.engines.protocol import ADDRESSES, Hint
 from twill.memory.addresses import Conflict, allocate
-from twill.problem import rules
+from twill.problem import Problem, rules
 from twill.problem.groups import Share, shares
 from twill.problem.lifetimes import (
     Moment,
@@ -25,7 +25,6 @@ from twill.problem.lifetimes import (
     unit_occupants,
 )
 from twill.problem.operations import RegisterFile
-from twill.problem.problem import Problem
 from twill.problem.solution import Assignment, Sum, sums_of, violated
 
 FEW_OCCUPANTS = 12

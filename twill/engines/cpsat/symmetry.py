@@ -10,8 +10,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from twill.problem import Problem
 from twill.problem.lifetimes import chains
-from twill.problem.problem import Problem
 
 Exchange = tuple[int, ...]
 """Of every operation the one whose place it takes."""

@@ -14,9 +14,9 @@ from twill.engines.cpsat.symmetry import Exchange
 from twill.engines.cpsat.times import Arc, Times
 from twill.engines.families import Families, Places
 from twill.engines.protocol import NO_LIMITS, Hint, Limits, Question, Range
+from twill.problem import Problem
 from twill.problem.groups import groups_within
 from twill.problem.lifetimes import unit_occupants
-from twill.problem.problem import Problem
 from twill.problem.solution import Assignment
 
 

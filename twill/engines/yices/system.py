@@ -16,8 +16,8 @@ from twill.bounds.least import NO_PATH, bounds, closure
 from twill.engines.families import Families, Places
 from twill.engines.protocol import Question
 from twill.engines.yices.clauses import Clauses, Clock
+from twill.problem import Problem
 from twill.problem.lifetimes import register_ends, unit_occupants
-from twill.problem.problem import Problem
 
 
 class System:

@@ -9,7 +9,7 @@ from twill.bounds.least import bounds
 from twill.explain.levers import with_unit_faster
 from twill.frontends.schedules import load_schedule
 from twill.lower.baselines import multi_warp, sequential
-from twill.problem.problem import Problem
+from twill.problem import Problem
 from twill.studies.modulo_loop import excess, software_pipelined
 from twill.studies.reproduce.claims import Case, packaged, percent
 from twill.studies.reproduce.feasibility import ask, ask_in_turn, least, wished

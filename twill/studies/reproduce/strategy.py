@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from twill.artifacts.schedule import Schedule
-from twill.problem.problem import build_problem
+from twill.problem import build_problem
 from twill.studies.reproduce.roles import Role, roles_of
 
 Window = tuple[float, float]
