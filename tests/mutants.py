@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 OF = {
-    "judges": ("verification.", "bounds.least.", "search.proofs."),
+    "judges": ("verification.", "bounds.", "search.proofs."),
     "search": (
         *(f"search.{module}." for module in ("search", "levels", "known", "cache")),
         "studies.sweep.journal.",

@@ -9,7 +9,7 @@ import pytest
 
 import twill
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
-from twill.bounds.least import NO_PATH, bounds, longest_paths
+from twill.bounds import NO_PATH, bounds, longest_paths
 from twill.problem import build_problem
 
 

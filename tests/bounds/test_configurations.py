@@ -15,13 +15,12 @@ import twill
 from tests.support.small import edge, op, small_loop, small_machine
 from tests.verification.test_verifier import broken
 from twill.artifacts.proof import LowerBound, Weight
-from twill.bounds import configurations
+from twill.bounds import bounds, configurations, every_bound
 from twill.bounds.configurations import configuration_bound
-from twill.bounds.least import bounds, every_bound
+from twill.engines import Range
+from twill.engines.cpsat import CpSatProver
 from twill.engines.cpsat.cliques import cliques, exclusions
-from twill.engines.cpsat.engine import CpSatProver
-from twill.engines.protocol import Range
-from twill.engines.yices.engine import DifferenceEngine
+from twill.engines.yices import DifferenceEngine
 from twill.explain.explain import explain
 from twill.problem import Problem, build_problem
 from twill.problem.costs import Reservation

@@ -14,10 +14,10 @@ from tests.support.commands import in_process
 from tests.support.judged import violations
 from tests.support.proving import prove
 from twill.artifacts.machine import Machine
+from twill.bounds import bounds, every_bound, least_stages
 from twill.bounds.configurations import configuration_bound, turns_taken
-from twill.bounds.least import bounds, every_bound, least_stages
-from twill.engines.protocol import Question
-from twill.engines.yices.engine import DifferenceEngine
+from twill.engines import Question
+from twill.engines.yices import DifferenceEngine
 from twill.problem import Problem, build_problem
 from twill.problem.groups import available_groups
 from twill.problem.solution import Assignment

@@ -18,7 +18,7 @@ from tests.support.small import edge, hand_made, op, random_loop, small_loop, sm
 from tests.support.tampering import Data
 from twill.artifacts.loop import Cost, Operation, Step
 from twill.artifacts.proof import LevelProof, LowerBound, Proof
-from twill.bounds.least import (
+from twill.bounds import (
     NO_PATH,
     Bounds,
     bounds,
@@ -31,7 +31,7 @@ from twill.bounds.least import (
     resource_argument,
     resource_bound,
 )
-from twill.engines.protocol import Status
+from twill.engines import Status
 from twill.problem import Problem, build_problem
 from twill.problem.groups import WarpGroup
 from twill.problem.solution import Assignment

@@ -17,10 +17,8 @@ from tests.support.proving import prove
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Tile
 from twill.artifacts.schedule import Rules
-from twill.bounds.least import bounds
-from twill.engines.cpsat.engine import CpSatEngine, CpSatProver, Run
-from twill.engines.cpsat.system import CpSatSystem
-from twill.engines.protocol import (
+from twill.bounds import bounds
+from twill.engines import (
     FAMILIES,
     NO_LIMITS,
     WAYS,
@@ -30,7 +28,9 @@ from twill.engines.protocol import (
     Question,
     Range,
 )
-from twill.engines.yices.engine import DifferenceEngine
+from twill.engines.cpsat import CpSatEngine, CpSatProver, Run
+from twill.engines.cpsat.system import CpSatSystem
+from twill.engines.yices import DifferenceEngine
 from twill.problem import Problem, build_problem
 from twill.problem.groups import (
     WarpGroup,

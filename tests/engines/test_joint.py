@@ -11,11 +11,11 @@ import twill
 from tests.support.brute import least_length
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.schedule import Rules
-from twill.bounds.least import bounds, lacks_registers
+from twill.bounds import bounds, lacks_registers
 from twill.deadline import Deadline
-from twill.engines.cpsat.engine import CpSatEngine
-from twill.engines.protocol import FAMILIES, EngineFactory, Limits, Question
-from twill.engines.yices.engine import DifferenceEngine
+from twill.engines import FAMILIES, EngineFactory, Limits, Question
+from twill.engines.cpsat import CpSatEngine
+from twill.engines.yices import DifferenceEngine
 from twill.problem import Problem, build_problem
 from twill.problem.groups import WarpGroup, allocated, available_groups
 from twill.problem.operations import Wishes

@@ -10,7 +10,7 @@ import pytest
 
 import twill
 from tests.support.small import random_loop
-from twill.bounds.least import bounds
+from twill.bounds import bounds
 from twill.engines.cbc import modulo_schedule, shortest_modulo_schedule
 from twill.errors import SolverError
 from twill.problem import Problem, build_problem

@@ -10,10 +10,10 @@ import pytest
 import twill
 from tests.support.exhaustive import Exhausted, optimum
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
-from twill.bounds.least import bounds
-from twill.engines.cpsat.engine import CpSatEngine
-from twill.engines.protocol import EngineFactory
-from twill.engines.yices.engine import DifferenceEngine
+from twill.bounds import bounds
+from twill.engines import EngineFactory
+from twill.engines.cpsat import CpSatEngine
+from twill.engines.yices import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.schedule import realize
 from twill.problem import Problem, build_problem

@@ -15,13 +15,13 @@ from tests.support.judged import violations
 from tests.support.proving import prove
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.loop import Invariant, Tile
+from twill.bounds import bounds, every_bound
 from twill.bounds.configurations import configuration_bound
-from twill.bounds.least import bounds, every_bound
-from twill.engines.cpsat.engine import CpSatProver
+from twill.engines import Question, Range
+from twill.engines.cpsat import CpSatProver
 from twill.engines.cpsat.rows import Rows
 from twill.engines.cpsat.symmetry import symmetry
-from twill.engines.protocol import Question, Range
-from twill.engines.yices.engine import DifferenceEngine
+from twill.engines.yices import DifferenceEngine
 from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
 from twill.problem.groups import available_groups

@@ -12,11 +12,11 @@ import pytest
 import twill
 from tests.support.printed import Printed
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
-from twill.bounds.least import bounds
+from twill.bounds import bounds
 from twill.deadline import Deadline
-from twill.engines.paper.engine import VerbatimEngine
-from twill.engines.protocol import FAMILIES, Limits, Question
-from twill.engines.yices.engine import DifferenceEngine
+from twill.engines import FAMILIES, Limits, Question
+from twill.engines.paper import VerbatimEngine
+from twill.engines.yices import DifferenceEngine
 from twill.engines.yices.system import anchor_of
 from twill.errors import InputError, RefusedError
 from twill.lower.schedule import realize

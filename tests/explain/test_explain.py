@@ -12,8 +12,8 @@ import pytest
 import twill
 from tests.support.commands import in_process
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
-from twill.bounds.least import resource_argument, resource_bound
-from twill.engines.yices.engine import DifferenceEngine
+from twill.bounds import resource_argument, resource_bound
+from twill.engines.yices import DifferenceEngine
 from twill.explain.explain import Explanation, Role, explain
 from twill.explain.levers import Lever, levers
 from twill.problem import build_problem

@@ -11,7 +11,7 @@ import pytest
 
 import twill
 from twill.artifacts.loop import Loop
-from twill.bounds.least import bounds
+from twill.bounds import bounds
 from twill.frontends.builder import Value
 from twill.problem import build_problem
 

@@ -15,7 +15,7 @@ import pytest
 import twill
 from tests.support.layouts import LINEAR
 from twill.artifacts.loop import Loop
-from twill.bounds.least import Bounds, bounds
+from twill.bounds import Bounds, bounds
 from twill.frontends.ddg import load_ddg
 from twill.frontends.ddg.format import tile_of
 from twill.problem import build_problem

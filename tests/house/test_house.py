@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SOLVERS = {
-    "yices": {"twill/solvers/yices.py"},
+    "yices": {"twill/solvers/__init__.py"},
     "yices_api": set(),
     "ortools": {"twill/engines/cpsat/times.py"},
     "pulp": {"twill/engines/cbc.py"},
@@ -152,7 +152,7 @@ def test_the_rooms_are_linked_into_the_package(name: str) -> None:
 
 
 def test_yices_is_found_where_its_package_put_it() -> None:
-    from twill.solvers.yices import bundled_library, import_yices
+    from twill.solvers import bundled_library, import_yices
 
     library = bundled_library()
     assert library is not None

@@ -33,13 +33,13 @@ from tests.support.small import (
 )
 from twill.artifacts.loop import Invariant, Read, Tile
 from twill.artifacts.program import Await, Wait
-from twill.bounds.least import bounds
+from twill.bounds import bounds
+from twill.engines import Limits, Question
 from twill.engines.cpsat.covers import covers
-from twill.engines.protocol import Limits, Question
-from twill.engines.yices.engine import DifferenceEngine
+from twill.engines.yices import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.schedule import realize
-from twill.memory.addresses import Allocation, Conflict, allocate
+from twill.memory import Allocation, Conflict, allocate
 from twill.memory.packing import Buffer, Range, heaviest_clique, pack
 from twill.problem import Problem, build_problem
 from twill.problem.groups import WarpGroup

@@ -11,9 +11,9 @@ import pytest
 import twill
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.schedule import Group
-from twill.engines.cpsat.engine import CpSatEngine
-from twill.engines.protocol import Question
-from twill.engines.yices.engine import DifferenceEngine
+from twill.engines import Question
+from twill.engines.cpsat import CpSatEngine
+from twill.engines.yices import DifferenceEngine
 from twill.problem import Problem, build_problem, rules
 from twill.problem.groups import allocated, available_groups
 from twill.sim.engine.events import SimulationError

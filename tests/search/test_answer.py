@@ -14,7 +14,7 @@ import twill
 from tests.engines.test_verbatim import running_maximum
 from tests.support.commands import TWILL, in_process
 from tests.support.small import edge, op, small_loop, small_machine
-from twill.engines.yices.engine import DifferenceEngine
+from twill.engines.yices import DifferenceEngine
 from twill.errors import DefectError, RefusedError
 from twill.lower.schedule import realize
 from twill.problem import build_problem

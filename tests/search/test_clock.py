@@ -210,9 +210,9 @@ import twill
 from twill.artifacts.machine import Machine
 from twill.console import interruptible
 from twill.frontends.loops import load_loop, packaged_loops
-from twill.engines.cpsat import engine
+from twill.engines import cpsat
 from twill.memory import packing
-from twill.solvers import yices
+from twill import solvers
 from twill.solvers import scip
 
 def late(work, cancel):
@@ -221,7 +221,7 @@ def late(work, cancel):
         return work()
     return interruptible(later, cancel)
 
-delayed = {"cpsat": engine, "yices": yices, "addresses": packing, "scip": scip}.get(way)
+delayed = {"cpsat": cpsat, "yices": solvers, "addresses": packing, "scip": scip}.get(way)
 if delayed is not None:
     delayed.interruptible = late
 for name in loops:

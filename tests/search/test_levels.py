@@ -12,8 +12,8 @@ import pytest
 import twill
 from tests.support.small import tight_loop
 from twill.artifacts.proof import LevelProof
-from twill.engines.protocol import Answer, Engine, Question
-from twill.engines.yices.engine import DifferenceEngine
+from twill.engines import Answer, Engine, Question
+from twill.engines.yices import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.schedule import realize
 from twill.problem import Problem, build_problem

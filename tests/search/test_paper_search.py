@@ -9,12 +9,12 @@ import pytest
 import twill
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.schedule import Rules
-from twill.bounds.least import bounds, longest_paths
+from twill.bounds import bounds, longest_paths
+from twill.engines import EngineFactory, Question
 from twill.engines.cbc import shortest_modulo_schedule
-from twill.engines.cpsat.engine import CpSatEngine
-from twill.engines.paper.engine import VerbatimEngine
-from twill.engines.protocol import EngineFactory, Question
-from twill.engines.yices.engine import DifferenceEngine
+from twill.engines.cpsat import CpSatEngine
+from twill.engines.paper import VerbatimEngine
+from twill.engines.yices import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower.schedule import realize
 from twill.problem import Problem, build_problem

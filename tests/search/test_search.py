@@ -9,10 +9,10 @@ import pytest
 import twill
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
+from twill.bounds import Bounds
 from twill.bounds.infeasible import as_written
-from twill.bounds.least import Bounds
-from twill.engines.protocol import Limits, Question
-from twill.engines.yices.engine import DifferenceEngine
+from twill.engines import Limits, Question
+from twill.engines.yices import DifferenceEngine
 from twill.frontends.loops import load_loop
 from twill.problem import Problem, build_problem
 from twill.problem.groups import available_groups

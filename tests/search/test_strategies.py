@@ -13,8 +13,8 @@ import pytest
 import twill
 from tests.support.commands import in_process
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
-from twill.bounds.least import bounds
-from twill.engines.protocol import (
+from twill.bounds import bounds
+from twill.engines import (
     FREELY,
     NO_LIMITS,
     Answer,
@@ -25,7 +25,7 @@ from twill.engines.protocol import (
     Refutation,
     Status,
 )
-from twill.engines.yices.engine import DifferenceEngine
+from twill.engines.yices import DifferenceEngine
 from twill.problem import Problem, build_problem
 from twill.problem.costs import Reservation
 from twill.problem.solution import Assignment

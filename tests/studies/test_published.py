@@ -13,7 +13,7 @@ import twill
 from tests.support.commands import SIM, in_process
 from tests.support.small import random_loop
 from twill.artifacts.schedule import Schedule
-from twill.bounds.least import bounds
+from twill.bounds import bounds
 from twill.engines.cbc import modulo_schedule
 from twill.frontends.schedules import load_schedule
 from twill.problem import build_problem

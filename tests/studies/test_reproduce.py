@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 import twill
 from tests.golden import golden
-from twill.bounds.least import bounds
+from twill.bounds import bounds
 from twill.cli.main import app
-from twill.engines.protocol import FAMILIES
+from twill.engines import FAMILIES
 from twill.errors import InputError, RefusedError
 from twill.frontends.schedules import load_schedule
 from twill.search.request import Options

@@ -9,7 +9,7 @@ import twill
 from tests.support.small import hand_made
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
-from twill.bounds.least import bounds
+from twill.bounds import bounds
 from twill.problem import Problem, build_problem
 from twill.problem.groups import UNLIMITED, WarpGroup
 from twill.studies.bench.synthetic import MACHINES, synthetic_loop

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.support.judged import violations
-from twill.memory.addresses import Allocation, allocate
+from twill.memory import Allocation, allocate
 from twill.problem import Problem
 from twill.problem.groups import WarpGroup, allocated
 from twill.problem.operations import Edge

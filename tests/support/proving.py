@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from twill.engines.cpsat.engine import CpSatProver
-from twill.engines.protocol import FAMILIES, FREELY, Conditions, Range, Refutation
+from twill.engines import FAMILIES, FREELY, Conditions, Range, Refutation
+from twill.engines.cpsat import CpSatProver
 from twill.problem import Problem
 from twill.problem.groups import WarpGroup
 

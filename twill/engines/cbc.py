@@ -13,10 +13,10 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any
 
-from twill.bounds.least import longest_paths
+from twill.bounds import longest_paths
 from twill.children import end_with_parent
 from twill.console import interruptible
-from twill.engines.protocol import Status
+from twill.engines import Status
 from twill.errors import SolverError
 from twill.problem import Problem
 

@@ -8,18 +8,18 @@ from typing import Literal
 
 from twill.artifacts.proof import Level, LowerBound
 from twill.artifacts.schedule import Schedule
-from twill.bounds.analysis import Recurrence, recurrences
-from twill.bounds.configurations import ConfigurationBound
-from twill.bounds.least import (
+from twill.bounds import (
     ResourceArgument,
     bounds,
     every_bound,
     resource_argument,
     resource_bound,
 )
+from twill.bounds.analysis import Recurrence, recurrences
+from twill.bounds.configurations import ConfigurationBound
 from twill.console import Report, silent
 from twill.deadline import Deadline
-from twill.engines.protocol import FAMILIES, Answer, EngineFactory, Limits, Question, Status
+from twill.engines import FAMILIES, Answer, EngineFactory, Limits, Question, Status
 from twill.errors import InputError
 from twill.problem import Problem
 from twill.problem.groups import available_groups

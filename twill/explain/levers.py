@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from twill.artifacts.hardware import GroupPool
 from twill.artifacts.loop import Cost, Step
 from twill.artifacts.schedule import Schedule
-from twill.bounds.least import resource_bound
+from twill.bounds import resource_bound
 from twill.console import Report, silent
-from twill.engines.protocol import EngineFactory
+from twill.engines import EngineFactory
 from twill.errors import RefusedError
 from twill.explain.explain import BUSIEST, SECONDS, problem_of
 from twill.problem import Problem, build_problem

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from twill.artifacts.program import Fixed, Storage
 from twill.lower.pipeline import Pipeline
-from twill.memory.addresses import Ring, Tenant
+from twill.memory import Ring, Tenant
 from twill.problem.lifetimes import chains
 
 

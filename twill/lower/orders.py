@@ -35,7 +35,7 @@ from twill.lower.schedule import artifact
 from twill.lower.steps import Action, Signal, Step, Target
 from twill.lower.synchronization import Synchronization
 from twill.lower.waits import Need
-from twill.memory.addresses import Ring, Tenant
+from twill.memory import Ring, Tenant
 from twill.problem import Problem, build_problem
 from twill.problem.groups import WarpGroup
 from twill.problem.operations import Edge, ProblemOperation

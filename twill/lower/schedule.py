@@ -21,7 +21,7 @@ from twill.lower.programs import programs
 from twill.lower.steps import Signal
 from twill.lower.synchronization import Synchronization
 from twill.lower.waits import delays_nobody, in_memory, releasing, results, streaming_late
-from twill.memory.addresses import Allocation, Conflict, Ring, Tenant, allocate
+from twill.memory import Allocation, Conflict, Ring, Tenant, allocate
 from twill.problem import Problem
 from twill.problem.lifetimes import memory_occupants
 from twill.problem.solution import Assignment, peaks

@@ -25,7 +25,7 @@ from twill.lower.steps import (
     signals_itself,
     told,
 )
-from twill.memory.addresses import Tenant
+from twill.memory import Tenant
 from twill.problem import Problem
 from twill.problem.lifetimes import least_distances
 from twill.problem.operations import Edge

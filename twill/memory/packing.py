@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from twill.errors import SolverError
-from twill.solvers.yices import Formulas
+from twill.solvers import Formulas
 
 SHUFFLES = 12
 """Random orders that are tried beside the ordered ones before the exact search."""

@@ -10,9 +10,9 @@ from twill.artifacts.base import Part
 from twill.artifacts.program import Barrier
 from twill.artifacts.proof import Level, LowerBound
 from twill.artifacts.schedule import Rules
+from twill.bounds import ResourceArgument
 from twill.bounds.analysis import Recurrence
 from twill.bounds.configurations import ConfigurationBound
-from twill.bounds.least import ResourceArgument
 from twill.explain.explain import Part as FamilyPart
 from twill.explain.explain import Reproof
 from twill.explain.levers import Lever

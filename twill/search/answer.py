@@ -16,9 +16,9 @@ from functools import partial
 from typing import Any
 
 from twill.artifacts.schedule import Schedule, TimeScale
-from twill.bounds.least import bounds, every_bound
+from twill.bounds import bounds, every_bound
 from twill.deadline import Deadline
-from twill.engines.protocol import EngineFactory
+from twill.engines import EngineFactory
 from twill.engines.yices.system import anchor_of
 from twill.errors import DefectError, Refusal, RefusedError
 from twill.lower.schedule import realize

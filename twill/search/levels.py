@@ -8,8 +8,8 @@ from functools import partial
 from typing import Protocol
 
 from twill.artifacts.proof import Level
-from twill.bounds.least import least_length, least_stages
-from twill.engines.protocol import Status
+from twill.bounds import least_length, least_stages
+from twill.engines import Status
 from twill.problem.solution import Assignment
 from twill.search.known import Reached
 from twill.search.questions import Outcome, Questions

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from twill.artifacts.proof import LevelProof, LowerBound
+from twill.bounds import Bounds, bounds, longest_paths
 from twill.bounds.infeasible import refuse_infeasible
-from twill.bounds.least import Bounds, bounds, longest_paths
 from twill.deadline import Deadline
+from twill.engines import Answer, Engine, EngineFactory, Limits, Question
 from twill.engines.cbc import shortest_modulo_schedule
-from twill.engines.protocol import Answer, Engine, EngineFactory, Limits, Question
 from twill.errors import RefusedError
 from twill.problem import Problem
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from twill.engines.protocol import (
+from twill.engines import (
     WAYS,
     Answer,
     Conditions,

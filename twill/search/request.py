@@ -16,7 +16,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.proof import Level, Limit
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.console import Report, silent
-from twill.engines.protocol import EngineFactory, RangeProver
+from twill.engines import EngineFactory, RangeProver
 from twill.errors import InputError, short
 from twill.names import wrong
 from twill.problem import Problem, build_problem
@@ -204,15 +204,15 @@ def engine_factory(name: str) -> EngineFactory:
         If there is no such engine.
     """
     if name == "difference":
-        from twill.engines.yices.engine import DifferenceEngine
+        from twill.engines.yices import DifferenceEngine
 
         return DifferenceEngine
     if name == "cpsat":
-        from twill.engines.cpsat.engine import CpSatEngine
+        from twill.engines.cpsat import CpSatEngine
 
         return CpSatEngine
     if name == "verbatim":
-        from twill.engines.paper.engine import VerbatimEngine
+        from twill.engines.paper import VerbatimEngine
 
         return VerbatimEngine
     raise InputError(
@@ -224,7 +224,7 @@ def range_prover() -> RangeProver | None:
     """Return who refutes ranges of intervals; nobody without OR-Tools."""
     if importlib.util.find_spec("ortools") is None:
         return None
-    from twill.engines.cpsat.engine import CpSatProver
+    from twill.engines.cpsat import CpSatProver
 
     return CpSatProver()
 

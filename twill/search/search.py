@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from twill.artifacts.proof import Proof
+from twill.bounds import RELAXED, bounds, every_bound, lacks_registers, least_stages
 from twill.bounds.infeasible import (
     as_written,
     infeasible_interval,
@@ -18,9 +19,8 @@ from twill.bounds.infeasible import (
     refuse_infeasible,
     undecided,
 )
-from twill.bounds.least import RELAXED, bounds, every_bound, lacks_registers, least_stages
 from twill.deadline import Deadline
-from twill.engines.protocol import EngineFactory, Question, RangeProver
+from twill.engines import EngineFactory, Question, RangeProver
 from twill.errors import RefusedError
 from twill.problem import Problem
 from twill.problem.solution import Assignment

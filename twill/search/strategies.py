@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from twill.bounds import Bounds, least_stages
 from twill.bounds.infeasible import infeasible_interval, no_schedule
-from twill.bounds.least import Bounds, least_stages
-from twill.engines.protocol import FEW_ROWS, Limits
+from twill.engines import FEW_ROWS, Limits
 from twill.problem import Problem
 from twill.problem.groups import likely_groups, most_used
 from twill.search.known import Known

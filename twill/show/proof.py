@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from twill.artifacts.proof import LowerBound, Proof
+from twill.bounds import ResourceArgument
 from twill.bounds.configurations import ConfigurationBound, is_turn
-from twill.bounds.least import ResourceArgument
 from twill.console import paragraph, say
 from twill.explain.explain import MEANING, Explanation, Reproof, Role
 from twill.explain.levers import Lever

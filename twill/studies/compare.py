@@ -14,7 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 from twill.artifacts.base import Part
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import KeptSchedule, Sealed, text_hash
-from twill.bounds.least import bounds
+from twill.bounds import bounds
 from twill.console import Report, silent
 from twill.errors import RefusedError
 from twill.names import file_name

@@ -17,7 +17,7 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.program import Await, Issue
 from twill.artifacts.schedule import Schedule
-from twill.bounds.least import NO_PATH, bounds, longest_paths
+from twill.bounds import NO_PATH, bounds, longest_paths
 from twill.console import Report, silent
 from twill.engines.cbc import ModuloSchedule, modulo_schedule
 from twill.errors import RefusedError

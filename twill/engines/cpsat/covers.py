@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from twill.memory.addresses import Conflict, Fact
+from twill.memory import Conflict, Fact
 from twill.problem import Problem
 from twill.problem.lifetimes import Chain, chains, memory_occupants
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from twill.bounds import bounds
 from twill.bounds.configurations import ConfigurationBound, configuration_bound
-from twill.bounds.least import bounds
 from twill.engines.cpsat.cliques import Clique, cliques
 from twill.engines.cpsat.rows import Rows, Weighing
 from twill.engines.cpsat.sums import Sums

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from twill.engines import FEW_ROWS
 from twill.engines.cpsat.times import Times
 from twill.engines.families import Literal
-from twill.engines.protocol import FEW_ROWS
 from twill.problem import Problem
 from twill.problem.lifetimes import Occupant, unit_occupants
 

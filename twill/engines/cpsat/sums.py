@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from twill.engines import ADDRESSES, Hint
 from twill.engines.cpsat.covers import covers
 from twill.engines.cpsat.times import Times
 from twill.engines.families import Literal, Places
-from twill.engines.protocol import ADDRESSES, Hint
-from twill.memory.addresses import Conflict, allocate
+from twill.memory import Conflict, allocate
 from twill.problem import Problem, rules
 from twill.problem.groups import Share, shares
 from twill.problem.lifetimes import (

@@ -6,14 +6,14 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
-from twill.bounds.least import bounds
+from twill.bounds import bounds
+from twill.engines import NO_LIMITS, Hint, Limits, Question, Range
 from twill.engines.cpsat.cliques import exclusions
 from twill.engines.cpsat.implied import Implied
 from twill.engines.cpsat.sums import Sums
 from twill.engines.cpsat.symmetry import Exchange
 from twill.engines.cpsat.times import Arc, Times
 from twill.engines.families import Families, Places
-from twill.engines.protocol import NO_LIMITS, Hint, Limits, Question, Range
 from twill.problem import Problem
 from twill.problem.groups import groups_within
 from twill.problem.lifetimes import unit_occupants

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from twill.bounds.least import NO_PATH, closure
+from twill.bounds import NO_PATH, closure
 from twill.engines.families import Literal
 from twill.errors import MissingLibraryError
 
@@ -21,7 +21,7 @@ Arc = tuple[int, int, int, int]
 
 
 class Clauses:
-    """A CP-SAT model and what is stated of its literals (see `twill.engines.places.Logic`)."""
+    """A CP-SAT model and what is stated of its literals (see `twill.engines.families.Logic`)."""
 
     def __init__(self) -> None:
         self.model: Any = import_ortools().CpModel()

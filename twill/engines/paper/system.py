@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from twill.engines.protocol import Question
+from twill.engines import Question
 from twill.engines.yices.system import anchor_of
 from twill.problem.groups import pools
 from twill.problem.operations import Edge
 from twill.problem.solution import Assignment
-from twill.solvers.yices import Formulas
+from twill.solvers import Formulas
 
 
 def copies(interval: int, length: int) -> int:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from twill.bounds.least import NO_PATH, closure
-from twill.solvers.yices import Context
+from twill.bounds import NO_PATH, closure
+from twill.solvers import Context
 
 Literal = bool | int
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from twill.bounds.least import average_registers
-from twill.engines.protocol import ADDRESSES, Hint
+from twill.bounds import average_registers
+from twill.engines import ADDRESSES, Hint
 from twill.engines.yices.clauses import Diagram, Literal
 from twill.engines.yices.system import System
-from twill.memory.addresses import Conflict, allocate
+from twill.memory import Conflict, allocate
 from twill.problem import rules
 from twill.problem.groups import Share, shares
 from twill.problem.lifetimes import Moment, Occupant, memory_occupants

@@ -1,7 +1,7 @@
 """The joint system over rows, stages and warp groups: one method a family of constraints.
 
 The families are those of the paper's Figures 4 to 6; sums, which are stated only where a solution
-violates them, are in `twill.engines.yices.lazy_sums`.
+violates them, are in `twill.engines.yices.sums`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from twill.bounds.least import NO_PATH, bounds, closure
+from twill.bounds import NO_PATH, bounds, closure
+from twill.engines import Question
 from twill.engines.families import Families, Places
-from twill.engines.protocol import Question
 from twill.engines.yices.clauses import Clauses, Clock
 from twill.problem import Problem
 from twill.problem.lifetimes import register_ends, unit_occupants

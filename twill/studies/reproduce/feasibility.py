@@ -9,7 +9,7 @@ from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import TimeScale
 from twill.deadline import Deadline
-from twill.engines.protocol import Limits
+from twill.engines import Limits
 from twill.problem import Problem
 from twill.search.questions import Outcome, Query, Questions
 from twill.search.request import Options, Request, engine_factory, range_prover

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from twill.artifacts.schedule import Schedule
-from twill.bounds.least import bounds
+from twill.bounds import bounds
 from twill.explain.levers import with_unit_faster
 from twill.frontends.schedules import load_schedule
 from twill.lower.baselines import multi_warp, sequential
