@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import twill
-from twill.artifacts.costs import LARGEST, evaluate, parsed
+from twill.artifacts.costs import LARGEST, Terms, parsed
 
 MACHINE = (Path(__file__).parents[2] / "machines" / "paper_example.toml").read_text()
 CYCLES = 'unit = "TC", cycles = "1"'
@@ -81,12 +81,12 @@ def test_what_gets_too_large_or_is_no_number_ends_where_it_arises(
     expression: str, problem: str
 ) -> None:
     with pytest.raises(twill.InputError) as caught:
-        evaluate(expression, {"word": "smem", "huge": 1e300}, path="p", file="m.toml")
+        Terms({"word": "smem", "huge": 1e300}, "m.toml").value(expression, "p")
     assert problem in str(caught.value)
 
 
 def test_the_arithmetic_of_the_machine_files() -> None:
-    names = {"m": 128, "memory": "smem", "flag": True}
+    terms = Terms({"m": 128, "memory": "smem", "flag": True}, "f")
     for expression, value in {
         "ceil(m / 3) + m // 3 - m % 3": 83,
         "2 ** 3 ** 2": 512,
@@ -96,7 +96,7 @@ def test_the_arithmetic_of_the_machine_files() -> None:
         "log2(m) * -1": -7,
         "m * 2 ** 46": LARGEST,
     }.items():
-        assert evaluate(expression, names, path="p", file="f") == value
+        assert terms.value(expression, "p") == value
 
 
 VALID_LEAVES = ("0", "1", "3", "7.5", "9007199254740992", "x", "True")
@@ -127,7 +127,7 @@ def outcome(expression: str) -> str:
     except ValueError:
         return "refused"
     try:
-        value = evaluate(expression, {"x": 3, "word": "smem"}, path="p", file="f")
+        value = Terms({"x": 3, "word": "smem"}, "f").value(expression, "p")
     except twill.InputError:
         return "failed"
     assert isinstance(value, int | float | str), expression

@@ -22,7 +22,7 @@ import twill
 from tests.support.commands import SIM, in_process
 from tests.support.fuzzing import Mutant, as_json, as_toml, mutants, text_mutants
 from tests.support.mutations import mutations
-from twill.artifacts.costs import evaluate, names_in, to_cycles
+from twill.artifacts.costs import Terms, names_in
 from twill.artifacts.loop import MOST_CYCLES, Loop
 from twill.artifacts.machine import Machine, packaged_machines
 from twill.artifacts.schedule import Schedule, TimeScale
@@ -177,12 +177,12 @@ def expressions() -> list[str]:
 
 
 def follow_expression(file: str) -> None:
-    text, where = said(file), {"path": "rules[0].latency", "file": "m.toml"}
+    text = said(file)
     try:
         names = dict.fromkeys(names_in(text), 64)
     except ValueError as error:  # a machine file with it is refused
         raise twill.InputError(str(error)) from None
-    to_cycles(evaluate(text, names, **where), **where)
+    Terms(names, "m.toml").cycles(text, "rules[0].latency")
 
 
 def follow_schedule(file: str) -> None:

@@ -105,13 +105,7 @@ class Artifact(Part):
         return artifact
 
     def read_from(self, file: str) -> None:
-        """Remember for errors where it, or what it is a part of, was read from.
-
-        Parameters
-        ----------
-        file : str
-            The file.
-        """
+        """Remember for errors where it, or what it is a part of, was read from."""
         self._file = file
 
     @classmethod
@@ -166,20 +160,7 @@ class Artifact(Part):
 
 
 def parse_toml(text: bytes, file: str) -> dict[str, Any]:
-    """Return a TOML document.
-
-    Parameters
-    ----------
-    text : bytes
-        The document, UTF-8, at most 1 MiB.
-    file : str
-        Name used in errors.
-
-    Raises
-    ------
-    InputError
-        If it is not TOML, too long or nested too deeply.
-    """
+    """Return a TOML document in UTF-8; refuse one that is too long or nested too deeply."""
     if len(text) > MOST_TOML:
         raise InputError(f"longer than the limit of {MOST_TOML} bytes for TOML", file=file)
     if DEEP_KEY.search(STRING_OR_COMMENT.sub(_in_short, text)):
@@ -198,26 +179,12 @@ def _in_short(token: re.Match[bytes]) -> bytes:
 
 
 def refuse(path: str, message: str) -> PydanticCustomError:
-    """Make the exception that a model validator raises to name a path of its own.
-
-    Parameters
-    ----------
-    path : str
-        Path inside the model that is being validated, for example ``operations[3].name``.
-    message : str
-        What is wrong, with the value.
-    """
+    """Make the exception that a validator raises to name a path inside what it validates."""
     return PydanticCustomError("refused", "{message}", {"message": message, "inner": path})
 
 
 def checked_name(name: str) -> str:
-    """Return a name, or refuse it if it cannot be shown.
-
-    Parameters
-    ----------
-    name : str
-        Not too long and not empty.
-    """
+    """Return a name, or refuse it if it cannot be shown."""
     if not name.isprintable():
         raise PydanticCustomError("name", "a name has no control characters")
     return name
@@ -226,34 +193,23 @@ def checked_name(name: str) -> str:
 def first_problem(
     error: ValidationError, file: str, said_of_missing: Mapping[str, str] | None = None
 ) -> InputError:
-    """Return a validation error as one line that names file, path and value.
-
-    Parameters
-    ----------
-    error : ValidationError
-        As pydantic raises it.
-    file : str
-        The file that was being read.
-    said_of_missing : mapping
-        See `Artifact.said_of_missing`.
-    """
+    """Return a validation error as one line that names file, path and value."""
     problems = error.errors(include_url=False)
     first = problems[0]
     context: dict[str, Any] = first.get("ctx", {})
-    path = _dotted(first["loc"])
-    message = first["msg"]
-    if first["type"] == "refused":
-        inner = context["inner"]
-        path = inner if not path else f"{path}.{inner}" if inner else path
-        message = context["message"]
-    elif first["type"] == "json_invalid":
-        message = f"not JSON: {context['error']}"
-    elif first["type"] == "missing":
-        message = MISSING
-    elif first["type"] == "extra_forbidden":
-        message = f"unknown key (value {short(first['input'])})"
-    else:
-        message = f"{message[0].lower()}{message[1:]} (got {short(first['input'])})"
+    path, message = _dotted(first["loc"]), first["msg"]
+    match first["type"]:
+        case "refused":
+            path = ".".join(part for part in (path, context["inner"]) if part)
+            message = context["message"]
+        case "json_invalid":
+            message = f"not JSON: {context['error']}"
+        case "missing":
+            message = MISSING
+        case "extra_forbidden":
+            message = f"unknown key (value {short(first['input'])})"
+        case _:
+            message = f"{message[0].lower()}{message[1:]} (got {short(first['input'])})"
     if message == MISSING:
         for end, said in (said_of_missing or {}).items():
             message += f"; Hopper and Blackwell have {said}" if path.endswith(end) else ""
@@ -263,13 +219,7 @@ def first_problem(
 
 
 def check_unique(path: str, key: str, names: Iterable[str], what: str = "one") -> None:
-    """Refuse a list in which two entries have one name.
-
-    Raises
-    ------
-    PydanticCustomError
-        For use inside model validators.
-    """
+    """Refuse, inside a validator, a list in which two entries have one name."""
     seen: set[str] = set()
     for index, name in enumerate(names):
         if name in seen:
@@ -278,13 +228,7 @@ def check_unique(path: str, key: str, names: Iterable[str], what: str = "one") -
 
 
 def check_known(path: str, name: str, names: Container[str], what: str) -> None:
-    """Refuse a name that is none of those that there are.
-
-    Raises
-    ------
-    PydanticCustomError
-        For use inside model validators.
-    """
+    """Refuse, inside a validator, a name that is none of those that there are."""
     if name not in names:
         raise refuse(path, f"no {what} named {short(name)}")
 
@@ -296,34 +240,15 @@ def packaged(folder: str, ending: str) -> list[str]:
 
 
 def packaged_text(what: str, folder: str, name: str, ending: str) -> bytes:
-    """Return the text of a file of the package by its name.
-
-    Raises
-    ------
-    InputError
-        If there is none of that name.
-    """
+    """Return the text of a file of the package by its name; refuse a name that is none's."""
     names = packaged(folder, ending)
     if name not in names:
         raise unknown(what, name, names, ending)
     return importlib.resources.files("twill").joinpath(folder, f"{name}{ending}").read_bytes()
 
 
-def unknown(what: str, name: str, packaged: Iterable[str], endings: str) -> InputError:
-    """Return the error for a name that is neither packaged nor a file's; it names the nearest.
-
-    Parameters
-    ----------
-    what : str
-        What was asked for: ``schedule``, ``loop``, ``machine``.
-    name : str
-        What was given.
-    packaged : iterable of str
-        The names that there are.
-    endings : str
-        How the names of files end.
-    """
-    names = list(packaged)
+def unknown(what: str, name: str, names: list[str], endings: str) -> InputError:
+    """Return the error for a name that is neither packaged nor a file's; it names the nearest."""
     near = difflib.get_close_matches(name, names, n=MOST_NAMES, cutoff=0)
     more = f" (and {len(names) - len(near)} more)" if len(names) > len(near) else ""
     shown = ", ".join(near if more else names)
@@ -333,11 +258,10 @@ def unknown(what: str, name: str, packaged: Iterable[str], endings: str) -> Inpu
 
 
 def _dotted(location: tuple[int | str, ...]) -> str:
-    text = ""
-    for step in location:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        else:
-            name = step if len(step) <= MOST_KEY else f"{step[:MOST_KEY]}..."
-            text += f".{name}" if text else name
-    return text
+    steps = (
+        f"[{step}]"
+        if isinstance(step, int)
+        else f".{step[:MOST_KEY]}{'...' if len(step) > MOST_KEY else ''}"
+        for step in location
+    )
+    return "".join(steps).removeprefix(".")

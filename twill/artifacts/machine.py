@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -12,12 +13,13 @@ from pydantic import Field, model_validator
 from twill.artifacts.base import (
     MISSING,
     Artifact,
+    check_known,
     packaged,
     packaged_text,
     parse_toml,
     refuse,
 )
-from twill.artifacts.costs import MOST_RULES, Rule, Transfer, check_expression, cost_by_rule
+from twill.artifacts.costs import MOST_RULES, Rule, Transfer, cost_by_rule
 from twill.artifacts.hardware import (
     EIGHTHS,
     MOST_GROUPS,
@@ -120,22 +122,17 @@ class Machine(Artifact):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.issue_unit is not None:
-            unit = self.units.get(self.issue_unit)
-            if unit is None:
-                raise refuse("issue_unit", f"no unit named {short(self.issue_unit)}")
-            if unit.capacity != EIGHTHS:
-                raise refuse(
-                    f"units.{self.issue_unit}.capacity",
-                    f"issue slots are counted in eighths, so 8 (got {unit.capacity})",
-                )
+            check_known("issue_unit", self.issue_unit, self.units, "unit")
+            capacity = self.units[self.issue_unit].capacity
+            if capacity != EIGHTHS:
+                message = f"issue slots are counted in eighths, so 8 (got {capacity})"
+                raise refuse(f"units.{self.issue_unit}.capacity", message)
         for index, rule in enumerate(self.rules):
-            self._check_rule(f"rules[{index}]", rule)
+            for position, step in enumerate(rule.steps):
+                path = f"rules[{index}].steps[{position}].unit"
+                check_known(path, step.unit, self.units, "unit")
         for index, pair in enumerate(self.interference or ()):
-            for key, name in (("unit", pair.unit), ("beside", pair.beside)):
-                if name not in self.units:
-                    raise refuse(f"interference[{index}].{key}", f"no unit named {short(name)}")
             self._check_interference(f"interference[{index}]", pair)
-        check_expression(self.transfer.cycles, "transfer.cycles")
         if self.memories.smem is not None and self.synchronisation.transactions is None:
             raise refuse("synchronisation.transactions", MISSING)
         self._check_sources()
@@ -143,27 +140,14 @@ class Machine(Artifact):
 
     def _check_interference(self, path: str, pair: Interference) -> None:
         """Refuse what could have no effect: only commands are slowed down, and only by work."""
+        check_known(f"{path}.unit", pair.unit, self.units, "unit")
+        check_known(f"{path}.beside", pair.beside, self.units, "unit")
         if pair.beside == self.issue_unit:
             raise refuse(f"{path}.beside", f"{short(pair.beside)} is issue slots, which do no work")
         commanded = {s.unit for rule in self.rules if rule.asynchronous for s in rule.steps}
         if self.units[pair.unit].scope == "context" and pair.unit not in commanded:
-            raise refuse(
-                f"{path}.unit",
-                f"{short(pair.unit)} takes no commands that could be slowed down: it is a pipe of "
-                "each context",
-            )
-
-    def _check_rule(self, path: str, rule: Rule) -> None:
-        for position, step in enumerate(rule.steps):
-            where = f"{path}.steps[{position}]"
-            if step.unit not in self.units:
-                raise refuse(f"{where}.unit", f"no unit named {short(step.unit)}")
-            for key in ("cycles", "instructions", "count"):
-                check_expression(getattr(step, key), f"{where}.{key}")
-        for key in ("when", "issue", "latency", "working_set"):
-            check_expression(getattr(rule, key), f"{path}.{key}")
-        for name, expression in rule.let.items():
-            check_expression(expression, f"{path}.let.{name}")
+            message = f"{short(pair.unit)} takes no commands that could be slowed down"
+            raise refuse(f"{path}.unit", f"{message}: it is a pipe of each context")
 
     def _check_sources(self) -> None:
         for path, source in _sources(self.model_dump(), ""):
@@ -276,14 +260,12 @@ def _extended(document: dict[str, Any], file: str, depth: int) -> dict[str, Any]
 
 
 def _laid_over(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, value in top.items():
-        below = merged.get(key)
-        if isinstance(value, dict) and isinstance(below, dict):
-            merged[key] = _laid_over(below, value)
-        else:
-            merged[key] = value
-    return merged
+    both = {
+        key: _laid_over(base[key], value)
+        for key, value in top.items()
+        if isinstance(value, dict) and isinstance(base.get(key), dict)
+    }
+    return base | top | both
 
 
 def packaged_machines() -> list[str]:
@@ -291,16 +273,14 @@ def packaged_machines() -> list[str]:
     return packaged(FOLDER, ".toml")
 
 
-def _sources(value: object, path: str) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            where = f"{path}.{key}" if path else str(key)
-            if key == "source" and isinstance(inner, str):
-                found.append((where, inner))
-            else:
-                found.extend(_sources(inner, where))
-    elif isinstance(value, tuple | list):
-        for index, inner in enumerate(value):
-            found.extend(_sources(inner, f"{path}[{index}]"))
-    return found
+def _sources(value: object, path: str) -> Iterator[tuple[str, str]]:
+    """Yield every source in a machine with its path."""
+    match value:
+        case dict():
+            for key, inner in value.items():
+                yield from _sources(inner, f"{path}.{key}" if path else key)
+        case tuple():
+            for index, inner in enumerate(value):
+                yield from _sources(inner, f"{path}[{index}]")
+        case str() if path.endswith(".source"):
+            yield path, value
