@@ -8,7 +8,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -247,7 +247,7 @@ def packaged_text(what: str, folder: str, name: str, ending: str) -> bytes:
     return importlib.resources.files("twill").joinpath(folder, f"{name}{ending}").read_bytes()
 
 
-def unknown(what: str, name: str, names: list[str], endings: str) -> InputError:
+def unknown(what: str, name: str, names: Collection[str], endings: str) -> InputError:
     """Return the error for a name that is neither packaged nor a file's; it names the nearest."""
     near = difflib.get_close_matches(name, names, n=MOST_NAMES, cutoff=0)
     more = f" (and {len(names) - len(near)} more)" if len(names) > len(near) else ""

@@ -35,9 +35,9 @@ _TOLERANCE = 1e-9
 
 
 def _number(value: object) -> float:
-    number = isinstance(value, int | float)
-    if number and -LARGEST <= value <= LARGEST:
+    if isinstance(value, int | float) and -LARGEST <= value <= LARGEST:
         return value
+    number = isinstance(value, int | float)
     raise ValueError("a number beyond 2**53" if number else f"not a number: {short(value)}")
 
 

@@ -146,33 +146,13 @@ class SharedMemory(Part):
         return self.capacity
 
     def footprint(self, tile: Tile) -> int:
-        """Return the bytes that a tile takes.
-
-        Parameters
-        ----------
-        tile : Tile
-            The tile.
-        """
+        """Return the bytes that a tile takes."""
         return tile.bytes
 
-    def slot_size(self, tile: Tile) -> int:
-        """Return the bytes that a tile takes.
-
-        Parameters
-        ----------
-        tile : Tile
-            The tile.
-        """
-        return tile.bytes
+    slot_size = footprint
 
     def step(self, size: int) -> int:
-        """Return what the address of a slot is a multiple of.
-
-        Parameters
-        ----------
-        size : int
-            Bytes of the slot.
-        """
+        """Return what the address of a slot of so many bytes is a multiple of."""
         return (self.swizzle if size >= self.swizzle.value else self.alignment).value
 
 
@@ -204,35 +184,17 @@ class TensorMemory(Part):
         return self.capacity * HALVES
 
     def halved(self, tile: Tile) -> bool:
-        """Return whether a tile takes half of the lanes of its columns; a vector does not.
-
-        Parameters
-        ----------
-        tile : Tile
-            The tile.
-        """
+        """Return whether a tile takes half of the lanes of its columns; a vector does not."""
         return len(tile.shape) > 1 and math.prod(tile.shape[:-1]) <= self.half.value
 
     def slot_size(self, tile: Tile) -> int:
-        """Return the columns that a tile takes.
-
-        Parameters
-        ----------
-        tile : Tile
-            The tile.
-        """
+        """Return the columns that a tile takes."""
         width = tile.shape[-1] if tile.shape else 1
         deep = -(-math.prod(tile.shape[:-1]) // self.lanes.value)
         return deep * -(-width * tile.bits // CELL_BITS)
 
     def footprint(self, tile: Tile) -> int:
-        """Return the columns that a tile takes, those of half of the lanes counted once.
-
-        Parameters
-        ----------
-        tile : Tile
-            The tile.
-        """
+        """Return the columns that a tile takes, those of half of the lanes counted once."""
         return self.slot_size(tile) * (1 if self.halved(tile) else HALVES)
 
     def step(self, _size: int) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Container, Iterable
+from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Literal, Self
 
@@ -33,21 +35,19 @@ Label = Annotated[str, Field(min_length=1, max_length=MOST_LABEL), Visible]
 ExactInt = Annotated[int, Field(ge=1, le=MOST_CYCLES)]
 Delay = Annotated[int, Field(ge=0, le=MOST_CYCLES)]
 
-ELEMENT_BITS: dict[str, int] = {
-    "f64": 64,
-    "f32": 32,
-    "f16": 16,
-    "bf16": 16,
-    "f8e4m3": 8,
-    "f8e5m2": 8,
+ELEMENT_BITS = {
+    **dict.fromkeys(("f64", "i64"), 64),
+    **dict.fromkeys(("f32", "i32"), 32),
+    **dict.fromkeys(("f16", "bf16", "i16"), 16),
+    **dict.fromkeys(("f8e4m3", "f8e5m2", "i8", "i1"), 8),
     "f4e2m1": 4,
-    "i64": 64,
-    "i32": 32,
-    "i16": 16,
-    "i8": 8,
-    "i1": 8,
 }
 REGISTER_BITS = 32
+BY_ELEMENT = {
+    *("add", "sub", "mul", "divide", "max", "min", "select", "fma"),
+    *("exp2", "exp", "log2", "log", "sqrt", "rsqrt", "sin", "cos", "tanh"),
+}
+"""Kinds of element-wise functions."""
 
 
 class Tile(Part):
@@ -94,23 +94,11 @@ class Tile(Part):
         return -(-self.elements * self.bits // 8)
 
     def elements_each(self, threads: int) -> int:
-        """Elements that each of `threads` threads holds.
-
-        Parameters
-        ----------
-        threads : int
-            Threads that the tile is spread over: all those of the warps of its operation.
-        """
+        """Elements that each thread holds where its operation has so many threads."""
         return self.elements_per_thread or -(-self.elements // threads)
 
     def registers_each(self, threads: int) -> int:
-        """Registers per thread when the tile is spread over `threads` threads.
-
-        Parameters
-        ----------
-        threads : int
-            Threads that the tile is spread over: all those of the warps of its operation.
-        """
+        """Registers per thread where its operation has so many threads."""
         return -(-self.elements_each(threads) * self.bits // REGISTER_BITS)
 
 
@@ -346,15 +334,14 @@ class Loop(Artifact):
             raise refuse("operations", "the loop is empty (got [])")
         names = [operation.name for operation in self.operations]
         check_unique("operations", "name", names, "operation")
-        self._check_ends()
+        self._check_ends(frozenset(names))
         cycle = zero_distance_cycle(self.dependences)
         if cycle:
             message = f"a cycle of distance 0 can never execute: {' -> '.join(cycle)}"
             raise refuse("dependences", message)
         return self
 
-    def _check_ends(self) -> None:
-        names = {operation.name for operation in self.operations}
+    def _check_ends(self, names: Container[str]) -> None:
         for key, dependences in (("dependences", self.dependences), ("renamed", self.renamed)):
             for index, d in enumerate(dependences):
                 check_known(f"{key}[{index}].producer", d.producer, names, "operation")
@@ -369,22 +356,8 @@ class Loop(Artifact):
                     raise refuse(f"{path}.reads[{position}].operation", message)
 
     def operation(self, name: str) -> Operation:
-        """Return the operation called `name`.
-
-        Parameters
-        ----------
-        name : str
-            An operation's name.
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        for operation in self.operations:
-            if operation.name == name:
-                return operation
-        raise KeyError(name)
+        """Return the operation called `name`; a KeyError says that there is none."""
+        return {operation.name: operation for operation in self.operations}[name]
 
 
 def zero_distance_cycle(dependences: Iterable[Dependence]) -> list[str]:
@@ -398,3 +371,30 @@ def zero_distance_cycle(dependences: Iterable[Dependence]) -> list[str]:
     except CycleError as error:
         return list(error.args[1])
     return []
+
+
+def pieces(loop: Loop) -> dict[str, dict[tuple[str, int], Fraction]]:
+    """Return which part of a value each of those reads that share it among them.
+
+    They do where each applies an element-wise function, has fewer results than the value has
+    elements, and all together have as many: then each reads what its results are made of, and
+    nobody else does.
+
+    Returns: for each such value its readers, with the distance, and the part that each reads.
+    """
+    found: dict[str, dict[tuple[str, int], Fraction]] = defaultdict(dict)
+    tiles = {operation.name: operation.result for operation in loop.operations}
+    for dependence in loop.dependences:
+        part = _part(tiles[dependence.producer], loop.operation(dependence.consumer))
+        if dependence.kind == "data" and part is not None:
+            found[dependence.producer][dependence.consumer, dependence.distance] = part
+    return {value: parts for value, parts in found.items() if sum(parts.values()) == 1}
+
+
+def _part(value: Tile | None, reader: Operation) -> Fraction | None:
+    """Return the part of a value that makes a smaller result, element by element."""
+    made = reader.result
+    alike = reader.kind in BY_ELEMENT
+    if value is None or made is None or not alike or made.elements >= value.elements:
+        return None
+    return Fraction(made.elements, value.elements)

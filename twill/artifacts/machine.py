@@ -190,34 +190,16 @@ class Machine(Artifact):
         return _extended(document, file, depth=0)
 
     def threads(self, warps: int) -> int:
-        """Return the threads of so many warps.
-
-        Parameters
-        ----------
-        warps : int
-            Warps of an operation or a group.
-        """
+        """Return the threads of so many warps."""
         return warps * self.threads_per_warp.value
 
     def slot_size(self, tile: Tile) -> int:
-        """Return what one slot of a tile takes: columns of TMEM, otherwise bytes.
-
-        Parameters
-        ----------
-        tile : Tile
-            The tile.
-        """
+        """Return what one slot of a tile takes: columns of TMEM, otherwise bytes."""
         memory = self.memories.by_name.get(tile.memory)
         return tile.bytes if memory is None else memory.slot_size(tile)
 
     def footprint(self, tile: Tile) -> int:
-        """Return what a tile takes of its memory, in that memory's `footprint`; 0 if of none.
-
-        Parameters
-        ----------
-        tile : Tile
-            The tile.
-        """
+        """Return what a tile takes of its memory, in that memory's `footprint`; 0 if of none."""
         memory = self.memories.by_name.get(tile.memory)
         return 0 if memory is None else memory.footprint(tile)
 

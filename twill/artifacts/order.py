@@ -114,28 +114,18 @@ class Order(Artifact):
         seen: dict[str, str] = {}
         for index, group in enumerate(self.groups):
             for position, instruction in enumerate(group.instructions):
-                for part in issues_of(instruction):
-                    where = f"groups[{index}].body[{position}]"
-                    if part.first and part.operation in seen:
-                        raise refuse(
-                            where, f"{short(part.operation)} is issued a second time (first in "
-                            f"{seen[part.operation]})"
-                        )  # fmt: skip
-                    if part.first:
-                        seen[part.operation] = where
+                where = f"groups[{index}].body[{position}]"
+                for name in (part.operation for part in issues_of(instruction) if part.first):
+                    if name in seen:
+                        message = f"{short(name)} is issued a second time (first in {seen[name]})"
+                        raise refuse(where, message)
+                    seen[name] = where
         return self
 
 
 def is_order(text: str | bytes) -> bool:
-    """Return whether a JSON document says that it is an order.
-
-    Parameters
-    ----------
-    text : str or bytes
-        The document.
-    """
-    mark = SCHEMA if isinstance(text, str) else SCHEMA.encode()
-    if mark not in text:  # type: ignore[operator]  # both are of one type
+    """Return whether a JSON document says that it is an order."""
+    if (SCHEMA not in text) if isinstance(text, str) else (SCHEMA.encode() not in text):
         return False
     try:
         document = json.loads(text)

@@ -134,21 +134,13 @@ class Issue(Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        given = [self.begin, self.end, self.of]
-        if given == [None, None, None]:
-            return self
-        if (
-            self.begin is None
-            or self.end is None
-            or self.of is None
-            or not self.begin < self.end <= self.of
-        ):
-            raise refuse(
-                "begin",
-                "a part needs begin < end <= of (got begin "
-                f"{self.begin}, end {self.end}, of {self.of})",
-            )
-        return self
+        match self.begin, self.end, self.of:
+            case (None, None, None):
+                return self
+            case (int(begin), int(end), int(of)) if begin < end <= of:
+                return self
+        got = f"got begin {self.begin}, end {self.end}, of {self.of}"
+        raise refuse("begin", f"a part needs begin < end <= of ({got})")
 
     @property
     def first(self) -> bool:

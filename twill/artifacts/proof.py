@@ -12,14 +12,7 @@ from twill.artifacts.loop import Name
 Level = Literal["interval", "stages", "groups", "transfers", "length", "slack"]
 Limit = Literal["registers", "groups", "transfers", "stages"]
 Family = Literal[
-    "dependence",
-    "capacity",
-    "turns",
-    "memory",
-    "registers",
-    "transfers",
-    "concurrency",
-    "wishes",
+    "dependence", "capacity", "turns", "memory", "registers", "transfers", "concurrency", "wishes"
 ]
 
 

@@ -6,13 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from twill.artifacts.base import (
-    Artifact,
-    Part,
-    check_known,
-    check_unique,
-    refuse,
-)
+from twill.artifacts.base import Artifact, Part, check_known, check_unique, refuse
 from twill.artifacts.hardware import MOST_GROUPS
 from twill.artifacts.loop import MOST_DISTANCE, MOST_OPERATIONS, MOST_WARPS, Label, Loop, Many, Name
 from twill.artifacts.machine import FACTS, Machine
@@ -172,13 +166,7 @@ class Schedule(Artifact):
         return super().from_json(text, file=file)
 
     def read_from(self, file: str) -> None:
-        """Remember the file for errors, also for the loop and the machine inside it.
-
-        Parameters
-        ----------
-        file : str
-            The file.
-        """
+        """Remember the file for errors, also for the loop and the machine inside it."""
         super().read_from(file)
         self.loop.read_from(file)
         self.machine.read_from(file)
@@ -200,12 +188,10 @@ class Schedule(Artifact):
             check_known(f"programs[{index}].group", program.group, known["group"], "group")
             for position, instruction in enumerate(program.body):
                 self._check_instruction(f"programs[{index}].body[{position}]", instruction, known)
-        if self.machine_hash not in (None, self.machine.digest):
-            raise refuse(
-                "machine_hash",
-                f"the embedded machine's hash is {self.machine.digest} "
-                f"(got {short(self.machine_hash)})",
-            )
+        digest = self.machine.digest
+        if self.machine_hash not in (None, digest):
+            message = f"the embedded machine's hash is {digest} (got {short(self.machine_hash)})"
+            raise refuse("machine_hash", message)
         return self
 
     def _check_placements(self, known: dict[str, set[str]]) -> None:
@@ -267,19 +253,5 @@ class Schedule(Artifact):
         return {placement.operation: placement.group for placement in self.placements}
 
     def program(self, group: str) -> Program:
-        """Return the program of a group.
-
-        Parameters
-        ----------
-        group : str
-            The group's name.
-
-        Raises
-        ------
-        KeyError
-            If it has none.
-        """
-        for program in self.programs:
-            if program.group == group:
-                return program
-        raise KeyError(group)
+        """Return the program of the group called `group`; a KeyError says that it has none."""
+        return {program.group: program for program in self.programs}[group]
