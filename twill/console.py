@@ -1,8 +1,9 @@
-"""Progress for people, and work that can be interrupted."""
+"""Progress for people, and work that can be interrupted or ends with who asked for it."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import os
 import signal
@@ -26,6 +27,10 @@ POLL_SECONDS = 0.05
 GRACE_SECONDS = 0.5
 QUIET_SECONDS = 2.0
 WIDTH = 80
+PARENT_DEATH_SIGNAL = 1
+"""PR_SET_PDEATHSIG of prctl(2)."""
+# Looked up now: between a fork and the program that follows, little is safe to do.
+_prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 
 class Report(Protocol):
@@ -156,6 +161,16 @@ def interruptible(work: Callable[[], T], cancel: Callable[[], object]) -> T:
     return outcome[0]
 
 
+def end_with_parent() -> None:
+    """Let the system kill this process when the thread that started it ends, where Linux can.
+
+    Without that a solver goes on at full load when whoever asked it was killed. No thread of the
+    process itself could see to that while it is stopped.
+    """
+    if _prctl is not None:
+        _prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
 def command(function: Callable[P, None]) -> Callable[P, None]:
     """Make a command end errors in one line on stderr and the exit status that they stand for.
 
@@ -170,12 +185,9 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
         except TwillError as error:
             fail(str(error), error.exit_status)
         except KeyboardInterrupt as stopped:
-            _leave_interrupted(str(stopped))
-        except BrokenPipeError:
-            sys.stderr.close()
-            raise SystemExit(1) from None
-        except OSError as error:
-            fail(f"cannot write: {error.strerror or error}", TwillError.exit_status)
+            what = f"; {stopped}" if str(stopped) else ""
+            sys.stderr.write(f"twill: interrupted{what}\n")
+            _leave(INTERRUPTED_STATUS)
 
     return wrapper
 
@@ -232,11 +244,6 @@ def _forget_output() -> None:
     """Keep the interpreter from trying once more at its end to write what cannot be written."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _leave_interrupted(what: str) -> None:
-    sys.stderr.write(f"twill: interrupted{'; ' if what else ''}{what}\n")
-    _leave(INTERRUPTED_STATUS)
 
 
 def _leave(status: int) -> None:

@@ -49,15 +49,12 @@ def read_bytes(
     InputError
         If it is missing, unreadable or larger.
     """
-    try:
+    with _told(file, ""):
         if ordinary and not stat.S_ISREG(Path(file).stat().st_mode):
             raise InputError("not an ordinary file", file=str(file))
         with Path(file).open("rb") as stream:
             keep_input(os.fstat(stream.fileno()))
             data = stream.read(most + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(reason, file=str(file)) from None
     if len(data) > most:
         raise InputError(f"larger than the limit of {most} bytes", file=str(file))
     return data
@@ -126,21 +123,20 @@ def make_folder(folder: str | os.PathLike[str] | None) -> None:
     if folder is None:
         return
     if str(folder) == STANDARD_OUTPUT:
-        raise InputError(
-            "standard output is no folder; ./- is a folder of that name", file=STANDARD_OUTPUT
-        )
+        message = "standard output is no folder; ./- is a folder of that name"
+        raise InputError(message, file=STANDARD_OUTPUT)
     with _told(folder):
         Path(folder).mkdir(parents=True, exist_ok=True)
 
 
 @contextlib.contextmanager
-def _told(file: str | os.PathLike[str]) -> Iterator[None]:
-    """Tell what keeps a file from being written as wrong input."""
+def _told(file: str | os.PathLike[str], before: str = "cannot write: ") -> Iterator[None]:
+    """Tell what keeps a file from being read or written as wrong input."""
     try:
         yield
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot write: {reason}", file=str(file)) from None
+        raise InputError(f"{before}{reason}", file=str(file)) from None
 
 
 def _replace(target: Path, data: bytes, mode: int | None) -> None:

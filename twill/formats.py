@@ -3,61 +3,37 @@
 from __future__ import annotations
 
 MIB = 1 << 20
-
-
-def count(value: float) -> str:
-    """Return a whole number."""
-    return f"{value:.0f}"
-
-
-def number(value: float) -> str:
-    """Return a number of which nothing else is known, with up to six digits."""
-    return f"{value:.6g}"
+count = "{:.0f}".format
+"""A whole number."""
+number = "{:.6g}".format
+"""A number of which nothing else is known, with up to six digits."""
+tenths = "{:.1f}".format
+"""An average, or a short time, with one digit behind the point."""
+percent = "{:.1%}".format
+"""A share."""
+signed_percent = "{:+.1%}".format
+"""A relative difference."""
+ratio = "{:.2f}".format
+"""How many times as much something is."""
+seconds = "{:.2f}".format
+"""A duration in seconds."""
+megahertz = "{:g}".format
+"""A clock in MHz."""
 
 
 def cycles(value: float) -> str:
     """Return a time in cycles or units of time: whole ones as they are, others with six digits."""
-    return f"{value:.0f}" if value == round(value) else f"{value:.6g}"
-
-
-def tenths(value: float) -> str:
-    """Return an average, or a short time, with one digit behind the point."""
-    return f"{value:.1f}"
-
-
-def percent(share: float) -> str:
-    """Return a share as a percentage."""
-    return f"{share:.1%}"
-
-
-def signed_percent(share: float) -> str:
-    """Return a relative difference as a percentage."""
-    return f"{share:+.1%}"
-
-
-def ratio(value: float) -> str:
-    """Return how many times as much something is."""
-    return f"{value:.2f}"
-
-
-def seconds(value: float) -> str:
-    """Return a duration in seconds."""
-    return f"{value:.2f}"
+    return count(value) if value == round(value) else number(value)
 
 
 def teraflops(value: float) -> str:
     """Return a throughput in TFLOP/s."""
-    return f"{value:.0f}" if value >= 10_000 else f"{value:.1f}"
-
-
-def megahertz(value: float) -> str:
-    """Return a clock in MHz."""
-    return f"{value:g}"
+    return count(value) if value >= 10_000 else tenths(value)
 
 
 def mebibytes(value: float) -> str:
     """Return a number of bytes in MiB."""
-    return f"{value / MIB:.0f}"
+    return count(value / MIB)
 
 
 def yes(value: bool) -> str:  # noqa: FBT001 - a value to be written

@@ -53,8 +53,8 @@ class Column:
         """Return a cell: words as they are, numbers in the column's form, ``-`` for none."""
         if value is None:
             return UNKNOWN
-        written = isinstance(value, str) or self.form is None
-        return cell(str(value) if written or self.form is None else self.form(value))
+        form = str if self.form is None or isinstance(value, str) else self.form
+        return cell(form(value))
 
 
 @dataclass(frozen=True)
@@ -173,9 +173,9 @@ def output() -> Console:
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False)
-    if console.is_terminal or "COLUMNS" in os.environ:
-        return console
-    return Console(highlight=False, markup=False, emoji=False, width=PIPED_WIDTH)
+    if not (console.is_terminal or "COLUMNS" in os.environ):
+        console.width = PIPED_WIDTH
+    return console
 
 
 def _width(text: str) -> int:

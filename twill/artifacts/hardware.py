@@ -149,7 +149,9 @@ class SharedMemory(Part):
         """Return the bytes that a tile takes."""
         return tile.bytes
 
-    slot_size = footprint
+    def slot_size(self, tile: Tile) -> int:
+        """Return the bytes that a tile takes."""
+        return tile.bytes
 
     def step(self, size: int) -> int:
         """Return what the address of a slot of so many bytes is a multiple of."""

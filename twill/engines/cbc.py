@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from twill.bounds import longest_paths
-from twill.children import end_with_parent
-from twill.console import interruptible
+from twill.console import end_with_parent, interruptible
 from twill.engines import Status
 from twill.errors import SolverError
 from twill.problem import Problem

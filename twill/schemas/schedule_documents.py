@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field
 
+from twill import errors
 from twill.artifacts.base import Part
 from twill.artifacts.program import Barrier
 from twill.artifacts.proof import Level, LowerBound
@@ -20,22 +22,15 @@ from twill.schemas.documents import Counts, Document, Strings
 from twill.show.differences import Difference
 from twill.show.placed import Position
 from twill.show.roles import Role
+from twill.verification import Violation
 from twill.verification.proof import Trusted
 
 
-class Refused(Part):
+@dataclass(frozen=True, kw_only=True)
+class Refused(errors.Refusal):
     """Why there is no answer; see `twill.errors.Refusal`."""
 
     message: str
-    families: Strings = ()
-    interval: int | None = None
-    stages: int | None = None
-    value: str | None = None
-    needed: float | None = None
-    limit: float | None = None
-    unit: str | None = None
-    least_interval: int | None = None
-    seconds: float | None = None
 
 
 class Refusal(Document):
@@ -209,13 +204,6 @@ class Program(Document):
     barriers: tuple[Barrier, ...]
     initial: tuple[Initial, ...]
     groups: tuple[GroupProgram, ...]
-
-
-class Violation(Part):
-    """A broken rule."""
-
-    rule: str
-    message: str
 
 
 class Verdict(Document):

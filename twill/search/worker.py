@@ -16,8 +16,7 @@ from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import NoReturn
 
-from twill.children import end_with_parent
-from twill.console import Report, silent
+from twill.console import Report, end_with_parent, silent
 from twill.deadline import Deadline, check
 from twill.errors import Refusal, RefusedError, SolverError, TwillError
 from twill.search.cache import Cache

@@ -17,7 +17,7 @@ from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from twill.children import end_with_parent
+from twill.console import end_with_parent
 from twill.studies.executors import interrupts_later
 
 if TYPE_CHECKING:
