@@ -141,7 +141,7 @@ class Strategy:
 
 def at_the_bound(s: Situation) -> Asked:
     """Ask for few stages and groups where bounds would be the proof."""
-    fewest = least_stages(s.problem, s.first)
+    fewest = min(least_stages(s.problem, s.first), s.most_stages(s.first))
     yield s.query(s.first, stages=fewest, groups=s.few, effort=1)
     yield s.query(s.first, stages=s.stages(s.first), groups=s.few, effort=2)
 
