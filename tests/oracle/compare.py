@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field
+from functools import partial
 
 import twill
 from tests.oracle.facts import Facts, facts
@@ -14,6 +15,7 @@ from twill.lower.schedule import realize
 from twill.problem import build_problem
 from twill.problem.groups import WarpGroup
 from twill.problem.solution import Assignment
+from twill.search.answer import within_registers
 from twill.search.request import Options
 
 MOST_STAGES = 4
@@ -221,9 +223,7 @@ def realized(given: Facts, answer: Answer) -> twill.Schedule:
         WarpGroup(width, g in variable, registers[g], limits[g] or 0)
         for g, width in enumerate(given.groups)
     )
-    return realize(
-        build_problem(given.loop, given.machine),
-        answer.interval,
-        Assignment(answer.start, answer.group, groups),
-        names={g: f"g{g}" for g in sorted(set(answer.group))},
-    )
+    problem = build_problem(given.loop, given.machine)
+    found = Assignment(answer.start, answer.group, groups)
+    names = {g: f"g{g}" for g in sorted(set(answer.group))}
+    return within_registers(problem, partial(realize, problem, answer.interval, found, names=names))
