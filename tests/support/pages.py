@@ -21,7 +21,9 @@ from markdown_it.token import Token
 import twill
 from tests.support.commands import in_process
 from twill.artifacts.costs import Rule
+from twill.artifacts.order import Order
 from twill.artifacts.sweep import Sweep
+from twill.frontends.schedules import scheduled
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -32,7 +34,7 @@ COMMANDS = ("twill", "python", *ELSEWHERE, "git", "pytest", "cat", "cp")
 OPTIONS = {"slow", "triton", "status", "file", "head"}
 ARTIFACTS: dict[str, Callable[[bytes], object]] = {
     "twill.loop": twill.Loop.from_json,
-    "twill.order": twill.Schedule.from_json,
+    "twill.order": lambda text: scheduled(Order.from_json(text)),
     "twill.sweep": Sweep.from_toml,
     "twill.machine": twill.Machine.from_toml,
 }
