@@ -12,8 +12,7 @@ from pydantic import Field
 from twill.artifacts.base import Artifact
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.sim.analysis.advice import Advice, advise
-from twill.sim.analysis.measure import (
+from twill.sim.analysis import (
     Batches,
     SteadyState,
     clock_of,
@@ -21,12 +20,13 @@ from twill.sim.analysis.measure import (
     steady_state,
     tflops,
 )
+from twill.sim.analysis.advice import Advice, advise
 from twill.sim.analysis.profile import Profile, profile
 from twill.sim.analysis.rings import Changed
 from twill.sim.analysis.whole_kernel import Kernel
-from twill.sim.checks.check import Checks
+from twill.sim.checks import Checks
 from twill.sim.checks.races import Races
-from twill.sim.engine.conditions import (
+from twill.sim.engine import (
     DEFAULT_ITERATIONS,
     DEFAULT_TOLERANCE,
     Conditions,
@@ -171,7 +171,7 @@ def run(
     bundle : int
         Instructions of a warp on one pipe that are executed as one, at most; 1 is the reference.
     without : iterable of str
-        Mechanisms of the machine that are switched off: see `twill.sim.engine.conditions`.
+        Mechanisms of the machine that are switched off: see `twill.sim.engine`.
     interference : bool
         Whether units slow each other down as the machine file says; the static interval knows
         nothing of it.

@@ -10,8 +10,8 @@ from pydantic import Field
 from twill.artifacts.base import Part
 from twill.artifacts.program import Barrier
 from twill.artifacts.schedule import Schedule
+from twill.sim.analysis import SteadyState
 from twill.sim.analysis.critical import Cycle, Step, critical_cycle, together
-from twill.sim.analysis.measure import SteadyState
 from twill.sim.engine.record import Recording, Span, Warp, in_time
 from twill.sim.engine.work import Work
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from twill.artifacts.program import Program, Storage, Wait
 from twill.artifacts.schedule import Schedule
 from twill.errors import RefusedError
-from twill.sim.engine.conditions import Mechanism
+from twill.sim.engine import Mechanism
 
 
 @dataclass(frozen=True)

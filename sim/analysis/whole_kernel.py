@@ -17,8 +17,8 @@ from twill.artifacts.base import Part
 from twill.artifacts.loop import Cost, Operation, Tile
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
-from twill.sim.analysis.measure import clock_of, flop_per_iteration, steady_state
-from twill.sim.engine.conditions import Conditions
+from twill.sim.analysis import clock_of, flop_per_iteration, steady_state
+from twill.sim.engine import Conditions
 from twill.sim.engine.events import Handlers, Started
 from twill.sim.engine.sm import StreamingMultiprocessor
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from twill.artifacts.hardware import Synchronisation
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.sim.engine.conditions import Mechanism
+from twill.sim.engine import Mechanism
 from twill.sim.engine.events import SimulationError
 
 

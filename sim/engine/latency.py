@@ -18,7 +18,7 @@ from twill.artifacts.loop import MOST_CYCLES
 from twill.artifacts.machine import Machine
 from twill.errors import InputError, short
 from twill.files import read_bytes
-from twill.sim.engine.conditions import latency_texts
+from twill.sim.engine import latency_texts
 from twill.sim.engine.work import Work
 
 FORMS = (

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from twill.artifacts.hardware import Unit
 from twill.artifacts.program import Await, Wait
 from twill.artifacts.schedule import Schedule
+from twill.sim.engine import Conditions, Mechanism
 from twill.sim.engine.barriers import Barriers
-from twill.sim.engine.clock import Clock
-from twill.sim.engine.conditions import Conditions, Mechanism
-from twill.sim.engine.events import Arrived, Busy, Completed, Started
+from twill.sim.engine.events import Arrived, Busy, Clock, Completed, Started
 from twill.sim.engine.hardware import Hardware, Use
 from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.memory import Instance, Memory

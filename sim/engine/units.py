@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from twill.artifacts.hardware import Unit as Description
-from twill.sim.engine.clock import Clock
+from twill.sim.engine.events import Clock
 from twill.sim.engine.hardware import Hardware, Use
 from twill.sim.engine.work import Work
 

@@ -20,7 +20,7 @@ from twill.errors import InputError
 from twill.files import make_folder, write_whole
 from twill.frontends.schedules import load_schedule
 from twill.names import file_name
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.engine.record import Recording
 from twill.sim.show.timeline import draw_timeline
 from twill.studies.compare import comparison

@@ -19,7 +19,7 @@ from twill.bounds import Bounds, bounds
 from twill.frontends.ddg import load_ddg
 from twill.frontends.ddg.format import tile_of
 from twill.problem import build_problem
-from twill.sim.checks.check import check
+from twill.sim.checks import check
 
 FILE = Path(__file__).parents[1] / "data" / "two_products.ddg.json"
 Document = dict[str, Any]

@@ -19,7 +19,7 @@ SOLVERS = {
     "ortools": {"twill/engines/cpsat/times.py"},
     "pulp": {"twill/engines/cbc.py"},
     "pyscipopt": {"twill/solvers/scip.py"},
-    "simpy": {"sim/engine/clock.py", "twill/studies/bench/simulator.py"},
+    "simpy": {"sim/engine/events.py", "twill/studies/bench/simulator.py"},
     "simpleeval": {"twill/artifacts/costs.py"},
     "triton": {str(file.relative_to(ROOT)) for file in (ROOT / "traces/kernels").glob("*.py")}
     | {f"twill/frontends/triton_dump/{name}.py" for name in ("__init__", "lower")},

@@ -16,10 +16,10 @@ from twill.frontends.schedules import parse_schedule_ir, scheduled
 from twill.show.code import code
 from twill.show.differences import compare
 from twill.show.ir import ir
-from twill.sim.checks.check import check
+from twill.sim.checks import check
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.values import Values
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 

@@ -22,7 +22,7 @@ from twill.lower.fences import with_fences
 from twill.problem.groups import WarpGroup
 from twill.show.code import code
 from twill.show.ir import ir
-from twill.sim.checks.check import check
+from twill.sim.checks import check
 from twill.sim.engine.events import SimulationError
 from twill.verification.programs import _meet, check_fences
 

@@ -19,9 +19,9 @@ from twill.artifacts.program import Await, Instruction, Wait
 from twill.artifacts.schedule import Schedule
 from twill.cli.main import simulator as app
 from twill.frontends.schedules import load_schedule, packaged_schedules, scheduled
-from twill.sim.checks.check import check, enough_iterations
+from twill.sim.checks import check, enough_iterations
 from twill.sim.checks.races import Races
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import run

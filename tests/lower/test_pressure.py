@@ -25,7 +25,7 @@ from twill.search.answer import within_registers
 from twill.search.request import Options
 from twill.search.search import search
 from twill.sim import run
-from twill.sim.checks.check import check
+from twill.sim.checks import check
 from twill.verification.registers import registers_along_programs
 
 

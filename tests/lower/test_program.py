@@ -24,10 +24,10 @@ from twill.artifacts.program import Arrive, Await, Get, Interleave, Issue, Progr
 from twill.artifacts.schedule import Rules
 from twill.frontends.loops import load_loop
 from twill.problem.groups import WarpGroup
-from twill.sim.checks.check import check
+from twill.sim.checks import check
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.values import Values
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 

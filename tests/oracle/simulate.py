@@ -8,7 +8,7 @@ from twill.sim.checks.occupancy import Occupancy, Occupied
 from twill.sim.checks.races import Races
 from twill.sim.checks.references import known
 from twill.sim.checks.values import Values
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.verification.registers import registers_along_programs

@@ -15,7 +15,7 @@ from tests.support.unrolled import unrolled
 from twill.artifacts.program import Arrive
 from twill.frontends.schedules import load_schedule
 from twill.show.code import code, program_data
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.engine.events import Arrived, Handlers, SimulationError, Waited
 from twill.sim.engine.sm import StreamingMultiprocessor
 

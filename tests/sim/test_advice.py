@@ -17,14 +17,14 @@ from twill.lower.baselines import sequential
 from twill.sim.analysis.advice import advise, split, twice_as_fast, without_each_wait
 from twill.sim.analysis.rings import Changed, deeper, rings
 from twill.sim.analysis.whole_kernel import kernel
-from twill.sim.checks.check import check
+from twill.sim.checks import check
 from twill.sim.checks.races import Races
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import Run, run, simulate, with_advice
-from twill.sim.show.report import print_checks, print_kernel, print_run
+from twill.sim.show import print_checks, print_kernel, print_run
 
 
 def interval(schedule: twill.Schedule, latency: str | None = None) -> float:

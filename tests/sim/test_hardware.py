@@ -14,7 +14,7 @@ from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.loop import Step
 from twill.artifacts.program import Arrive, Barrier, Instruction, Issue, Program, Storage, Wait
 from twill.artifacts.schedule import Group, Placement, Schedule
-from twill.sim.engine.conditions import MECHANISMS, Conditions
+from twill.sim.engine import MECHANISMS, Conditions
 from twill.sim.engine.events import (
     Busy,
     Completed,

@@ -16,7 +16,7 @@ from tests.support.small import op, small_loop
 from twill.artifacts.loop import Operation
 from twill.artifacts.program import Issue, Program
 from twill.artifacts.schedule import Group, Placement, Schedule
-from twill.sim.engine.conditions import WARP_SCHEDULERS, Conditions, WarpScheduler
+from twill.sim.engine import WARP_SCHEDULERS, Conditions, WarpScheduler
 from twill.sim.engine.events import Handlers, Issued
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.engine.work import works
@@ -198,7 +198,7 @@ def test_one_group_alone_needs_no_event_for_each_instruction(hopper: twill.Machi
 PEAK = """
 import sys, tracemalloc
 from twill.artifacts.schedule import Schedule
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 schedule = Schedule.from_json(sys.stdin.read())

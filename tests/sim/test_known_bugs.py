@@ -20,7 +20,7 @@ from twill.artifacts.loop import Dependence, Operation
 from twill.artifacts.program import Arrive, Await, Barrier, Fence, Instruction, Issue, Storage, Wait
 from twill.artifacts.schedule import Schedule
 from twill.problem.groups import WarpGroup
-from twill.sim.checks.check import check
+from twill.sim.checks import check
 from twill.sim.engine.events import SimulationError
 
 TRIP_COUNTS = (1, 2, 3, 7, 16)

@@ -11,7 +11,7 @@ import pytest
 
 import twill
 from twill.artifacts.schedule import Schedule
-from twill.sim.engine.conditions import Conditions, latency_texts
+from twill.sim.engine import Conditions, latency_texts
 from twill.sim.engine.latency import LatencyFile, packaged_latencies, parse_latencies, parse_latency
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.engine.work import Work, works

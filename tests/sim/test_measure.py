@@ -12,7 +12,7 @@ import twill
 from tests.sim.test_run import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.program import Arrive, Barrier, Instruction, Issue, Storage, Wait
-from twill.sim.analysis.measure import (
+from twill.sim.analysis import (
     clock_of,
     confidence,
     flop_per_iteration,
@@ -20,7 +20,7 @@ from twill.sim.analysis.measure import (
     steady_state,
     tflops,
 )
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import run
 

@@ -15,7 +15,7 @@ from twill.artifacts.schedule import Schedule
 from twill.frontends.loops import packaged_loops
 from twill.frontends.schedules import packaged_schedules
 from twill.sim.checks.races import Races
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 

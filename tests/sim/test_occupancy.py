@@ -18,9 +18,9 @@ from twill.artifacts.schedule import Schedule
 from twill.cli.main import simulator as app
 from twill.errors import InputError
 from twill.frontends.schedules import load_schedule
-from twill.sim.checks.check import check, enough_iterations
+from twill.sim.checks import check, enough_iterations
 from twill.sim.checks.occupancy import FILE, Occupancy, Occupied
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.engine.events import ReadEnds, WriteBegins, WriteEnds
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.verification.registers import registers_along_programs

@@ -15,11 +15,11 @@ from tests.support.small import edge, hand_made, op, random_loop, small_loop, sm
 from twill.artifacts.program import Arrive, Await, Barrier, Instruction, Issue, Storage, Wait
 from twill.artifacts.schedule import Schedule
 from twill.problem.groups import WarpGroup
-from twill.sim.checks.check import check
+from twill.sim.checks import check
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.races import Races
 from twill.sim.checks.values import Values
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.engine.events import (
     Access,
     Arrived,

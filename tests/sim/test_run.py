@@ -23,8 +23,8 @@ from twill.artifacts.program import (
 )
 from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.lower.baselines import multi_warp, sequential
-from twill.sim.analysis.measure import steady_state
-from twill.sim.engine.conditions import Conditions
+from twill.sim.analysis import steady_state
+from twill.sim.engine import Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor

@@ -18,12 +18,12 @@ from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
 from twill.frontends.loops import packaged_loops
 from twill.lower.baselines import multi_warp, sequential
-from twill.sim.checks.check import check
+from twill.sim.checks import check
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.references import TOLERANCE, Inputs, Kernel, RandomInputs, known
 from twill.sim.checks.tiles import placed, rounded
 from twill.sim.checks.values import Provenance, Values
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 ITERATIONS = 5

@@ -18,7 +18,7 @@ import twill
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, RefusedError
 from twill.frontends.schedules import load_schedule
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.studies.compare import (
     Comparison,
     Comparisons,

@@ -18,7 +18,7 @@ from twill.engines.cbc import modulo_schedule
 from twill.frontends.schedules import load_schedule
 from twill.problem import build_problem
 from twill.sim.analysis.whole_kernel import kernel, parse_sequences
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.execute import run
 from twill.studies.compare import comparison
 from twill.studies.modulo_loop import excess, iterative_modulo_schedule, software_pipelined

@@ -18,7 +18,7 @@ from twill.artifacts.schedule import Schedule
 from twill.cli.main import app
 from twill.errors import InputError
 from twill.frontends.schedules import load_schedule
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.studies.compare import comparison
 from twill.studies.compare_view import write_comparisons
 from twill.studies.report import inlined, page, section

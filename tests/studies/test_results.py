@@ -14,7 +14,7 @@ from tests.support.commands import in_process
 from twill.artifacts.sweep import Sweep, text_hash
 from twill.errors import InputError
 from twill.frontends.schedules import load_schedule
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.studies.compare import comparison
 from twill.studies.compare_view import write_comparisons
 from twill.studies.sweep import run_sweep

@@ -27,7 +27,7 @@ from twill.cli.main import app
 from twill.console import Counter
 from twill.errors import InputError, RefusedError, WorkerError
 from twill.frontends.schedules import load_schedule
-from twill.sim.analysis.measure import flop_per_iteration
+from twill.sim.analysis import flop_per_iteration
 from twill.sim.analysis.rings import deeper, with_depth, with_more_slots
 from twill.sim.execute import run
 from twill.studies import sweep as engine

@@ -27,7 +27,7 @@ from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.races import Races
 from twill.sim.checks.references import known
 from twill.sim.checks.values import Values
-from twill.sim.engine.conditions import WARP_SCHEDULERS, Conditions
+from twill.sim.engine import WARP_SCHEDULERS, Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.tables import Column, Table

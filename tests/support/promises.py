@@ -17,7 +17,7 @@ from twill.frontends.loops import load_loop, packaged_loops
 from twill.search.cache import Cache
 from twill.search.request import Request
 from twill.search.scheduler import solve
-from twill.sim.engine.conditions import DEFAULT_ITERATIONS, DEFAULT_TOLERANCE
+from twill.sim.engine import DEFAULT_ITERATIONS, DEFAULT_TOLERANCE
 from twill.sim.execute import run
 from twill.tables import Column, Table
 

@@ -43,7 +43,7 @@ from twill.search.cache import Cache, _head
 from twill.search.request import Request
 from twill.search.scheduler import Solved, solve
 from twill.show.ir import ir
-from twill.sim.engine.conditions import Conditions, latency_texts
+from twill.sim.engine import Conditions, latency_texts
 from twill.sim.engine.latency import LatencyFile, parse_latencies
 from twill.sim.engine.work import Work, works
 from twill.sim.execute import run

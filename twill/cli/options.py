@@ -19,7 +19,7 @@ from twill.files import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from twill.artifacts.base import Artifact
-    from twill.sim.engine.conditions import Conditions
+    from twill.sim.engine import Conditions
 
 MOST_JOBS = 256
 MOST_DIGITS = 18
@@ -90,7 +90,7 @@ class RunOptions:
 
     def conditions(self) -> Conditions:
         """Return them as the simulator takes them."""
-        from twill.sim.engine.conditions import Conditions
+        from twill.sim.engine import Conditions
 
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return Conditions.of(**{name: v for name, v in given.items() if v is not None})

@@ -15,7 +15,7 @@ from twill.files import STANDARD_OUTPUT, check_target, write_whole
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
-    from twill.sim.engine.conditions import Conditions
+    from twill.sim.engine import Conditions
     from twill.sim.engine.record import Recording
     from twill.sim.execute import Run
 
@@ -107,7 +107,7 @@ class CheckOptions:
 
     def checked(self, schedule: Schedule, conditions: Conditions, result: Run) -> Run:
         """Return a run with what the checks say."""
-        from twill.sim.checks.check import check
+        from twill.sim.checks import check
         from twill.verification.registers import registers_along_programs
 
         if not self.checks and not self.values:
@@ -219,7 +219,7 @@ def run(
 
 
 def _print(result: Run, *, as_json: bool) -> None:
-    from twill.sim.show.report import print_run
+    from twill.sim.show import print_run
 
     if as_json:
         say(json.dumps(result.model_dump(mode="json", by_alias=True), indent=1))

@@ -19,8 +19,8 @@ from twill.console import Report, silent
 from twill.errors import RefusedError
 from twill.names import file_name
 from twill.problem import build_problem
-from twill.sim.analysis.measure import clock_of, flop_per_iteration
-from twill.sim.engine.conditions import Conditions
+from twill.sim.analysis import clock_of, flop_per_iteration
+from twill.sim.engine import Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.execute import Run, simulate
 from twill.studies.subjects import VARIANTS, Subject, experts, variant

@@ -21,7 +21,7 @@ from twill.console import Report, paragraph, say, silent
 from twill.formats import cycles, signed_percent
 from twill.frontends.builder import LoopBuilder
 from twill.frontends.schedules import load_schedule, scheduled
-from twill.sim.engine.conditions import WARP_SCHEDULERS
+from twill.sim.engine import WARP_SCHEDULERS
 from twill.sim.execute import run
 from twill.tables import Column, Table
 

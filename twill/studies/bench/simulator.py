@@ -16,7 +16,7 @@ from twill.artifacts.program import Issue, Program
 from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.console import Report, say, silent
 from twill.formats import count, mebibytes, ratio
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.tables import Column, Table
 

@@ -25,7 +25,7 @@ from twill.search.cache import Cache, code_hash
 from twill.search.request import Request
 from twill.search.scheduler import solve
 from twill.sim.analysis.rings import with_depth, with_more_slots
-from twill.sim.engine.conditions import Conditions
+from twill.sim.engine import Conditions
 from twill.sim.execute import Run, simulate
 from twill.studies.modulo_loop import excess
 from twill.studies.subjects import Subject, subjects, variant
