@@ -19,7 +19,7 @@ from twill.engines.paper import VerbatimEngine
 from twill.engines.yices import DifferenceEngine
 from twill.engines.yices.system import anchor_of
 from twill.errors import InputError, RefusedError
-from twill.lower.schedule import realize
+from twill.lower import realize
 from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups

@@ -16,9 +16,9 @@ from twill.artifacts.program import Await, Get, Instruction, Issue, Put, Storage
 from twill.artifacts.schedule import Schedule
 from twill.engines.yices import DifferenceEngine
 from twill.errors import RefusedError
+from twill.lower import lay_out, realize
 from twill.lower.pipeline import Pipeline, pipeline
 from twill.lower.programs import programs
-from twill.lower.schedule import lay_out, realize
 from twill.lower.synchronization import Synchronization
 from twill.problem import build_problem
 from twill.search.answer import within_registers

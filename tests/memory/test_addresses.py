@@ -38,7 +38,7 @@ from twill.engines import Limits, Question
 from twill.engines.cpsat.covers import covers
 from twill.engines.yices import DifferenceEngine
 from twill.errors import RefusedError
-from twill.lower.schedule import realize
+from twill.lower import realize
 from twill.memory import Allocation, Conflict, allocate
 from twill.memory.packing import Buffer, Range, heaviest_clique, pack
 from twill.problem import Problem, build_problem

@@ -16,7 +16,7 @@ from tests.support.commands import TWILL, in_process
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.engines.yices import DifferenceEngine
 from twill.errors import DefectError, RefusedError
-from twill.lower.schedule import realize
+from twill.lower import realize
 from twill.problem import build_problem
 from twill.search import answer
 from twill.search.answer import lacking, later, with_spare

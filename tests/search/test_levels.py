@@ -15,7 +15,7 @@ from twill.artifacts.proof import LevelProof
 from twill.engines import Answer, Engine, Question
 from twill.engines.yices import DifferenceEngine
 from twill.errors import RefusedError
-from twill.lower.schedule import realize
+from twill.lower import realize
 from twill.problem import Problem, build_problem
 from twill.search.answer import within_registers
 from twill.search.request import Options

@@ -16,7 +16,7 @@ from twill.engines.cpsat import CpSatEngine
 from twill.engines.paper import VerbatimEngine
 from twill.engines.yices import DifferenceEngine
 from twill.errors import RefusedError
-from twill.lower.schedule import realize
+from twill.lower import realize
 from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups

@@ -8,7 +8,7 @@ from typing import Any
 
 import twill
 from twill.artifacts.loop import Cost, Dependence, Operation, Step, Tile
-from twill.lower.schedule import realize
+from twill.lower import realize
 from twill.problem import build_problem
 from twill.problem.groups import WarpGroup
 from twill.problem.solution import Assignment

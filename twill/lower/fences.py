@@ -114,12 +114,9 @@ class _Fences:
 
     def _of_operation(self, name: str) -> list[tuple[Place, bool]]:
         """Return the places in shared memory that an operation uses, and whether it writes."""
-        found = [((name, False), True)]
-        found += [
-            ((d.producer, False), False)
-            for d in self.schedule.loop.dependences
-            if d.consumer == name and d.kind == "data"
-        ]
+        data = (d for d in self.schedule.loop.dependences if d.kind == "data")
+        reads = [((d.producer, False), False) for d in data if d.consumer == name]
+        found = [((name, False), True), *reads]
         return [(place, writes) for place, writes in found if place in self.storage]
 
     def _of_warps(self) -> Iterator[tuple[Subject, list[tuple[Place, bool]]]]:

@@ -28,10 +28,10 @@ from twill.artifacts.program import (
 )
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
+from twill.lower import artifact
 from twill.lower.layout import Layout
 from twill.lower.pipeline import Pipeline
 from twill.lower.programs import GroupProgram, Window
-from twill.lower.schedule import artifact
 from twill.lower.steps import Action, Signal, Step, Target
 from twill.lower.synchronization import Synchronization
 from twill.lower.waits import Need
@@ -58,7 +58,7 @@ def schedule_of(order: Order, loop: Loop, machine: Machine) -> Schedule:
     schedule = artifact(
         synchronization,
         lambda: tuple(_GroupProgram(synchronization, g).program() for g in order.groups),
-        file=order.file or order.name,
+        order.file or order.name,
         name=order.name,
         description=order.description,
         initiation_interval=order.initiation_interval,

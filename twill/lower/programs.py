@@ -38,6 +38,8 @@ class Window:
     begin: int
     end: int
     offset: int
+    # The barriers at which its completion arrives by itself.
+    signals: tuple[str, ...]
 
     @property
     def complete(self) -> bool:
@@ -49,7 +51,7 @@ class Window:
         """What orders operations that are issued at one time."""
         return not self.operation.asynchronous, -self.stage, self.operation.index
 
-    def issue(self, begin: int, end: int, signals: Sequence[str]) -> Issue:
+    def issue(self, begin: int, end: int) -> Issue:
         """Return the part from `begin` to before `end` of the round."""
         length = self.operation.issue
         begin, end = (self.offset + time - self.begin for time in (begin, end))
@@ -60,7 +62,7 @@ class Window:
             begin=None if whole else begin,
             end=None if whole else end,
             of=None if whole else length,
-            signals=tuple(signals) if end == length else (),
+            signals=self.signals if end == length else (),
         )
 
 
@@ -79,20 +81,15 @@ class GroupProgram:
         self.interval = self.pipeline.interval
         operations = self.pipeline.problem.operations
         self.members = [operations[v] for v in self.pipeline.members(group)]
-        self.needs = {
-            step: needs for step, needs in synchronization.needed.items() if step.group == group
-        }
+        self.needs = {s: needs for s, needs in synchronization.needed.items() if s.group == group}
         self.asking = {
             need.step.operation
             for need in synchronization.needs
             if need.step.action is Action.ISSUE and need.step.group == group
         }
         self.origin = self.cut()
-        self.steps = {
-            step: self.after_issue(step.time)
-            for step in synchronization.steps
-            if step.group == group
-        }
+        mine = [step for step in synchronization.steps if step.group == group]
+        self.steps = {step: self.after_issue(step.time) for step in mine}
         self.first = self.first_round()
         self.windows = [window for o in self.members for window in self.windows_of(o)]
         self.body: list[Instruction] = []
@@ -175,10 +172,10 @@ class GroupProgram:
         """Return where an operation is being issued, split where the round ends."""
         time, left = self.pipeline.start[operation.index], operation.issue
         stage, position, offset = self._stage(time), self._position(time), 0
-        found = []
+        signals, found = tuple(self.synchronization.signalled(operation.index)), []
         while True:
             length = min(left, self.interval - position)
-            found.append(Window(operation, stage, position, position + length, offset))
+            found.append(Window(operation, stage, position, position + length, offset, signals))
             left, offset, stage, position = left - length, offset + length, stage + 1, 0
             if not left:
                 return found
@@ -200,7 +197,7 @@ class GroupProgram:
         for window in starting:
             self.body += before[window]
             if window.begin == window.end:
-                self.body.append(self.issue(window, time, time))
+                self.body.append(window.issue(time, time))
                 self._turn_passed(window)
 
     def _owner(self, step: Step, starting: Sequence[Window]) -> Window | None:
@@ -242,7 +239,8 @@ class GroupProgram:
             reader = operations[edge.consumer].name
             found.append(Get(value=name, reader=reader, stage=stage, distance=edge.distance))
         if step.target is not None:
-            found.append(self._arrive(step.target, stage, step.distance))
+            barrier = step.target.barrier(self.pipeline)
+            found.append(Arrive(barrier=barrier, stage=stage, distance=step.distance))
         return found
 
     def _wait(self, need: Need, stage: int) -> Await | Wait:
@@ -258,19 +256,11 @@ class GroupProgram:
             return Await(operation=name, stage=stage, distance=distance)
         return Wait(barrier=target.barrier(self.pipeline), stage=stage, distance=distance)
 
-    def _arrive(self, target: Target, stage: int, distance: int = 0) -> Arrive:
-        return Arrive(barrier=target.barrier(self.pipeline), stage=stage, distance=distance)
-
     # -- issues -------------------------------------------------------------------------------
-
-    def issue(self, window: Window, begin: int, end: int) -> Issue:
-        """Return the part of an operation between two times of the round."""
-        signals = self.synchronization.signalled(window.operation.index)
-        return window.issue(begin, end, signals)
 
     def segment(self, active: Sequence[Window], time: int, following: int) -> None:
         """Add what is issued from `time` to before `following`."""
-        parts = [self.issue(window, time, following) for window in active]
+        parts = [window.issue(time, following) for window in active]
         if len(parts) > 1:
             self.body.append(Interleave(parts=tuple(parts)))
         elif parts:
@@ -297,7 +287,7 @@ class GroupProgram:
         for number, window in enumerate(self.windows):
             begun = window.begin < time or window.offset
             if window.operation.asynchronous and begun and window.begin <= time < window.end:
-                self.append(self.issue(window, time, window.end))
+                self.append(window.issue(time, window.end))
                 if window.complete:
                     self._turn_passed(window)
                 self.windows[number] = replace(window, end=time)
@@ -306,4 +296,5 @@ class GroupProgram:
         """Arrive for an operation that has been issued and whose unit another group awaits."""
         v = window.operation.index
         if any(turn.before == v for turn in self.synchronization.turns):
-            self.body.append(self._arrive(Target(Signal.ISSUED, v), window.stage + later))
+            barrier = Target(Signal.ISSUED, v).barrier(self.pipeline)
+            self.body.append(Arrive(barrier=barrier, stage=window.stage + later))

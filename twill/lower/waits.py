@@ -206,19 +206,10 @@ def freeing(layout: Layout, groups: Iterable[str]) -> Iterator[Need]:
 
 def _begins(pipeline: Pipeline, group: str) -> list[Step]:
     """Return where something begins to take registers of a group."""
-    operations = pipeline.problem.operations
-    return [
-        *(
-            issuing(pipeline, v)
-            for v in pipeline.members(group)
-            if operations[v].registers or operations[v].working_set
-        ),
-        *(
-            receiving(pipeline, edge)
-            for edge in pipeline.copies
-            if pipeline.place[edge.consumer] == group
-        ),
-    ]
+    operations = [(v, pipeline.problem.operations[v]) for v in pipeline.members(group)]
+    taking = [issuing(pipeline, v) for v, o in operations if o.registers or o.working_set]
+    copies = [edge for edge in pipeline.copies if pipeline.place[edge.consumer] == group]
+    return [*taking, *(receiving(pipeline, edge) for edge in copies)]
 
 
 def _holds_registers(pipeline: Pipeline, v: int) -> int | None:

@@ -21,7 +21,7 @@ from twill.deadline import Deadline
 from twill.engines import EngineFactory
 from twill.engines.yices.system import anchor_of
 from twill.errors import DefectError, Refusal, RefusedError
-from twill.lower.schedule import realize
+from twill.lower import realize
 from twill.problem import Problem
 from twill.search.known import not_proved
 from twill.search.paper_search import paper_search
@@ -98,16 +98,10 @@ class Answering:
     def realized(self, found: Found) -> Schedule:
         """Return the artifact."""
         self._options.report(REALIZING)
-        made = partial(
-            realize,
-            self.problem,
-            found.interval,
-            found.assignment,
-            found.proof,
-            solver=versions(self._request.engine, self.problem.scale),
-            seed=self._options.seed,
-        )
-        return within_registers(self.problem, made)
+        made = partial(realize, self.problem, found.interval, found.assignment, found.proof)
+        solver = versions(self._request.engine, self.problem.scale)
+        update = {"solver": solver, "seed": self._options.seed}
+        return within_registers(self.problem, made).model_copy(update=update)
 
     def _with_registers(self, first: Found) -> tuple[Found, Schedule]:
         """Return an answer whose programs have enough registers: the first, or one asked for."""
