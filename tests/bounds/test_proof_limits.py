@@ -43,8 +43,8 @@ from twill.search.known import (
     proof_within,
     proofs,
 )
-from twill.search.levels import _from_below, _largest, bisected
 from twill.search.questions import Outcome
+from twill.search.search import _largest, least_value
 from twill.verification.bounds import by_recurrences, least_interval, shortest, unit_needs
 
 PAIRS = list(itertools.combinations_with_replacement(range(2, 12), 2))
@@ -259,7 +259,7 @@ class Oracle:
         return Outcome(status, 0, None, at(probe) if there else None, f"asked {probe}")
 
 
-@pytest.mark.parametrize("look", [_from_below, bisected])
+@pytest.mark.parametrize("look", [least_value, partial(least_value, halves=True)])
 @pytest.mark.parametrize(("best", "known"), PAIRS)
 def test_the_least_value_is_found_and_the_one_below_refuted(
     look: Callable[..., Reached], best: int, known: int
@@ -273,7 +273,7 @@ def test_the_least_value_is_found_and_the_one_below_refuted(
     assert len(oracle.asked) <= 7
 
 
-@pytest.mark.parametrize("look", [_from_below, bisected])
+@pytest.mark.parametrize("look", [least_value, partial(least_value, halves=True)])
 def test_a_value_whose_better_one_was_not_decided_is_not_proved(
     look: Callable[..., Reached],
 ) -> None:

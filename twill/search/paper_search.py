@@ -22,10 +22,9 @@ from twill.problem import Problem
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.solution import Assignment
 from twill.search.known import bound_reached, measured, not_proved, proof_within
-from twill.search.levels import bisected
 from twill.search.questions import GIVEN
 from twill.search.request import Options
-from twill.search.search import LEAST, Found
+from twill.search.search import LEAST, Found, least_value
 
 COARSE_SLOTS = 64
 MODULO_STAGES = 6
@@ -164,7 +163,7 @@ class _PaperSearch:
             found = answer.assignment
             if found is not None:
                 ask = partial(_within, engine)
-                found = bisected(ask, self._length, found, low).assignment
+                found = least_value(ask, self._length, found, low, halves=True).assignment
             engine.dispose()
             if found is not None:
                 return _Shortest(self._length(found), proved, name)
@@ -188,7 +187,7 @@ class _PaperSearch:
             return answer
 
         with self._deadline:
-            bisected(ask, self._length, best, low)
+            least_value(ask, self._length, best, low, halves=True)
         return found[-1]
 
     def _joint(self, interval: int, most: int) -> Answer:

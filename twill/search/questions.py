@@ -156,13 +156,10 @@ class Questions:
         key = (query.low, query.high, query.stages, query.limits)
         if query.kind == "any" and key in self._refuted:
             return self._refuted[key]
-        by_finder = self.prover is None or query.kind == "families"
-        words = f"{query.why}: {replace(query, decide=query.decide or by_finder)}"
+        prover = None if query.kind == "families" else self.prover
+        words = f"{query.why}: {replace(query, decide=query.decide or prover is None)}"
         self.known.say(words)
-        if self.prover is None or query.kind == "families":
-            outcome = self._ask_finder(query)
-        else:
-            outcome = self._ask_prover(self.prover, query)
+        outcome = self._ask_prover(prover, query) if prover else self._ask_finder(query)
         least = query.kind == "least" and outcome.bound == outcome.interval
         self._log(words, outcome.solver, f"{outcome}{NONE * least}")
         if outcome.status == "unsat":
@@ -190,10 +187,9 @@ class Questions:
         if answer.status == "unknown":
             self.close()
         self._learn(interval, answer)
-        found = None if answer.assignment is None else interval
-        bound = interval + (answer.status == "unsat")
-        families, solver = answer.families, engine.name
-        outcome = Outcome(answer.status, bound, found, answer.assignment, solver, families)
+        found, bound = answer.assignment, interval + (answer.status == "unsat")
+        at = None if found is None else interval
+        outcome = Outcome(answer.status, bound, at, found, engine.name, answer.families)
         self._note(query, outcome)
         return outcome
 
@@ -216,14 +212,9 @@ class Questions:
         Most ways take seconds or minutes for the same question, and which does is a matter of luck.
         """
         for trial in itertools.count():
-            yield Conditions(
-                query.limits,
-                (self._options.seed + trial) % (MOST_SEED + 1),
-                query.effort * 2 ** (trial // WAYS),
-                tuple(self._hints),
-                trial % WAYS,
-                self.known.offer,
-            )
+            seed = (self._options.seed + trial) % (MOST_SEED + 1)
+            effort, way = query.effort * 2 ** (trial // WAYS), trial % WAYS
+            yield Conditions(query.limits, seed, effort, tuple(self._hints), way, self.known.offer)
             if not query.decide:
                 return
 

@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import sys
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext
 from pathlib import Path
@@ -57,7 +58,8 @@ def solve_within(
     process.start()
     told.close()
     assert process.pid is not None
-    listener = _Listener(heard, process.pid, {"report": report, "log": log, "stderr": _write})
+    stderr = partial(print, end="", file=sys.stderr)
+    listener = _Listener(heard, process.pid, {"report": report, "log": log, "stderr": stderr})
     try:
         try:
             exceeded = listener.listen(megabytes)
@@ -144,22 +146,19 @@ def answer(told: Connection, request: Request, timeout: float | None, cache: Cac
     end_with_parent()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # solvers in C write where they like
 
-    def report(message: str) -> None:
-        told.send(("report", message))
+    def tell(kind: str, what: object) -> None:
+        told.send((kind, what))
 
-    def log(message: str) -> None:
-        told.send(("log", message))
-
+    report, log = partial(tell, "report"), partial(tell, "log")
     sys.stderr = _Told(told)
     try:
-        solved = solve(request, timeout=timeout, report=report, log=log, cache=cache)
-        told.send(("solved", solved))
+        tell("solved", solve(request, timeout=timeout, report=report, log=log, cache=cache))
     except Interrupted as stopped:
-        told.send(("stopped", stopped.solved))
+        tell("stopped", stopped.solved)
     except KeyboardInterrupt:
         return
     except TwillError as error:
-        told.send(("error", error))
+        tell("error", error)
 
 
 class _Told(io.TextIOBase):
@@ -172,10 +171,6 @@ class _Told(io.TextIOBase):
     def write(self, text: str) -> int:
         self._told.send(("stderr", text))
         return len(text)
-
-
-def _write(text: str) -> None:
-    sys.stderr.write(text)
 
 
 def _interrupt_once(_number: int, _frame: object) -> NoReturn:
