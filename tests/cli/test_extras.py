@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.sim.test_critical import ring
 from tests.studies.test_sweep import AXES, Told, lines, rows_in, sweep
+from tests.support.programs import ring
 from twill.errors import InputError
 from twill.studies.executors import cluster
 from twill.studies.sweep import run_sweep

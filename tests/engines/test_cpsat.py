@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import twill
+from tests.support.families import CASES, two_groups
 from tests.support.judged import violations
 from tests.support.placements import random_problem
 from tests.support.proving import prove
@@ -39,7 +39,6 @@ from twill.problem.groups import (
     groups_within,
     opened_before,
 )
-from twill.problem.operations import Wishes
 from twill.problem.solution import Assignment
 
 SOON = Conditions(effort=1e-6)
@@ -214,89 +213,10 @@ def test_a_range_is_answered_as_its_intervals_are_one_by_one(
     assert len(set(intervals)) > 2
 
 
-def two_groups(limit: int = 1 << 30) -> tuple[WarpGroup, ...]:
-    return (WarpGroup(4, False, 0, limit), WarpGroup(4, False, 0, limit))
-
-
-Case = tuple[Problem, int, tuple[WarpGroup, ...]]
-"""A problem, an interval whose refutation needs one family, and groups; one stage."""
-
-UNITS = {"TC": 1, "ALU": 1, "BUS": 1}
-
-
-def dependence_case() -> Case:
-    loop = small_loop([op("a", "TC", 2), op("b", "ALU", 2)], [edge("a", "b")])
-    return build_problem(loop, small_machine()), 3, two_groups()
-
-
-def capacity_case() -> Case:
-    loop = small_loop([op("a", "TC", 2), op("b", "TC", 2)])
-    return build_problem(loop, small_machine()), 3, two_groups()
-
-
-def turns_case() -> Case:
-    operations = [
-        op("a", "TC", 2, asynchronous=True, issue=1, variable_latency=True),
-        op("b", "TC", 2, asynchronous=True, issue=1),
-    ]
-    groups = (WarpGroup(4, True, 0, 9), WarpGroup(4, False, 0, 9))
-    return build_problem(small_loop(operations), small_machine(hop=2)), 5, groups
-
-
-def memory_case() -> Case:
-    operations = [op("a", "TC", 2, memory="smem"), op("b", "ALU", 2, memory="smem")]
-    loop = small_loop([*operations, op("c", "BUS")], [edge("a", "c"), edge("b", "c")])
-    return build_problem(loop, small_machine(UNITS, smem=1024)), 6, two_groups()
-
-
-def registers_case() -> Case:
-    operations = [op("a", "TC", registers=2), op("b", "ALU", registers=2), op("c", "BUS")]
-    loop = small_loop(operations, [edge("a", "c"), edge("b", "c")])
-    machine = small_machine(UNITS, registers=3)
-    return build_problem(loop, machine), 4, (WarpGroup(4, False, 0, 3),)
-
-
-def transfers_case() -> Case:
-    operations = [
-        op("a", "TC", registers=2, transfer=3),
-        op("b", "ALU", registers=2, elementwise=True),
-        op("d", "BUS"),
-    ]
-    edges = [edge("a", "b"), edge("a", "d"), edge("b", "d", kind="order")]
-    machine = small_machine(UNITS, registers=3)
-    return build_problem(small_loop(operations, edges), machine), 4, two_groups(3)
-
-
-def concurrency_case() -> Case:
-    # b waits for a while c, which fills the interval, is being issued on the only group.
-    operations = [op("a", "TC", asynchronous=True), op("b", "BUS"), op("c", "ALU", 3)]
-    loop = small_loop(operations, [edge("a", "b")])
-    return build_problem(loop, small_machine(UNITS)), 3, two_groups()[:1]
-
-
-def wishes_case() -> Case:
-    # a and b are wanted on two groups, where a transfer makes the iteration too long.
-    loop = small_loop([op("a", "TC", registers=1, transfer=3), op("b", "ALU")], [edge("a", "b")])
-    problem = build_problem(loop, small_machine(registers=3))
-    wishes = Wishes(pins=((0, "one"), (1, "two")))
-    return replace(problem, wishes=wishes), 4, two_groups(3)
-
-
-CASES: dict[str, Callable[[], Case]] = {
-    "dependence": dependence_case,
-    "capacity": capacity_case,
-    "turns": turns_case,
-    "memory": memory_case,
-    "registers": registers_case,
-    "transfers": transfers_case,
-    "concurrency": concurrency_case,
-    "wishes": wishes_case,
-}
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_decides_where_it_is_tight(family: str) -> None:
-    problem, interval, groups = CASES[family]()
+    make, _, _, interval = CASES[family]
+    problem, groups = make()
     others = [name for name in FAMILIES if name != family]
     low = max(1, interval - 1)
     assert prove(problem, low, interval, 1, groups).status == "unsat"

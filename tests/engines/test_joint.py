@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import pytest
 
 import twill
 from tests.support.brute import least_length
+from tests.support.families import CASES, two_groups
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.schedule import Rules
 from twill.bounds import bounds, lacks_registers
@@ -18,7 +16,6 @@ from twill.engines.cpsat import CpSatEngine
 from twill.engines.yices import DifferenceEngine
 from twill.problem import Problem, build_problem
 from twill.problem.groups import WarpGroup, allocated, available_groups
-from twill.problem.operations import Wishes
 
 ENGINES: list[EngineFactory] = [DifferenceEngine, CpSatEngine]
 
@@ -62,94 +59,6 @@ def test_both_engines_agree() -> None:
         assert lengths[0] == lengths[1], seed
 
 
-def two_groups(limit: int = 1 << 30) -> tuple[WarpGroup, ...]:
-    return (WarpGroup(4, False, 0, limit), WarpGroup(4, False, 0, limit))
-
-
-Case = tuple[Problem, int, int, tuple[WarpGroup, ...]]
-
-
-def dependence_case() -> Case:
-    loop = small_loop([op("a", "TC", 2), op("b", "ALU", 2)], [edge("a", "b")])
-    return build_problem(loop, small_machine()), 2, 3, two_groups()
-
-
-def capacity_case() -> Case:
-    loop = small_loop([op("a", "TC", 2), op("b", "TC", 2)])
-    return build_problem(loop, small_machine()), 3, 6, two_groups()
-
-
-def shared_capacity_case() -> Case:
-    operations = [op(f"o{i}", "BUS", 2, count=2) for i in range(3)]
-    return build_problem(small_loop(operations), small_machine({"BUS": 5})), 2, 6, two_groups()
-
-
-def turns_case() -> Case:
-    operations = [
-        op("a", "TC", 2, asynchronous=True, issue=1, variable_latency=True),
-        op("b", "TC", 2, asynchronous=True, issue=1),
-    ]
-    problem = build_problem(small_loop(operations), small_machine(hop=2))
-    return problem, 4, 8, (WarpGroup(4, True, 0, 9), WarpGroup(4, False, 0, 9))
-
-
-def memory_case() -> Case:
-    # Two values of 1024 bytes that live together in 1024.
-    operations = [op("a", "TC", 2, memory="smem"), op("b", "ALU", 2, memory="smem")]
-    operations.append(op("c", "BUS", 1))
-    loop = small_loop(operations, [edge("a", "c"), edge("b", "c")])
-    problem = build_problem(loop, small_machine({"TC": 1, "ALU": 1, "BUS": 1}, smem=1024))
-    return problem, 6, 6, two_groups()
-
-
-def registers_case() -> Case:
-    operations = [op("a", "TC", registers=2), op("b", "ALU", registers=2), op("c", "BUS")]
-    loop = small_loop(operations, [edge("a", "c"), edge("b", "c")])
-    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, registers=3)
-    return build_problem(loop, machine), 4, 4, (WarpGroup(4, False, 0, 3),)
-
-
-def transfers_case() -> Case:
-    # a is kept for d until b has started, so that registers force a and b apart; the transfer
-    # between them does not fit into the length.
-    operations = [
-        op("a", "TC", registers=2, transfer=3),
-        op("b", "ALU", registers=2, elementwise=True),
-        op("d", "BUS"),
-    ]
-    edges = [edge("a", "b"), edge("a", "d"), edge("b", "d", kind="order")]
-    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, registers=3)
-    return build_problem(small_loop(operations, edges), machine), 4, 4, two_groups(3)
-
-
-def concurrency_case() -> Case:
-    # b waits for a while c, which fills the interval, is being issued on the only group.
-    operations = [op("a", "TC", asynchronous=True), op("b", "BUS"), op("c", "ALU", 3)]
-    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1})
-    loop = small_loop(operations, [edge("a", "b")])
-    return build_problem(loop, machine), 3, 9, (WarpGroup(4, False, 0, 1 << 30),)
-
-
-def wishes_case() -> Case:
-    # a and b are wanted on two groups, where a transfer makes the iteration too long.
-    loop = small_loop([op("a", "TC", registers=1, transfer=3), op("b", "ALU")], [edge("a", "b")])
-    problem = build_problem(loop, small_machine(registers=3))
-    wishes = Wishes(pins=((0, "one"), (1, "two")))
-    return replace(problem, wishes=wishes), 2, 4, two_groups(3)
-
-
-CASES: dict[str, Callable[[], Case]] = {
-    "dependence": dependence_case,
-    "capacity": capacity_case,
-    "turns": turns_case,
-    "memory": memory_case,
-    "registers": registers_case,
-    "transfers": transfers_case,
-    "concurrency": concurrency_case,
-    "wishes": wishes_case,
-}
-
-
 def test_every_family_has_a_flip_case() -> None:
     assert set(CASES) == set(FAMILIES)
 
@@ -157,7 +66,8 @@ def test_every_family_has_a_flip_case() -> None:
 @pytest.mark.parametrize("factory", ENGINES)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_decides_where_it_is_tight(family: str, factory: EngineFactory) -> None:
-    problem, interval, length, groups = CASES[family]()
+    make, interval, length, _ = CASES[family]
+    problem, groups = make()
     others = [name for name in FAMILIES if name != family]
     with_it = factory(Question(problem, interval, length, groups))
     without = factory(Question(problem, interval, length, groups, families=others))
@@ -167,7 +77,9 @@ def test_a_family_decides_where_it_is_tight(family: str, factory: EngineFactory)
 
 @pytest.mark.parametrize("factory", ENGINES)
 def test_a_capacity_above_one_is_shared(factory: EngineFactory) -> None:
-    problem, interval, length, groups = shared_capacity_case()
+    operations = [op(f"o{i}", "BUS", 2, count=2) for i in range(3)]
+    problem = build_problem(small_loop(operations), small_machine({"BUS": 5}))
+    interval, length, groups = 2, 6, two_groups()
     others = [name for name in FAMILIES if name != "capacity"]
     assert factory(Question(problem, interval, length, groups)).solve().status == "unsat"
     assert factory(Question(problem, interval + 1, length + 1, groups)).solve().status == "sat"
@@ -179,7 +91,8 @@ def test_a_capacity_above_one_is_shared(factory: EngineFactory) -> None:
 
 @pytest.mark.parametrize("family", ["turns", "memory", "registers", "transfers", "concurrency"])
 def test_the_core_names_the_family(family: str) -> None:
-    problem, interval, length, groups = CASES[family]()
+    make, interval, length, _ = CASES[family]
+    problem, groups = make()
     answer = DifferenceEngine(Question(problem, interval, length, groups, explain=True)).solve()
     assert answer.status == "unsat"
     assert family in answer.families

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import twill
-from tests.sim.test_run import unsolved
+from tests.support.programs import unsolved
 from tests.support.pseudocode import Interpreter
 from tests.support.small import edge, hand_made, op, small_loop, small_machine
 from twill.artifacts.machine import Machine

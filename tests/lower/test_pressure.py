@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import twill
-from tests.sim.test_run import unsolved
 from tests.support.pressure import pressures
+from tests.support.programs import unsolved
 from tests.support.small import edge, op, small_loop, small_machine, tight_loop
 from twill.artifacts.loop import ElementType, Invariant, Loop, Tile
 from twill.artifacts.program import Await, Get, Instruction, Issue, Put, Storage

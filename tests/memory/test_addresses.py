@@ -17,20 +17,13 @@ from tests.support.placements import (
     alive,
     fits,
     random_assignment,
+    random_cases,
     random_problem,
     shares,
     slot_by_slot,
     with_memory,
 )
-from tests.support.small import (
-    edge,
-    hand_made,
-    op,
-    small_loop,
-    small_machine,
-    smem_of,
-    tmem_of,
-)
+from tests.support.small import edge, hand_made, op, small_loop, small_machine, smem_of, tmem_of
 from twill.artifacts.loop import Invariant, Read, Tile
 from twill.artifacts.program import Await, Wait
 from twill.bounds import bounds
@@ -524,12 +517,8 @@ def test_addresses_that_are_not_aligned_are_refused() -> None:
 
 
 def test_what_has_addresses_exceeds_no_sum_with_whole_rings() -> None:
-    generator = random.Random(21)
     tight = 0
-    for case in range(300):
-        problem = random_problem(generator, generator.randint(0, 1))
-        interval = generator.randint(2, 6)
-        assignment = random_assignment(generator, problem)
+    for case, (problem, interval, assignment) in enumerate(random_cases(21, 300)):
         (entry,) = sums_of(problem, ["memory"])
         plain = replace(entry, rings={})
         exceeded = bool(excess(problem, interval, entry, assignment))
@@ -541,12 +530,8 @@ def test_what_has_addresses_exceeds_no_sum_with_whole_rings() -> None:
 
 
 def test_a_crowd_of_which_every_two_meet_has_no_addresses() -> None:
-    generator = random.Random(22)
     met = 0
-    for case in range(400):
-        problem = random_problem(generator, generator.randint(0, 1))
-        interval = generator.randint(2, 6)
-        assignment = random_assignment(generator, problem)
+    for case, (problem, interval, assignment) in enumerate(random_cases(22, 400)):
         for cover in covers(problem, "smem"):
             if all_seen(problem, interval, assignment, cover):
                 met += 1

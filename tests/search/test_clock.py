@@ -105,6 +105,12 @@ def rank(schedule: twill.Schedule) -> list[int]:
     return [-x.value if x.level == "slack" else x.value for x in schedule.proof.levels]
 
 
+def solved() -> Iterator[tuple[twill.Loop, twill.Machine, twill.Schedule]]:
+    for seed in (17, 20, 35, 36, 48):
+        loop, machine = random_loop(seed)
+        yield loop, machine, twill.schedule(loop, machine)
+
+
 def judge(found: twill.Schedule, best: twill.Schedule) -> None:
     """Check that a schedule is valid, and that nothing that is said about it is false."""
     assert twill.verify(found).violations == ()
@@ -122,9 +128,7 @@ def test_a_search_that_ends_early_keeps_its_best_schedule_and_claims_no_more(
     monkeypatch: pytest.MonkeyPatch, engine: EngineName
 ) -> None:
     above = between = 0
-    for seed in (17, 20, 35, 36, 48):
-        loop, machine = random_loop(seed)
-        best = twill.schedule(loop, machine)
+    for loop, machine, best in solved():
         for ticks in (2, 5, 8, 11, 15, 20, 26, 40):
             with monkeypatch.context() as patch:
                 ticking(patch)
@@ -144,9 +148,7 @@ def test_an_interruption_keeps_the_best_schedule_and_claims_no_more(
     monkeypatch: pytest.MonkeyPatch, engine: EngineName
 ) -> None:
     kept = lost = 0
-    for seed in (17, 20, 35, 36, 48):
-        loop, machine = random_loop(seed)
-        best = twill.schedule(loop, machine)
+    for loop, machine, best in solved():
         for calls in (0, 3, 6, 9, 12, 15):
             with monkeypatch.context() as patch:
                 left = itertools.count(calls, -1)

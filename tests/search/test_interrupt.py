@@ -34,6 +34,11 @@ CASES = {
 }  # fmt: skip
 
 
+def started(command: list[str], folder: Path) -> subprocess.Popen[str]:
+    mark, pipe = {**os.environ, MARK: str(folder)}, subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=folder, env=mark)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_an_interruption_ends_the_work(
     case: str, tmp_path: Path, attention_schedule: twill.Schedule, hard_loop: Path
@@ -47,14 +52,7 @@ def test_an_interruption_ends_the_work(
         word.format(schedule=schedule, dump=hard_loop) if "{" in word else word
         for word in CASES[case]
     ]
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=folder,
-        env={**os.environ, MARK: str(folder)},
-    )
+    process = started(command, folder)
     try:
         _wait_until(lambda: _seconds_of_work(process.pid) > BUSY_SECONDS)
         if case == "cbc":
@@ -79,14 +77,7 @@ def test_an_interruption_ends_the_work(
 def test_an_interruption_keeps_the_best_schedule_so_far(tmp_path: Path, more: list[str]) -> None:
     command = [*TWILL, "schedule", "fa_fwd_blackwell", "-m", "blackwell_b200", "--no-cache",
                "-o", "out.json", *more]  # fmt: skip
-    process = subprocess.Popen(
-        [sys.executable, "-c", SAYS_WHEN_FOUND, *command[3:]],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, MARK: str(tmp_path)},
-    )
+    process = started([sys.executable, "-c", SAYS_WHEN_FOUND, *command[3:]], tmp_path)
     try:
         assert process.stdout is not None
         while "found a schedule" not in process.stdout.readline():

@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 import twill
-from tests.support.small import edge, op, random_loop, small_loop, small_machine
+from tests.support.small import (
+    edge,
+    op,
+    random_loop,
+    small_loop,
+    small_machine,
+    stages_lost_under_issue_rules,
+    stages_lost_under_paper_rules,
+)
 from twill.artifacts.schedule import Rules
 from twill.bounds import bounds, longest_paths
 from twill.engines import EngineFactory, Question
@@ -70,24 +78,9 @@ def algorithm_1(factory: EngineFactory, problem: Problem) -> tuple[int, int]:
             length += 1
 
 
-def stages_lost_under_paper_rules() -> Problem:
-    operations = [op("a", "TC", 2, asynchronous=True, registers=1, transfer=2), op("b", "ALU", 1)]
-    return build_problem(small_loop(operations, [edge("a", "b")]), small_machine(), rules="paper")
-
-
-def stages_lost_under_issue_rules() -> Problem:
-    operations = [
-        op("a", "TC", 1, asynchronous=True),
-        op("b", "TC", 2, asynchronous=True),
-        op("c", "MUFU", 2),
-    ]
-    machine = small_machine({"TC": 1, "MUFU": 1}, groups=((4, 1),))
-    return build_problem(small_loop(operations, [edge("a", "b", blocking=True)]), machine)
-
-
 @pytest.mark.parametrize("factory", ENGINES)
 def test_the_stage_rule_loses_an_interval_of_two_operations(factory: EngineFactory) -> None:
-    problem = stages_lost_under_paper_rules()
+    problem = build_problem(*stages_lost_under_paper_rules(), rules="paper")
     found = paper_search(problem, factory)
     assert found.interval == 3
     assert found.proof.bound.reason == "not proved"
@@ -97,7 +90,7 @@ def test_the_stage_rule_loses_an_interval_of_two_operations(factory: EngineFacto
 
 @pytest.mark.parametrize("factory", [DifferenceEngine, CpSatEngine])
 def test_the_stage_rule_loses_an_interval_of_three_operations(factory: EngineFactory) -> None:
-    problem = stages_lost_under_issue_rules()
+    problem = build_problem(*stages_lost_under_issue_rules())
     assert paper_search(problem, factory).interval == 4
     assert search(problem, DifferenceEngine).interval == 3
 

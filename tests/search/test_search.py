@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 import twill
-from tests.support.small import edge, op, random_loop, small_loop, small_machine
+from tests.support.small import (
+    edge,
+    op,
+    random_loop,
+    small_loop,
+    small_machine,
+    stages_lost_under_issue_rules,
+    stages_lost_under_paper_rules,
+)
 from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
 from twill.bounds import Bounds
 from twill.bounds.infeasible import as_written
@@ -94,25 +102,13 @@ def test_same_input_same_seed_same_bytes(
     assert again.to_json() == attention_schedule.to_json()
 
 
-# Two loops on which a search that keeps the first modulo schedule's stages skips a feasible
-# interval (the paper's Algorithm 1, line 9).
 def test_stages_beyond_the_modulo_schedule_are_tried_under_the_papers_rules() -> None:
-    loop = small_loop(
-        [op("a", "TC", 2, asynchronous=True, registers=1, transfer=2), op("b", "ALU", 1)],
-        [edge("a", "b")],
-    )
-    schedule = twill.schedule(loop, small_machine(), rules="paper")
+    schedule = twill.schedule(*stages_lost_under_paper_rules(), rules="paper")
     assert (schedule.initiation_interval, schedule.length, schedule.stages) == (2, 5, 3)
 
 
 def test_stages_beyond_the_modulo_schedule_are_tried_under_the_issue_rules() -> None:
-    operations = [
-        op("a", "TC", 1, asynchronous=True),
-        op("b", "TC", 2, asynchronous=True),
-        op("c", "MUFU", 2),
-    ]
-    machine = small_machine({"TC": 1, "MUFU": 1}, groups=((4, 1),))
-    schedule = twill.schedule(small_loop(operations, [edge("a", "b", blocking=True)]), machine)
+    schedule = twill.schedule(*stages_lost_under_issue_rules())
     assert (schedule.initiation_interval, schedule.length, schedule.stages) == (3, 4, 2)
 
 

@@ -40,27 +40,16 @@ SOME = Assignment((0, 0), (0, 0), ())
 
 @dataclass(frozen=True)
 class Truth:
-    """Which schedules there are, and what it takes to know.
+    """Which schedules there are, and what it takes to know."""
 
-    Attributes
-    ----------
-    least : int
-        From this interval on.
-    stages, groups : int
-        With fewer there are none.
-    few, all, range : float
-        Effort for a single interval with few groups, for one with all groups, and for a range.
-    near : int
-        The least interval with the groups of another schedule; 0: none is smaller.
-    """
-
-    least: int
-    stages: int = 1
+    least: int  # from this interval on
+    stages: int = 1  # with fewer of these there are none
     groups: int = 1
+    # Effort for a single interval with few groups, for one with all groups, and for a range.
     few: float = 0.0
     all: float = 0.0
     range: float = 0.0
-    near: int = 0
+    near: int = 0  # the least interval with the groups of another schedule; 0: none is smaller
 
     def status(self, interval: int, stages: int, limits: Limits, effort: float) -> Status:
         if effort < (self.all if limits.groups is None else self.few):

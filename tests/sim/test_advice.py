@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import twill
-from tests.sim.test_critical import ring
-from tests.sim.test_run import unsolved
+from tests.support.programs import ring, unsolved
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.program import Arrive, Await, Barrier, Instruction, Issue, Wait
 from twill.lower.baselines import sequential

@@ -7,9 +7,9 @@ import itertools
 import pytest
 
 import twill
-from tests.sim.test_run import unsolved
+from tests.support.programs import ring, unsolved
 from tests.support.small import edge, op, small_loop, small_machine
-from twill.artifacts.program import Arrive, Await, Barrier, Instruction, Issue, Storage, Wait
+from twill.artifacts.program import Await, Instruction, Issue
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.analysis.critical import BindingEvents, critical_cycle
 from twill.sim.analysis.profile import Critical
@@ -25,33 +25,6 @@ def critical(result: Run) -> Critical:
     assert result.profile is not None
     assert result.profile.critical is not None
     return result.profile.critical
-
-
-def ring(slots: int, latency: int, work: int) -> twill.Schedule:
-    """Return a load of `latency` cycles into a ring and an operation of `work` cycles on it."""
-    loop = small_loop(
-        [
-            op("load", "TMA", 2, latency=latency, asynchronous=True, issue=1, memory="smem",
-               variable_latency=True, warps=1),
-            op("use", "ALU", work, warps=1),
-        ],
-        [edge("load", "use")],
-    )  # fmt: skip
-    machine = small_machine({"TMA": 1, "ALU": 1}, groups=((1, 2),), smem=1 << 20, hop=3)
-    loading: list[Instruction] = [
-        Wait(barrier="load.empty", distance=slots),
-        Issue(operation="load", signals=("load.full",)),
-    ]
-    using: list[Instruction] = [
-        Wait(barrier="load.full"),
-        Issue(operation="use"),
-        Arrive(barrier="load.empty"),
-    ]
-    barriers = (Barrier(name="load.full", slots=slots), Barrier(name="load.empty", slots=slots))
-    schedule = unsolved(loop, machine, {"left": loading, "right": using}, barriers)
-    storage = Storage(value="load", memory="smem", slots=slots, size=1024)
-    groups = tuple(group.model_copy(update={"warps": 1}) for group in schedule.groups)
-    return schedule.model_copy(update={"storage": (storage,), "groups": groups})
 
 
 @pytest.mark.parametrize("slots", [1, 2, 3, 5])

@@ -8,7 +8,7 @@ import networkx as nx
 import pytest
 
 import twill
-from tests.sim.test_run import unsolved
+from tests.support.programs import unsolved
 from tests.support.small import op, small_loop, small_machine
 from twill.artifacts.program import Arrive, Barrier, Instruction, Issue, Wait
 from twill.sim.engine.barriers import shortest_cycle

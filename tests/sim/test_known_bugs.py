@@ -7,14 +7,14 @@ word, and with the mistake, which has to be named.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pytest
 from pydantic import ValidationError
 
 import twill
-from tests.sim.test_run import unsolved
+from tests.support.programs import unsolved
 from tests.support.small import edge, hand_made, op, small_loop, small_machine
 from twill.artifacts.loop import Dependence, Operation
 from twill.artifacts.program import Arrive, Await, Barrier, Fence, Instruction, Issue, Storage, Wait
@@ -30,38 +30,24 @@ BYTES = 1024
 
 @dataclass(frozen=True)
 class Bug:
-    """A mistake in a program.
+    """A mistake in a program."""
 
-    Attributes
-    ----------
-    record : str
-        Where it is on public record: repository and thread.
-    program : callable
-        Returns the schedule, with the mistake or without.
-    named : str
-        What the simulator has to say of it.
-    """
-
-    record: str
-    program: Callable[[bool], Schedule]
-    named: str
+    record: str  # where it is on public record: repository and thread
+    program: Callable[[bool], Schedule]  # with the mistake or without
+    named: str  # what the simulator has to say of it
 
 
 def made(
     operations: list[Operation],
     edges: list[Dependence],
-    programs: dict[str, list[Instruction]],
+    programs: Mapping[str, Sequence[Instruction]],
     barriers: list[Barrier],
     slots: dict[str, int] | None = None,
 ) -> Schedule:
     """Return a schedule whose values have the slots that are given, else one."""
     loop = small_loop(operations, edges)
-    machine = small_machine(
-        {"TMA": 1, "TC": 1, "ALU": 4, "LSU": 1},
-        groups=((4, 4),),
-        smem=65536,
-        proxies=("TMA", "TC"),
-    )
+    units = {"TMA": 1, "TC": 1, "ALU": 4, "LSU": 1}
+    machine = small_machine(units, groups=((4, 4),), smem=65536, proxies=("TMA", "TC"))
     schedule = unsolved(loop, machine, programs, tuple(barriers))
     storage: list[Storage] = []
     for operation in operations:
@@ -183,7 +169,7 @@ def no_barrier_on_the_back_edge(mistaken: bool) -> Schedule:
     )
 
 
-def tile(epilogue: list[Instruction], products: list[Instruction]) -> Schedule:
+def tile(epilogue: Sequence[Instruction], products: Sequence[Instruction]) -> Schedule:
     """Return a persistent kernel whose inner loop has one trip: a tile in every iteration."""
     return made(
         [product("acc", "tmem"), op("out", "ALU", 90, latency=100, registers=8)],
@@ -195,16 +181,10 @@ def tile(epilogue: list[Instruction], products: list[Instruction]) -> Schedule:
 
 def race_between_tiles(mistaken: bool) -> Schedule:
     """The next tile's only product overwrites the accumulator that the epilogue still reads."""
-    products: list[Instruction] = [
-        Wait(barrier="free", distance=1),
-        Issue(operation="acc", signals=("done",)),
-    ]
-    epilogue: list[Instruction] = [
-        Wait(barrier="done"),
-        Issue(operation="out"),
-        Arrive(barrier="free"),
-    ]
-    return tile(epilogue, products[1:] if mistaken else products)
+    product: Instruction = Issue(operation="acc", signals=("done",))
+    free: Instruction = Wait(barrier="free", distance=1)
+    read: list[Instruction] = [Wait(barrier="done"), Issue(operation="out")]
+    return tile([*read, Arrive(barrier="free")], [product] if mistaken else [free, product])
 
 
 def parity_of_the_tile_before(mistaken: bool) -> Schedule:

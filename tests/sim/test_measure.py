@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import twill
-from tests.sim.test_run import unsolved
+from tests.support.programs import through_slots
 from tests.support.small import edge, op, small_loop, small_machine
-from twill.artifacts.program import Arrive, Barrier, Instruction, Issue, Storage, Wait
 from twill.sim.analysis import (
     clock_of,
     confidence,
@@ -138,20 +137,7 @@ def ahead(slots: int) -> twill.Schedule:
     """
     loop = small_loop([op("a", "ALU", 40, memory="smem"), op("b", "ALU", 60)], [edge("a", "b")])
     machine = small_machine({"ALU": 1}, groups=((4, 2),), smem=1 << 20)
-    first: list[Instruction] = [
-        Wait(barrier="a.empty", distance=slots),
-        Issue(operation="a"),
-        Arrive(barrier="a.full"),
-    ]
-    second: list[Instruction] = [
-        Wait(barrier="a.full"),
-        Issue(operation="b"),
-        Arrive(barrier="a.empty"),
-    ]
-    barriers = (Barrier(name="a.full", slots=slots), Barrier(name="a.empty", slots=slots))
-    schedule = unsolved(loop, machine, {"first": first, "second": second}, barriers)
-    ring = Storage(value="a", memory="smem", slots=slots, size=1024)
-    return schedule.model_copy(update={"storage": (ring,)})
+    return through_slots(loop, machine, slots)
 
 
 @pytest.mark.parametrize("slots", [1, 2, 4, 6])

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import twill
 from tests.sim.test_races import ring
-from tests.sim.test_run import unsolved
+from tests.support.programs import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.hardware import Memories
 from twill.artifacts.loop import pieces

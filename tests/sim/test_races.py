@@ -9,8 +9,8 @@ import networkx as nx
 import pytest
 
 import twill
-from tests.sim.test_run import unsolved
 from tests.support.mutants import mutants
+from tests.support.programs import unsolved
 from tests.support.small import edge, hand_made, op, random_loop, small_loop, small_machine
 from twill.artifacts.program import Arrive, Await, Barrier, Instruction, Issue, Storage, Wait
 from twill.artifacts.schedule import Schedule

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import twill
+from tests.support.programs import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.program import (
     Arrive,
@@ -18,10 +19,8 @@ from twill.artifacts.program import (
     Instruction,
     Interleave,
     Issue,
-    Program,
     Wait,
 )
-from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.analysis import steady_state
 from twill.sim.engine import Conditions
@@ -30,29 +29,6 @@ from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 Data = dict[str, Any]
-
-
-def unsolved(
-    loop: twill.Loop,
-    machine: twill.Machine,
-    programs: dict[str, list[Instruction]],
-    barriers: tuple[Barrier, ...] = (),
-) -> Schedule:
-    """Return a schedule that nobody solved: programs and nothing else."""
-    place = {
-        part.operation: group
-        for group, body in programs.items()
-        for part in Program(group=group, body=tuple(body)).issues
-    }
-    return Schedule(
-        name="by hand",
-        groups=tuple(Group(name=name, warps=4) for name in programs),
-        placements=tuple(Placement(operation=o, group=g) for o, g in place.items()),
-        programs=tuple(Program(group=g, body=tuple(body)) for g, body in programs.items()),
-        loop=loop,
-        machine=machine,
-        barriers=barriers,
-    )
 
 
 # -- exact cases ------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import twill
-from tests.sim.test_run import unsolved
 from tests.support.commands import SIM, in_process
 from tests.support.loop_values import Outside, evaluate
+from tests.support.programs import unsolved
 from twill.artifacts.loop import Operation, Tile
 from twill.artifacts.program import Await, Interleave, Issue, Wait
 from twill.artifacts.schedule import Schedule

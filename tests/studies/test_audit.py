@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -19,9 +20,11 @@ MACHINES = Path(__file__).parents[2] / "machines"
 RUN = CliRunner()
 CHECKS = len(twill.studies.audit.CHECKS)
 
+Audited = Callable[..., list[tuple[str, str, str]]]
+
 
 @pytest.fixture
-def audited(tmp_path: Path) -> Callable[..., list[tuple[str, str, str]]]:
+def audited(tmp_path: Path) -> Audited:
     """Audit a packaged file after replacing one text by another."""
 
     def audited(name: str, old: str, new: str) -> list[tuple[str, str, str]]:
@@ -155,12 +158,7 @@ def extra(kind: str = '"store"', step: str = "", more: str = "") -> str:
     ],
 )  # fmt: skip
 def test_checks_on_the_example(
-    audited: Callable[..., list[tuple[str, str, str]]],
-    check: str,
-    old: str,
-    new: str,
-    where: str,
-    what: str,
+    audited: Audited, check: str, old: str, new: str, where: str, what: str
 ) -> None:
     assert (check, where, what) in audited("paper_example", old, new)
 
@@ -196,22 +194,14 @@ def test_checks_on_the_example(
     ],
 )  # fmt: skip
 def test_checks_on_a_gpu(
-    audited: Callable[..., list[tuple[str, str, str]]],
-    check: str,
-    old: str,
-    new: str,
-    where: str,
-    what: str,
+    audited: Audited, check: str, old: str, new: str, where: str, what: str
 ) -> None:
     assert (check, where, what) in audited("hopper_h100", old, new)
 
 
 def test_every_check_is_made_to_fire_above() -> None:
-    fired = {
-        case[0]
-        for test in (test_checks_on_the_example, test_checks_on_a_gpu)
-        for case in test.pytestmark[0].args[1]
-    }
+    tests: tuple[Any, ...] = (test_checks_on_the_example, test_checks_on_a_gpu)
+    fired = {case[0] for test in tests for case in test.pytestmark[0].args[1]}
     assert fired == {check.__name__ for check in twill.studies.audit.CHECKS}
 
 

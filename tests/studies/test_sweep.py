@@ -21,7 +21,7 @@ import pytest
 from typer.testing import CliRunner
 
 import twill
-from tests.sim.test_critical import ring
+from tests.support.programs import ring
 from twill.artifacts.sweep import Sweep, Swept, packaged_sweeps
 from twill.cli.main import app
 from twill.console import Counter

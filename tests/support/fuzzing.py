@@ -48,19 +48,7 @@ class Mutant:
 def mutants(
     seed: int, count: int, documents: list[Any], write: Callable[[Any], str]
 ) -> Iterator[Mutant]:
-    """Yield changed documents.
-
-    Parameters
-    ----------
-    seed : int
-        Of the generator; equal seeds give equal documents.
-    count : int
-        How many.
-    documents : list
-        Valid documents as plain data.
-    write : callable
-        Returns a document's text.
-    """
+    """Yield changes of valid documents, as texts; equal seeds give equal ones."""
     generator = random.Random(seed)
     kept = [json.dumps(document) for document in documents]
     for number in range(count):
@@ -245,17 +233,7 @@ def damaged(data: bytes, generator: random.Random) -> tuple[str, bytes]:
 
 
 def text_mutants(seed: int, count: int, texts: list[str]) -> Iterator[Mutant]:
-    """Yield changed texts of lines, numbers and quoted names.
-
-    Parameters
-    ----------
-    seed : int
-        Of the generator; equal seeds give equal texts.
-    count : int
-        How many.
-    texts : list of str
-        Valid ones.
-    """
+    """Yield changes of valid texts of lines, numbers and quoted names."""
     generator = random.Random(seed)
     for number in range(count):
         text = texts[number % len(texts)]

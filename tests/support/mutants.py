@@ -25,18 +25,7 @@ Synchronisation = Wait | Await | Arrive
 
 @dataclass(frozen=True)
 class Mutant:
-    """A schedule with one mistake.
-
-    Attributes
-    ----------
-    kind : str
-        ``wait removed``, ``wait moved``, ``arrive removed``, ``arrive moved``, ``slot removed``,
-        ``slot moved`` or ``distance changed``.
-    change : str
-        What was changed, in words.
-    schedule : Schedule
-        The changed schedule.
-    """
+    """A schedule with one mistake; its kind is, for example, ``wait removed``."""
 
     kind: str
     change: str

@@ -40,44 +40,21 @@ SPREADS = ((1, 2), (1, 8), (0, 1), (4, 16))
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one mutant.
-
-    Attributes
-    ----------
-    kind, change : str
-        See `Mutant`.
-    harm : str or None
-        How the numbers show it, None if they never did.
-    reported : str or None
-        Which check reported it: ``value``, ``overwrite``, ``race``, ``visibility``,
-        ``fence``, ``barrier`` or ``deadlock``.
-    message : str
-        What that check said.
-    """
+    """What became of one mutant."""
 
     kind: str
     change: str
-    harm: str | None
-    reported: str | None
+    harm: str | None  # how numbers show it, None if they never did
+    reported: str | None  # the check that reported it, and what it said
     message: str
 
 
 @dataclass(frozen=True)
 class Study:
-    """The mutants of one program.
-
-    Attributes
-    ----------
-    program : str
-        Its name.
-    false_alarm : str or None
-        What a check said of the program itself.
-    verdicts : tuple of Verdict
-        One for each mutant.
-    """
+    """The mutants of one program."""
 
     program: str
-    false_alarm: str | None
+    false_alarm: str | None  # what a check said of the program itself
     verdicts: tuple[Verdict, ...]
 
     @property
@@ -239,11 +216,8 @@ def program(name: str) -> Schedule:
     return schedule(loop, machine)
 
 
-app = typer.Typer(
-    name="python -m tests.support.mutate",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+NAME = "python -m tests.support.mutate"
+app = typer.Typer(name=NAME, add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command()

@@ -224,15 +224,7 @@ CHANGES: tuple[Change, ...] = (
 
 
 def mutations(seed: int, count: int) -> Iterator[Mutation]:
-    """Yield broken dumps; every kind of change comes in turn, some of them twice over.
-
-    Parameters
-    ----------
-    seed : int
-        Of the generator; equal seeds give equal dumps.
-    count : int
-        How many.
-    """
+    """Yield broken dumps; every kind of change comes in turn, some of them twice over."""
     generator = random.Random(seed)
     texts = {file.name: file.read_text() for file in PACKAGED}
     for number in range(count):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import twill
 from tests.support.small import edge, op, small_loop, small_machine
@@ -71,6 +71,15 @@ def random_assignment(generator: random.Random, problem: Problem) -> Assignment:
         start.append(time)
         time += generator.randint(1, 4)
     return Assignment(tuple(start), tuple(generator.choice([0, 1]) for _ in start), GROUPS)
+
+
+def random_cases(seed: int, count: int) -> Iterator[tuple[Problem, int, Assignment]]:
+    """Yield problems with an interval and an assignment, some with a hop."""
+    generator = random.Random(seed)
+    for _ in range(count):
+        problem = random_problem(generator, generator.randint(0, 1))
+        interval = generator.randint(2, 6)
+        yield problem, interval, random_assignment(generator, problem)
 
 
 def lives(

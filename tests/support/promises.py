@@ -26,31 +26,16 @@ DEFAULT_TIMEOUT = 60.0
 
 @dataclass(frozen=True)
 class Promise:
-    """A loop's schedule, and what the SM made of it.
-
-    Attributes
-    ----------
-    loop, machine : str
-        The packaged loop, and the machine it is meant for.
-    promised : float or None
-        Static interval in cycles; None if no schedule was found in time.
-    proved : bool
-        Whether that was proved to be the least.
-    simulated : float or None
-        Measured interval in cycles under fixed, nominal latencies.
-    kept : bool or None
-        Whether it is at most 2 % above the promised one.
-    note : str
-        Why a figure is missing.
-    """
+    """A loop's schedule, and what the SM made of it; intervals in cycles."""
 
     loop: str
     machine: str
-    promised: float | None = None
+    promised: float | None = None  # None if no schedule was found in time
     proved: bool = False
+    # Under fixed, nominal latencies, and whether that is at most 2 % above the promised one.
     simulated: float | None = None
     kept: bool | None = None
-    note: str = ""
+    note: str = ""  # why a figure is missing
 
     @property
     def excess(self) -> float | None:
@@ -99,11 +84,8 @@ def _promise(name: str, timeout: float | None, iterations: int) -> Promise:
     )
 
 
-app = typer.Typer(
-    name="python -m tests.support.promises",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+NAME = "python -m tests.support.promises"
+app = typer.Typer(name=NAME, add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command()

@@ -71,29 +71,15 @@ Mutants = Callable[[int, int], Iterator[Mutant]]
 
 @dataclass(frozen=True)
 class Reader:
-    """How changed files are made, and who reads them.
-
-    Attributes
-    ----------
-    mutants : callable
-        Yields changed files for a seed and a number of them.
-    ending : str
-        Of their names.
-    follow : callable
-        Reads a file and goes on with what it says.
-    every : int
-        Of so many files that are accepted, one is also gone on with by `further`.
-    further : callable, optional
-        Does what takes longer.
-    accepted : int
-        Of 100 files, so many are accepted at least: changes that break everything test little.
-    """
+    """How changed files are made, and who reads them."""
 
     mutants: Mutants
     ending: str
-    follow: Callable[[str], object]
+    follow: Callable[[str], object]  # reads a file and goes on with what it says
+    # What takes longer goes on with one of so many files that are accepted.
     further: Callable[[str], object] | None = None
     every: int = 20
+    # Of 100 files, so many are accepted at least: changes that break everything test little.
     accepted: int = 5
 
 
@@ -125,8 +111,12 @@ def texts(pattern: str) -> list[str]:
     return [file.read_text() for file in sorted(ROOT.glob(pattern))]
 
 
-def toml_documents(pattern: str) -> list[Any]:
-    return [tomllib.loads(text) for text in texts(pattern)]
+def of_json(pattern: str) -> Mutants:
+    return of_documents(lambda: documents(pattern))
+
+
+def of_toml(pattern: str) -> Mutants:
+    return of_documents(lambda: [tomllib.loads(text) for text in texts(pattern)], as_toml)
 
 
 def said(file: str) -> str:
@@ -478,34 +468,14 @@ def follow_settings(file: str) -> None:
 
 
 READERS = {
-    "loop": Reader(
-        of_documents(lambda: documents("traces/loops/*.json")),
-        ".json",
-        follow_loop,
-        show_loop,
-        every=20,
-    ),
-    "machine": Reader(
-        of_documents(lambda: toml_documents("machines/*.toml"), as_toml),
-        ".toml",
-        follow_machine,
-        audit_machine,
-        every=40,
-    ),
+    "loop": Reader(of_json("traces/loops/*.json"), ".json", follow_loop, show_loop, every=20),
+    "machine": Reader(of_toml("machines/*.toml"), ".toml", follow_machine, audit_machine, every=40),
     "machine_text": Reader(
-        of_texts(lambda: texts("machines/*.toml")),
-        ".toml",
-        follow_machine,
-        audit_machine,
-        every=80,
+        of_texts(lambda: texts("machines/*.toml")), ".toml", follow_machine, audit_machine, every=80
     ),
     "expression": Reader(of_texts(expressions), ".txt", follow_expression),
     "order": Reader(
-        of_documents(lambda: documents("traces/schedules/*.json")),
-        ".json",
-        follow_schedule,
-        show_schedule,
-        every=60,
+        of_json("traces/schedules/*.json"), ".json", follow_schedule, show_schedule, every=60
     ),
     "schedule": Reader(
         of_documents(lambda: [json.loads(text) for text in schedules()]),
@@ -521,17 +491,13 @@ READERS = {
         accepted=2,
     ),
     "graph": Reader(
-        of_documents(lambda: documents("tests/data/*.ddg.json")),
+        of_json("tests/data/*.ddg.json"),
         ".json",
         follow_graph,
         lambda file: commanded("twill", "loop", "show", file, "--machine", "ddg"),
     ),
     "dump": Reader(dumps, ".mlir", follow_dump, accepted=10),
-    "sweep": Reader(
-        of_documents(lambda: toml_documents("traces/studies/*.toml"), as_toml),
-        ".toml",
-        follow_sweep,
-    ),
+    "sweep": Reader(of_toml("traces/studies/*.toml"), ".toml", follow_sweep),
     "latencies": Reader(
         of_texts(lambda: [*texts("traces/latency/*.csv"), *LATENCY_FILES]), ".csv", follow_latencies
     ),

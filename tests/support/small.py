@@ -181,6 +181,19 @@ def hand_made(
     return realize(problem, interval, assignment, names=dict(enumerate(names)))
 
 
+# Two loops on which a search that keeps the first modulo schedule's stages skips a feasible
+# interval (the paper's Algorithm 1, line 9).
+def stages_lost_under_paper_rules() -> tuple[twill.Loop, twill.Machine]:
+    operations = [op("a", "TC", 2, asynchronous=True, registers=1, transfer=2), op("b", "ALU", 1)]
+    return small_loop(operations, [edge("a", "b")]), small_machine()
+
+
+def stages_lost_under_issue_rules() -> tuple[twill.Loop, twill.Machine]:
+    first, second = op("a", "TC", 1, asynchronous=True), op("b", "TC", 2, asynchronous=True)
+    loop = small_loop([first, second, op("c", "MUFU", 2)], [edge("a", "b", blocking=True)])
+    return loop, small_machine({"TC": 1, "MUFU": 1}, groups=((4, 1),))
+
+
 def random_loop(seed: int) -> tuple[twill.Loop, twill.Machine]:
     """Return a loop of 2 to 4 operations with recurrences, tight registers and a machine for it."""
     generator = random.Random(seed)

@@ -12,17 +12,9 @@ import pytest
 
 import twill
 from tests.memory.test_addresses import tensor_machine
-from tests.sim.test_run import unsolved
 from tests.support.judged import violations
-from tests.support.small import (
-    edge,
-    hand_made,
-    op,
-    small_loop,
-    small_machine,
-    smem_of,
-    tmem_of,
-)
+from tests.support.programs import unsolved
+from tests.support.small import edge, hand_made, op, small_loop, small_machine, smem_of, tmem_of
 from tests.support.tampering import Data
 from twill.artifacts.hardware import TensorMemory
 from twill.artifacts.loop import Invariant, Tile
