@@ -8,18 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 from twill.artifacts.base import Part
 from twill.artifacts.hardware import Synchronisation
-from twill.artifacts.loop import Cost, Loop, Operation
+from twill.artifacts.loop import Loop, Operation
 from twill.artifacts.machine import Machine
 from twill.artifacts.program import (
     Arrive,
     Await,
-    Get,
     Instruction,
     Interleave,
-    Issue,
     Program,
-    Put,
     Wait,
+    references,
 )
 from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.errors import TwillError
@@ -28,6 +26,8 @@ from twill.sim.analysis.rings import Changed, deeper, rings
 WORTH = 0.001
 """Relative gain below which a change is not worth a line."""
 MOST_SLOTS = 4
+CONCERNS = {"issue": "operation", "await": "operation", "put": "value", "get": "reader"}
+"""What names the operation without which an instruction is not needed, by what it does."""
 
 Measure = Callable[[Changed], float | None]
 """Runs a changed schedule; its interval in cycles, None if it has none. Raises if it is wrong."""
@@ -69,9 +69,17 @@ def advise(
     `interval`: its measured interval, in cycles.
     `measure`: runs a changed schedule under the same conditions, with every check.
     """
+    others = [
+        *split(schedule),
+        *without_each_wait(schedule),
+        Changed(
+            "machine", "if waits and arrives took no time", schedule, without=("synchronisation",)
+        ),
+        *(twice_as_fast(schedule, unit) for unit in units),
+    ]
     tried = [
         *_deepened(schedule, interval, measure),
-        *((changed, _try(measure, changed)) for changed in _others(schedule, units)),
+        *((changed, _try(measure, changed)) for changed in others),
     ]
     found = [
         Advice(
@@ -104,14 +112,6 @@ def _deepened(
             before = achieved
 
 
-def _others(schedule: Schedule, units: tuple[str, ...]) -> Iterator[Changed]:
-    yield from split(schedule)
-    yield from without_each_wait(schedule)
-    yield free_signals(schedule)
-    for unit in units:
-        yield twice_as_fast(schedule, unit)
-
-
 def _try(measure: Measure, changed: Changed) -> float | None:
     try:
         return measure(changed)
@@ -128,6 +128,7 @@ def split(schedule: Schedule) -> Iterator[Changed]:
     Both groups keep every wait, and both arrive at every barrier at which the one did, so that
     neither does anything earlier than the order of the one allowed.
     """
+    taken = sum(group.warps for group in schedule.groups)
     for group in schedule.groups:
         mine = [p.operation for p in schedule.placements if p.group == group.name]
         parts = _components(schedule, mine)
@@ -143,13 +144,8 @@ def split(schedule: Schedule) -> Iterator[Changed]:
                 f"one more group, for {', '.join(parts[-1])} of {group.name}",
                 _split(schedule, group, moved, width),
                 f"{width} warp{'s' if width > 1 else ''} and their registers",
-                fits=_room(schedule, width),
+                fits=taken + width <= schedule.machine.warps.value,
             )
-
-
-def _room(schedule: Schedule, width: int) -> bool:
-    warps = sum(group.warps for group in schedule.groups)
-    return warps + width <= schedule.machine.warps.value
 
 
 def _components(schedule: Schedule, operations: Sequence[str]) -> list[list[str]]:
@@ -212,21 +208,14 @@ def _only(program: Program, operations: set[str]) -> Program:
     """Keep what concerns some operations, and all signals."""
     body: list[Instruction] = []
     for instruction in program.body:
-        match instruction:
-            case Issue() | Await():
-                keep: Instruction | None = (
-                    instruction if (instruction.operation in operations) else None
-                )
-            case Interleave():
-                keep = _parts(instruction, operations)
-            case Put():
-                keep = instruction if instruction.value in operations else None
-            case Get():
-                keep = instruction if instruction.reader in operations else None
-            case _:
-                keep = instruction
-        if keep is not None:
-            body.append(keep)
+        if isinstance(instruction, Interleave):
+            parts = tuple(part for part in instruction.parts if part.operation in operations)
+            whole = instruction.model_copy(update={"parts": parts})
+            body += (whole,) if len(parts) > 1 else parts
+        elif instruction.do not in CONCERNS or (
+            getattr(instruction, CONCERNS[instruction.do]) in operations
+        ):
+            body.append(instruction)
     return program.model_copy(update={"body": tuple(body)})
 
 
@@ -236,13 +225,6 @@ def _announcing_nothing(program: Program) -> Program:
         i.model_copy(update={"expect": None}) if isinstance(i, Arrive) else i for i in program.body
     )
     return program.model_copy(update={"body": body})
-
-
-def _parts(instruction: Interleave, operations: set[str]) -> Instruction | None:
-    parts = tuple(part for part in instruction.parts if part.operation in operations)
-    if len(parts) < 2:
-        return parts[0] if parts else None
-    return instruction.model_copy(update={"parts": parts})
 
 
 # -- waits ------------------------------------------------------------------------------------
@@ -257,32 +239,20 @@ def without_each_wait(schedule: Schedule) -> Iterator[Changed]:
             body = program.body[:index] + program.body[index + 1 :]
             programs = list(schedule.programs)
             programs[number] = program.model_copy(update={"body": body})
-            subject = (
-                instruction.barrier if isinstance(instruction, Wait) else instruction.operation
-            )
-            yield Changed(
-                "wait",
-                f"{program.group} without its wait for {subject}",
-                schedule.model_copy(update={"programs": tuple(programs)}),
-            )
+            _, subject, _ = next(references(instruction))
+            what = f"{program.group} without its wait for {subject}"
+            changed = schedule.model_copy(update={"programs": tuple(programs)})
+            yield Changed("wait", what, changed)
 
 
 # -- the machine ------------------------------------------------------------------------------
 
 
-def free_signals(schedule: Schedule) -> Changed:
-    """Let waits and arrives cost nothing, the wait inside asynchronous latencies neither."""
-    return Changed(
-        "machine", "if waits and arrives took no time", schedule, without=("synchronisation",)
-    )
-
-
 def twice_as_fast(schedule: Schedule, unit: str) -> Changed:
     """Halve the cycles that every operation takes of a unit."""
-    loop = faster(schedule.loop, schedule.machine, unit, 2)
-    return Changed(
-        "machine", f"if {unit} were twice as fast", schedule.model_copy(update={"loop": loop})
-    )
+    faster_loop = faster(schedule.loop, schedule.machine, unit, 2)
+    changed = schedule.model_copy(update={"loop": faster_loop})
+    return Changed("machine", f"if {unit} were twice as fast", changed)
 
 
 def scaled_signals(machine: Machine, factor: float) -> Machine:
@@ -309,7 +279,7 @@ def faster(loop: Loop, machine: Machine, unit: str, factor: float) -> Loop:
 
 
 def _faster(machine: Machine, operation: Operation, unit: str, factor: float) -> Operation:
-    cost: Cost = machine.cost(operation)
+    cost = machine.cost(operation)
     if all(step.unit != unit for step in cost.steps):
         return operation
     steps = tuple(

@@ -15,6 +15,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
+from typing import Any
 
 from twill.sim.engine.record import Instance, Recording, Span, Use, Warp, in_time
 
@@ -108,9 +110,7 @@ class BindingEvents:
     ) -> None:
         self._recording, self._variable = recording, variable
         self._spans = {warp: in_time(spans) for warp, spans in recording.spans.items()}
-        self._begins = {w: [span.begin for span in spans] for w, spans in self._spans.items()}
         self._uses = {unit: in_time(uses) for unit, uses in recording.uses.items()}
-        self._use_begins = {u: [use.begin for use in uses] for u, uses in self._uses.items()}
         self._issues: dict[Instance, list[tuple[Warp, Span]]] = defaultdict(list)
         for warp, spans in self._spans.items():
             for span in spans:
@@ -139,11 +139,8 @@ class BindingEvents:
 
     def back_from(self, iteration: int) -> Iterator[Step]:
         """Yield the chain that ends with an iteration's last completion, latest step first."""
-        ends = [
-            (cycle, operation)
-            for (operation, of), cycle in self._recording.completions.items()
-            if of == iteration
-        ]
+        completions = self._recording.completions.items()
+        ends = [(cycle, operation) for (operation, of), cycle in completions if of == iteration]
         if ends:
             cycle, operation = max(ends)
             yield from self._steps((operation, iteration), cycle)
@@ -179,7 +176,7 @@ class BindingEvents:
         return step, partial(self._before_end, warp, span, end)
 
     def _before_work(self, unit: str, cycle: float) -> _Link:
-        index = bisect.bisect_left(self._use_begins[unit], cycle - ROUNDING) - 1
+        index = _last_before(self._uses[unit], cycle)
         if index < 0:
             return None, None
         use = self._uses[unit][index]
@@ -189,7 +186,7 @@ class BindingEvents:
     def _before_use(self, use: Use) -> _Before:
         """Return what work waited for: one of its units, busy until then, or the command."""
         for unit, _ in self._used[use.operation, use.iteration]:
-            index = bisect.bisect_left(self._use_begins[unit], use.begin - ROUNDING) - 1
+            index = _last_before(self._uses[unit], use.begin)
             if index >= 0 and self._uses[unit][index].end >= use.begin - ROUNDING:
                 return partial(self._before_work, unit, use.begin)
         return partial(self._before_command, use)
@@ -208,7 +205,7 @@ class BindingEvents:
             return None, partial(self._before_issue, warp, use.begin)
         for unit, _ in self._used[use.operation, use.iteration]:
             issuers = self._issued_to(unit, self._contexts.get(warp, 0))
-            index = bisect.bisect_left(issuers, (use.begin - ROUNDING, ("", 0))) - 1
+            index = _last_before(issuers, use.begin)
             if index >= 0 and issuers[index][0] > begin:
                 held, holder = issuers[index]
                 step = Step("pipe", unit, holder[0], use.iteration, held, use.begin)
@@ -222,7 +219,7 @@ class BindingEvents:
         return step, partial(self._before_issue, warp, span.begin)
 
     def _before_issue(self, warp: Warp, cycle: float) -> _Link:
-        index = bisect.bisect_left(self._begins[warp], cycle - ROUNDING) - 1
+        index = _last_before(self._spans[warp], cycle)
         if index < 0:
             return None, None
         span = self._spans[warp][index]
@@ -249,11 +246,8 @@ class BindingEvents:
         return None
 
     def _arrival(self, warp: Warp, span: Span, end: float) -> _Link | None:
-        arrivals = [
-            arrival
-            for arrival in self._recording.arrivals[span.subject, span.iteration]
-            if arrival.visible <= end + ROUNDING
-        ]
+        every = self._recording.arrivals[span.subject, span.iteration]
+        arrivals = [arrival for arrival in every if arrival.visible <= end + ROUNDING]
         if not arrivals:
             return None
         last = max(arrivals, key=lambda arrival: (arrival.visible, arrival.cycle))
@@ -264,17 +258,11 @@ class BindingEvents:
 
     def _own_result(self, warp: Warp, span: Span, end: float) -> _Link | None:
         """Return the end of the operation that made an operand in registers."""
-        made = max(
-            (
-                issue
-                for by, issue in self._issues[span.subject, span.iteration]
-                if by == warp and issue.end < end
-            ),
-            key=lambda issue: issue.end,
-            default=None,
-        )
-        if made is None:
+        issues = self._issues[span.subject, span.iteration]
+        before = [issue for by, issue in issues if by == warp and issue.end < end]
+        if not before:
             return None
+        made = max(before, key=lambda issue: issue.end)
         step = Step("scoreboard", warp[0], span.subject, span.iteration, made.end, end)
         return step, partial(self._before_end, warp, made, made.end)
 
@@ -282,13 +270,15 @@ class BindingEvents:
         """Return the warp that took the pipe, or the slot, before."""
         pipe = span.subject if span.kind == "pipe" else ""
         issuers = self._issued_to(pipe, self._contexts.get(warp, 0))
-        index = bisect.bisect_left(issuers, (end - ROUNDING, ("", 0))) - 1
+        index = _last_before(issuers, end)
         if index < 0:
             return None
         begin, holder = issuers[index]
         if holder == warp:
             # Its own instruction before, which fills the pipe for longer than a cycle.
-            own = self._spans[warp][bisect.bisect_right(self._begins[warp], begin) - 1]
+            own = self._spans[warp][
+                bisect.bisect(self._spans[warp], begin, key=lambda one: one.begin) - 1
+            ]
             step = Step("issue", warp[0], own.subject, span.iteration, begin, end)
         else:
             step = Step(span.kind, span.subject, holder[0], span.iteration, begin, end)
@@ -297,10 +287,15 @@ class BindingEvents:
     def _queue(self, span: Span, end: float) -> _Link | None:
         """Return the work whose end made room in a unit's queue."""
         uses = self._uses.get(span.subject, [])
-        index = bisect.bisect_right([use.end for use in uses], end + ROUNDING) - 1
+        index = bisect.bisect(uses, end + ROUNDING, key=lambda use: use.end) - 1
         if index < 0 or uses[index].end < end - ROUNDING:
             return None
         return None, partial(self._before_work, span.subject, end)
+
+
+def _last_before(events: Sequence[tuple[Any, ...]], cycle: float) -> int:
+    """Return the place of the last event that begins before a cycle, -1 if none does."""
+    return bisect.bisect_left(events, (cycle - ROUNDING,)) - 1
 
 
 def critical_cycle(
@@ -336,24 +331,13 @@ def critical_cycle(
             if ahead > 0 and abs(passed - ahead * interval) <= ROUNDING * passed:
                 return Cycle(tuple(reversed(steps[index : len(steps) - 1])), ahead, closed=True)
         before.setdefault(step.iteration, len(steps) - 1)
-    return _open(steps, last, first)
-
-
-def _open(steps: Sequence[Step], last: int, first: int) -> Cycle | None:
     return Cycle(tuple(reversed(steps)), last - first, closed=False) if steps else None
 
 
 def together(steps: Sequence[Step]) -> list[Step]:
     """Join steps that follow each other and concern the same thing."""
-    joined: list[Step] = []
-    for step in steps:
-        last = joined[-1] if joined else None
-        if last is not None and _same(last, step):
-            joined[-1] = replace(last, end=step.end)
-        else:
-            joined.append(step)
+    joined = []
+    for _, found in groupby(steps, key=lambda s: (s.kind, s.place, s.subject, s.iteration)):
+        same = list(found)
+        joined.append(replace(same[0], end=same[-1].end))
     return joined
-
-
-def _same(a: Step, b: Step) -> bool:
-    return (a.kind, a.place, a.subject, a.iteration) == (b.kind, b.place, b.subject, b.iteration)

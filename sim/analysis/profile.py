@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-
-from pydantic import Field
+from itertools import groupby
 
 from twill.artifacts.base import Part
-from twill.artifacts.program import Barrier
 from twill.artifacts.schedule import Schedule
 from twill.sim.analysis import SteadyState
 from twill.sim.analysis.critical import Cycle, Step, critical_cycle, together
@@ -117,7 +115,7 @@ class Profile(Part):
 
     first: int
     last: int
-    issue_slots: tuple[float, ...] = Field(default=())
+    issue_slots: tuple[float, ...] = ()
     groups: tuple[Spent, ...]
     critical: Critical | None = None
 
@@ -221,15 +219,13 @@ def _within(spans: Iterable[Span], begin: float, end: float) -> dict[tuple[str, 
     Instructions that alternate overlap: each lasts until the next begins.
     """
     found: dict[tuple[str, str], float] = defaultdict(float)
-    at = begin
+    at = until = begin
     doing = (IDLE, "")
-    until = begin
     for span in [*in_time(spans), Span(end, end, IDLE, "", 0)]:
         if span.begin > at:
             worked = max(at, min(span.begin, until, end))
             found[doing] += worked - at
-            idle = max(0.0, min(span.begin, end) - worked)
-            found[IDLE, ""] += idle
+            found[IDLE, ""] += max(0.0, min(span.begin, end) - worked)
             at = max(at, min(span.begin, end))
         doing = (span.kind, span.unit if span.kind == ISSUE else span.subject)
         until = max(span.end, until) if span.kind == ISSUE else span.end
@@ -253,13 +249,9 @@ def values_of(schedule: Schedule) -> dict[str, str]:
     }
     values = {name: name for name in operations}
     for barrier in schedule.barriers:
-        values[barrier.name] = _value_of(barrier, operations, signalled)
+        about = barrier.name.rpartition(".")[0]
+        values[barrier.name] = about if about in operations else signalled.get(barrier.name, "")
     return values
-
-
-def _value_of(barrier: Barrier, operations: set[str], signalled: Mapping[str, str]) -> str:
-    prefix = barrier.name.rpartition(".")[0]
-    return prefix if prefix in operations else signalled.get(barrier.name, "")
 
 
 # -- what sets the pace -----------------------------------------------------------------------
@@ -290,6 +282,10 @@ def _critical(chain: Cycle) -> Critical:
     )
 
 
+BETWEEN = ("latency", "signal", "synchronisation", "queue")
+"""Kinds of steps in which nobody works: results and signals travel."""
+
+
 class Link(Part):
     """Steps of a chain that follow each other at one place."""
 
@@ -301,34 +297,13 @@ class Link(Part):
 
 def links(steps: Iterable[Step | CriticalStep]) -> list[Link]:
     """Join steps at one place: work of a unit, of a warp group, or what passes between them."""
-    joined: list[Link] = []
-    for step in steps:
-        link = _link(step)
-        last = joined[-1] if joined else None
-        if last is not None and (last.place, last.working) == (link.place, link.working):
-            subjects = dict.fromkeys([*last.subjects, *link.subjects])
-            joined[-1] = Link(
-                place=last.place,
-                working=last.working,
-                subjects=tuple(subjects),
-                cycles=last.cycles + link.cycles,
-            )
-        else:
-            joined.append(link)
+    joined = []
+    for (place, between), found in groupby(steps, key=lambda s: (s.place, s.kind in BETWEEN)):
+        there = list(found)
+        subjects = tuple(dict.fromkeys(step.subject for step in there))
+        cycles = sum(step.cycles for step in there)
+        joined.append(Link(place=place, working=not between, subjects=subjects, cycles=cycles))
     return joined
-
-
-BETWEEN = ("latency", "signal", "synchronisation", "queue")
-"""Kinds of steps in which nobody works: results and signals travel."""
-
-
-def _link(step: Step | CriticalStep) -> Link:
-    return Link(
-        place=step.place,
-        working=step.kind not in BETWEEN,
-        subjects=(step.subject,),
-        cycles=step.cycles,
-    )
 
 
 def in_words(steps: Sequence[Step], chain: Cycle) -> str:
@@ -355,13 +330,10 @@ def in_words(steps: Sequence[Step], chain: Cycle) -> str:
 
 def _doing(step: Step) -> str:
     """Say in two words whose time a step is."""
-    match step.kind:
-        case "unit":
-            return f"{step.place} works"
-        case "latency":
-            return f"latency of {step.place}"
-        case "queue":
-            return f"queue of {step.place}"
-        case "signal" | "synchronisation":
-            return f"signals at {step.place}"
-    return f"{step.place} computes"
+    return {
+        "unit": f"{step.place} works",
+        "latency": f"latency of {step.place}",
+        "queue": f"queue of {step.place}",
+        "signal": f"signals at {step.place}",
+        "synchronisation": f"signals at {step.place}",
+    }.get(step.kind, f"{step.place} computes")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from twill.artifacts.program import Program, Storage, Wait
 from twill.artifacts.schedule import Schedule
 from twill.errors import RefusedError
+from twill.formats import plural
 from twill.sim.engine import Mechanism
+
+UNITS = {"smem": "bytes of SMEM", "tmem": "columns of TMEM"}
 
 
 @dataclass(frozen=True)
@@ -44,35 +49,30 @@ def rings(schedule: Schedule) -> list[str]:
 
     Slots whose addresses other values share are left out: there is more to it than a number.
     """
-    found = []
-    for storage in schedule.storage:
-        alone = storage.memory != "registers" and not storage.transfer and storage.reader is None
-        if alone and not _shared(schedule, storage) and _refills(schedule, storage):
-            found.append(storage.value)
-    return found
+    return [
+        storage.value
+        for storage in schedule.storage
+        if _is_own(storage) and not _shared(schedule, storage) and _refills(schedule, storage)
+    ]
 
 
 def deeper(schedule: Schedule, values: Collection[str], by: int) -> Changed:
     """Give rings more slots."""
     changed = schedule
-    needs: dict[str, int] = {}
+    needs: Counter[str] = Counter()
     for storage in schedule.storage:
-        if storage.value in values and storage in _own(schedule, storage.value):
+        if storage.value in values and _is_own(storage):
             changed = _resized(changed, storage, storage.slots + by)
-            needs[storage.memory] = needs.get(storage.memory, 0) + by * storage.size
-    names = " and ".join(values)
+            needs[storage.memory] += by * storage.size
     texts, fits = [], True
     for memory, more in needs.items():
-        unit, free = (
-            "bytes of SMEM" if memory == "smem" else "columns of TMEM",
-            _free(schedule, memory),
-        )
-        enough = free is None or more <= free
-        fits = fits and enough
-        texts.append(f"{more} {unit} more" + ("" if enough else f", {max(0, free or 0)} are free"))
-    slots = f"{by} slot{'s' if by > 1 else ''}"
-    each = " each" if len(values) > 1 else ""
-    what = f"ring{'s' if len(values) > 1 else ''} of {names} deeper by {slots}{each}"
+        there = schedule.machine.memories.by_name.get(memory)
+        free = math.inf if there is None else there.capacity - _end(schedule, memory)
+        fits = fits and more <= free
+        lack = "" if more <= free else f", {max(0, free)} are free"
+        texts.append(f"{more} {UNITS[memory]} more{lack}")
+    ring, each = ("rings", " each") if len(values) > 1 else ("ring", "")
+    what = f"{ring} of {' and '.join(values)} deeper by {plural(by, 'slot')}{each}"
     return Changed("ring", what, changed, "; ".join(texts), fits)
 
 
@@ -94,8 +94,7 @@ def with_depth(schedule: Schedule, slots: int) -> Changed:
     RefusedError
         If no load has a ring, or nothing protects a ring's slots by its depth alone.
     """
-    what = f"rings of {slots} slot{'s' if slots > 1 else ''} for "
-    return _with_slots(schedule, lambda _: slots, what)
+    return _with_slots(schedule, lambda _: slots, f"rings of {plural(slots, 'slot')} for ")
 
 
 def with_more_slots(schedule: Schedule, by: int) -> Changed:
@@ -111,7 +110,7 @@ def with_more_slots(schedule: Schedule, by: int) -> Changed:
     RefusedError
         If no load has a ring, or nothing protects a ring's slots by its depth alone.
     """
-    what = f"{by} slot{'' if by == 1 else 's'} more for the rings of "
+    what = f"{plural(by, 'slot')} more for the rings of "
     return _with_slots(schedule, lambda before: before + by, what)
 
 
@@ -140,20 +139,20 @@ def _lacking(changed: Schedule, schedule: Schedule) -> str:
     """Say which memories a changed schedule overruns that the schedule before did not."""
     rooms = {name: memory.capacity for name, memory in schedule.machine.memories.by_name.items()}
     taken = {memory: _end(changed, memory) for memory in rooms}
-    units = {"smem": "bytes of SMEM", "tmem": "columns of TMEM"}
     return "; ".join(
-        f"{taken[memory]} {units[memory]}, of {room}"
+        f"{taken[memory]} {UNITS[memory]}, of {room}"
         for memory, room in rooms.items()
         if taken[memory] > max(room, _end(schedule, memory))
     )
 
 
 def _own(schedule: Schedule, value: str) -> list[Storage]:
-    return [
-        s
-        for s in schedule.storage
-        if s.value == value and s.memory != "registers" and not s.transfer and s.reader is None
-    ]
+    return [storage for storage in schedule.storage if storage.value == value and _is_own(storage)]
+
+
+def _is_own(storage: Storage) -> bool:
+    """Whether a value itself lies in SMEM or TMEM, not a copy or what it passes through."""
+    return storage.memory != "registers" and not storage.transfer and storage.reader is None
 
 
 def _refills(schedule: Schedule, storage: Storage) -> bool:
@@ -188,8 +187,7 @@ def _shared(schedule: Schedule, storage: Storage) -> bool:
 
 def _end(schedule: Schedule, memory: str) -> int:
     """Return the first address behind everything, or the sum of sizes without addresses."""
-    ends = [0]
-    unplaced = 0
+    ends, unplaced = [0], 0
     for storage in schedule.storage:
         if storage.memory == memory:
             ends += [address + storage.size for address in storage.addresses]
@@ -199,11 +197,6 @@ def _end(schedule: Schedule, memory: str) -> int:
             ends.append((value.address or 0) + value.size)
             unplaced += value.size if value.address is None else 0
     return max(ends) + unplaced
-
-
-def _free(schedule: Schedule, memory: str) -> int | None:
-    found = schedule.machine.memories.by_name.get(memory)
-    return None if found is None else found.capacity - _end(schedule, memory)
 
 
 def _resized(schedule: Schedule, storage: Storage, slots: int) -> Schedule:

@@ -7,7 +7,6 @@ and after it is costed by the machine's rules, one thing after the other.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
 from twill.sim.analysis import clock_of, flop_per_iteration, steady_state
 from twill.sim.engine import Conditions
-from twill.sim.engine.events import Handlers, Started
+from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 MOST_SIMULATED = 64
@@ -181,18 +180,6 @@ def kernel(
     )
 
 
-class _FirstUse:
-    """The cycle at which the first operation that is no load starts."""
-
-    def __init__(self, loads: set[str]) -> None:
-        self.loads, self.cycle = loads, math.inf
-        self.handlers: Handlers = {Started: self._started}
-
-    def _started(self, event: Started) -> None:
-        if event.operation not in self.loads:
-            self.cycle = min(self.cycle, event.cycle)
-
-
 @dataclass
 class _Pace:
     """Cycles of the loop for any trip count."""
@@ -220,11 +207,12 @@ class _Pace:
     def _run(self, iterations: int) -> tuple[list[float], int, float]:
         schedule = self.schedule
         loads = {o.name for o in schedule.loop.operations if o.kind == "load"}
-        first = _FirstUse(loads)
+        recording = Recording()
         conditions = replace(self.conditions, iterations=iterations)
-        sm = StreamingMultiprocessor(schedule, conditions, (first,))
+        sm = StreamingMultiprocessor(schedule, conditions, (recording,))
         sm.run()
-        return sm.finished_at, sm.in_flight, min(first.cycle, max(sm.finished_at))
+        computing = [start for (name, _), start in recording.starts.items() if name not in loads]
+        return sm.finished_at, sm.in_flight, min([*computing, max(sm.finished_at)])
 
 
 class _Ends:
@@ -235,12 +223,14 @@ class _Ends:
         self.not_costed: list[str] = []
         self.accumulators = self._accumulators()
         loaded = [i for i in self.loop.invariants if i.tile.memory in ("smem", "tmem")]
-        self.prologue = sum(self._busy(self._load(i.name, i.tile)) for i in loaded)
+        self.prologue = sum(self._transfer("load", i.name, result=i.tile) for i in loaded)
         ends: dict[str, float] = defaultdict(float)
         for o in self.accumulators:
             ends[schedule.assignment[o.name]] += self._chain(o)
         self.epilogue = max(ends.values(), default=0.0)
-        self.stores = sum(self._busy(self._store(o)) for o in self.accumulators)
+        self.stores = sum(
+            self._transfer("store", o.name, operands=(_half(o, "smem"),)) for o in self.accumulators
+        )
 
     # -- geometry -----------------------------------------------------------------------------
 
@@ -270,27 +260,12 @@ class _Ends:
         return max(rows)
 
     def _accumulators(self) -> list[Operation]:
-        """Products that update, over a cycle of dependences, their own result in place."""
-        found = []
-        for o in self.loop.operations:
-            updates = any(d.consumer == o.name and d.in_place for d in self.loop.dependences)
-            if o.kind == "mma" and updates and self._last_of_chain(o.name):
-                found.append(o)
-        return found
-
-    def _last_of_chain(self, name: str) -> bool:
-        """Whether a product's result goes on to the next iteration."""
-        return any(d.producer == name and d.distance > 0 for d in self.loop.dependences)
+        """Products that update in place, and whose result goes on to the next iteration."""
+        updating = {d.consumer for d in self.loop.dependences if d.in_place}
+        carried = {d.producer for d in self.loop.dependences if d.distance > 0}
+        return [o for o in self.loop.operations if o.kind == "mma" and o.name in updating & carried]
 
     # -- costs --------------------------------------------------------------------------------
-
-    def _load(self, name: str, tile: Tile) -> Cost | None:
-        return self._transfer(f"load of {name}", "load", result=tile)
-
-    def _store(self, accumulator: Operation) -> Cost | None:
-        return self._transfer(
-            f"store of {accumulator.name}", "store", operands=(_half(accumulator, "smem"),)
-        )
 
     def _chain(self, accumulator: Operation) -> float:
         """Cycles from the last product to a tile in SMEM: read, scale, convert, write."""
@@ -313,10 +288,11 @@ class _Ends:
         ]
         return float(sum(cost.latency for cost in costs if cost is not None))
 
-    def _transfer(self, name: str, kind: str, **tiles: Any) -> Cost | None:
-        return self._cost(
-            Operation(name=name, kind=kind, warps=1, attributes={"engine": "tma"}, **tiles)
-        )
+    def _transfer(self, kind: str, name: str, **tiles: Any) -> float:
+        """Cycles for which a transfer by TMA keeps the next one waiting."""
+        what, by = f"{kind} of {name}", {"engine": "tma"}
+        cost = self._cost(Operation(name=what, kind=kind, warps=1, attributes={**by}, **tiles))
+        return float(max(cost.issue, *(s.cycles for s in cost.steps))) if cost is not None else 0.0
 
     def _cost(self, operation: Operation) -> Cost | None:
         try:
@@ -324,12 +300,6 @@ class _Ends:
         except InputError:
             self.not_costed.append(operation.name)
             return None
-
-    def _busy(self, cost: Cost | None) -> float:
-        """Cycles for which a transfer keeps the next one waiting."""
-        if cost is None:
-            return 0.0
-        return float(max(cost.issue, *(step.cycles for step in cost.steps)))
 
 
 def _half(accumulator: Operation, memory: str) -> Tile:

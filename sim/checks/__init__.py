@@ -17,7 +17,7 @@ from twill.errors import InputError
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.occupancy import Occupancy, Occupied
 from twill.sim.checks.races import Races
-from twill.sim.checks.references import known
+from twill.sim.checks.tiles import known
 from twill.sim.checks.values import Numbers, Values
 from twill.sim.engine import Conditions
 from twill.sim.engine.events import Observer

@@ -17,11 +17,11 @@ import numpy as np
 
 from twill.artifacts.loop import Axes, Dependence, Loop, Operation, Tile
 from twill.errors import InputError
-from twill.sim.checks.references import Inputs
 from twill.sim.checks.tiles import (
     TYPES,
     Array,
     Function,
+    Inputs,
     anything,
     function_of,
     operands_between,

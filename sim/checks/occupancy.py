@@ -25,8 +25,8 @@ from twill.artifacts.loop import pieces
 from twill.artifacts.program import Storage
 from twill.artifacts.schedule import Schedule
 from twill.sim.engine.events import Access, Handlers, ReadEnds, WriteBegins, WriteEnds
-from twill.sim.engine.hardware import pool
 from twill.sim.engine.slots import COPY, STAGING, Slot, beneath, copy_for
+from twill.sim.engine.sm import pool
 
 UNITS = {"smem": "bytes", "tmem": "columns", "registers": "registers per thread"}
 FILE = "register file"

@@ -20,8 +20,7 @@ from twill.artifacts.base import Part
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
 from twill.sim.checks.dataflow import NOTHING, Dataflow, Expressions
-from twill.sim.checks.references import TOLERANCE, Inputs, Kernel, RandomInputs
-from twill.sim.checks.tiles import Array
+from twill.sim.checks.tiles import TOLERANCE, Array, Inputs, Kernel
 from twill.sim.engine.events import Access, Handlers, ReadBegins, ReadEnds, WriteBegins, WriteEnds
 from twill.sim.engine.memory import SHARED, Cell, Cells, Instance
 from twill.sim.engine.slots import STAGING
@@ -98,7 +97,7 @@ class Values:
         dataflow = dataflow or Dataflow(schedule.loop)
         self._schedule, self._iterations = schedule, iterations
         self._expressions = Expressions(dataflow)
-        self._inputs = inputs or RandomInputs(schedule.loop)
+        self._inputs = inputs or Inputs(schedule.loop)
         written = self._expressions.written(iterations)
         self._wanted = {key: written[key] for key in dataflow.results(iterations)}
         self._last = dataflow.carried(iterations)

@@ -1,27 +1,20 @@
-"""Issue contexts, pipes, units and the register file of one SM."""
+"""Issue contexts, pipes, ports and asynchronous units of one SM."""
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from twill.artifacts.hardware import Synchronisation
+from twill.artifacts.hardware import Unit as Description
 from twill.artifacts.machine import Machine
-from twill.artifacts.schedule import Schedule
 from twill.sim.engine import Mechanism
-from twill.sim.engine.events import SimulationError
-
-
-@dataclass(frozen=True)
-class Demand:
-    """What one command takes of a unit: cycles, and those for which nothing else starts on it."""
-
-    unit: str
-    cycles: float
-    share: float
+from twill.sim.engine.events import Clock
+from twill.sim.engine.work import Demand, Work
 
 
 class Use(NamedTuple):
@@ -126,26 +119,16 @@ class Port(Unit):
 
 
 class Context:
-    """One of the SM's issue contexts: at most one warp-instruction a cycle.
-
-    Attributes
-    ----------
-    free : float
-        First cycle whose issue slot is not taken.
-    slots : int
-        Issue slots that an instruction takes: 1, or 0 where they are not limited.
-    last : int
-        Age of the warp that issued last.
-    """
+    """One of the SM's issue contexts: at most one warp-instruction a cycle."""
 
     __slots__ = ("_pipes", "free", "issued", "last", "slots")
 
     def __init__(self, shared: dict[str, Unit], *, limited: bool) -> None:
         self._pipes = dict(shared)
-        self.slots = int(limited)
-        self.free = -math.inf
+        self.slots = int(limited)  # that an instruction takes
+        self.free = -math.inf  # first cycle whose issue slot is not taken
         self.issued = 0
-        self.last = -1
+        self.last = -1  # age of the warp that issued last
 
     def pipe(self, unit: str) -> Unit:
         """Return the pipe that instructions for a unit go to."""
@@ -159,11 +142,6 @@ class Hardware:
 
     `machine`: what it is built from; without an issue unit its issue slots are not limited.
     `interference`: whether units slow each other down as the machine file says.
-
-    Attributes
-    ----------
-    signals, named : Signals
-        Costs of mbarriers and of asynchronous results, and of named barriers.
     """
 
     def __init__(
@@ -183,9 +161,10 @@ class Hardware:
         limited = machine.issue_unit is not None and "issue-slots" not in without
         self.contexts = [Context(shared, limited=limited) for _ in range(machine.contexts.value)]
         costs = machine.synchronisation
+        # Cycles of the wait for it that the latency of an asynchronous operation includes.
         self.included_wait = costs.wait.value
-        """Cycles of the wait for it that the latency of an asynchronous operation includes."""
         free = "synchronisation" in without
+        # Of mbarriers and of asynchronous results, and of named barriers.
         self.signals = FREE if free else _signals(costs)
         self.named = FREE if free else _signals(costs.named or costs)
         self._slowed: dict[str, list[tuple[list[Unit], float]]] = defaultdict(list)
@@ -242,67 +221,136 @@ def _signals(costs: Synchronisation) -> Signals:
     return Signals(wait, costs.arrive.value, max(0, costs.hop.value - wait), max(1, poll))
 
 
-# -- registers --------------------------------------------------------------------------------
+# -- asynchronous units ------------------------------------------------------------------------
 
 
-def set_registers(schedule: Schedule) -> None:
-    """Let every group take the registers it asks for (``setmaxnreg``); those that shrink go first.
+@dataclass(slots=True)
+class Command:
+    """One command of an asynchronous operation, with the group that issued it."""
 
-    Nobody gives registers back later, so that a group that does not get them now never will.
+    work: Work
+    iteration: int
+    index: int
+    group: str
 
-    `schedule`: with registers per thread; where one group names none, none is set.
+    @property
+    def bytes(self) -> float:
+        """Its part of the bytes that the operation moves."""
+        return self.work.bytes / self.work.instructions
 
-    Raises
-    ------
-    SimulationError
-        If a group waits for registers for ever.
+
+class AsynchronousUnit:
+    """A unit that takes commands into a queue and starts them one after the other.
+
+    A command starts once the unit is free and its operands begin to arrive. A unit that executes in
+    order fetches the operands of the next command while it executes one; others move what they move
+    while they execute it.
+
+    `started`: told of every command that starts, with its start, its end, and the cycle from which
+    the unit takes the next one; returns the cycle at which what it moves is there.
+
+    Attributes
+    ----------
+    blocks : bool
+        Whether a full queue blocks who issues to it.
     """
-    registers = schedule.machine.registers
-    if registers is None or any(group.registers is None for group in schedule.groups):
-        return
-    threads = schedule.machine.threads(registers.warps.value)
-    sets = sorted(_sets(schedule, registers.warps.value))
-    launched = left = pool(schedule)
-    for asked, names in sets:
-        if asked * threads > left:
-            raise SimulationError(
-                "deadlock",
-                f"at cycle 0 {' and '.join(names)} wait at setmaxnreg for {asked} registers per "
-                f"thread, {asked * threads} in all; {left} of {launched} are left",
-            )
-        left -= asked * threads
 
+    def __init__(
+        self,
+        name: str,
+        description: Description,
+        clock: Clock,
+        hardware: Hardware,
+        started: Callable[[Command, float, float, float], float],
+        fetched: Callable[[Command, Use], None],
+    ) -> None:
+        self._unit, self._clock, self._hardware = hardware.units[name], clock, hardware
+        self._started, self._fetched = started, fetched
+        self._ahead = description.in_order
+        queue = description.queue
+        self.blocks = queue is not None and queue.full == "blocks"
+        self._depth = queue.depth.value if queue is not None else math.inf
+        self._order = queue.order if queue is not None else "issued"
+        self._window = math.inf if description.in_flight is None else description.in_flight.value
+        self._flying: list[tuple[float, float]] = []
+        self._queue: deque[Command] = deque()
+        self._last: Command | None = None
+        self._next_one: tuple[Command, list[Use]] | None = None
+        self._opened = 0.0
 
-def pool(schedule: Schedule) -> int:
-    """Return the registers that a launch gives to all groups together.
+    @property
+    def room(self) -> float:
+        """The cycle from which a further command fits into the queue, infinite while it is full."""
+        return math.inf if len(self._queue) >= self._depth else math.ceil(self._opened)
 
-    Every thread is launched with the same; groups of fewer warps than share an allocation are
-    filled up with idle warps to whole sets of them.
-    """
-    registers = schedule.machine.registers
-    assert registers is not None
-    width = registers.warps.value
-    threads = schedule.machine.threads(width) * len(_sets(schedule, width))
-    if registers.launch is None or not threads:
-        return registers.file.value
-    step = registers.launch.value
-    each = registers.file.value // threads // step * step
-    return threads * min(each, registers.most.value)
+    def take(self, command: Command) -> None:
+        """Take a command."""
+        self._queue.append(command)
+        if len(self._queue) > 1:
+            return
+        if self._unit.free <= self._clock.now:
+            self._start()
+        else:
+            self._fetch_ahead()
+            self._clock.at(self._unit.free, self._start)
 
+    def _start(self) -> None:
+        """Start the next command; the unit is free."""
+        now = self._clock.now
+        if self._next_one is None:
+            command = self._queue[self._next()]
+            landing = self._landing(command)
+            if landing > now:
+                self._clock.at(landing, self._start)
+                return
+            self._next_one = command, self._fetch(command)
+        command, uses = self._next_one
+        self._next_one = None
+        self._queue.remove(command)
+        self._last, self._opened = command, now
+        start, end = self._hardware.accept(now, command.work.demands[0], uses)
+        if self._ahead and end > self._unit.free:
+            self._unit.fill(end)
+        done = self._started(command, start, end, self._unit.free)
+        if self._window < math.inf:
+            heapq.heappush(self._flying, (done, command.bytes))
+        if self._queue:
+            self._fetch_ahead()
+            self._clock.at(self._unit.free, self._start)
 
-def _sets(schedule: Schedule, width: int) -> list[tuple[int, tuple[str, ...]]]:
-    """Return registers per thread and groups of every set of warps with one allocation.
+    def _fetch_ahead(self) -> None:
+        """Fetch the operands of the command that comes next while another one is executed."""
+        command = self._queue[self._next()]
+        if self._ahead and self._window == math.inf and command.work.demands[1:]:
+            self._next_one = command, self._fetch(command)
 
-    Groups that are narrower than a set share one, with as much as the greediest of them asks for.
-    """
-    found: list[tuple[int, tuple[str, ...]]] = []
-    narrow = sorted(
-        (group for group in schedule.groups if group.warps % width),
-        key=lambda group: -(group.registers or 0),
-    )
-    for group in schedule.groups:
-        found += [(group.registers or 0, (group.name,))] * (group.warps // width)
-    for first in range(0, len(narrow), width):
-        shared = narrow[first : first + width]
-        found.append((shared[0].registers or 0, tuple(group.name for group in shared)))
-    return found
+    def _fetch(self, command: Command) -> list[Use]:
+        demands = command.work.demands[1:]
+        if not demands:
+            return []
+        uses = self._hardware.fetch(self._clock.now, demands, ahead=self._ahead)
+        for use in uses:
+            self._fetched(command, use)
+        return uses
+
+    def _next(self) -> int:
+        """Return which command of the queue the unit takes."""
+        last = self._last
+        if self._order == "issued" or last is None:
+            return 0
+        for position, command in enumerate(self._queue):
+            same = (command.work.name, command.iteration) == (last.work.name, last.iteration)
+            if same if self._order == "operation" else command.group != last.group:
+                return position
+        return 0
+
+    def _landing(self, command: Command) -> float:
+        """Return when enough of what is in flight has landed for a command to start."""
+        if self._window == math.inf:
+            return 0.0
+        while self._flying and self._flying[0][0] <= self._clock.now:
+            heapq.heappop(self._flying)
+        flying = sum(size for _, size in self._flying)
+        if not self._flying or flying + command.bytes <= self._window:
+            return 0.0
+        return self._flying[0][0]

@@ -12,10 +12,9 @@ from twill.artifacts.schedule import Schedule
 from twill.sim.engine import Conditions, Mechanism
 from twill.sim.engine.barriers import Barriers
 from twill.sim.engine.events import Arrived, Busy, Clock, Completed, Started
-from twill.sim.engine.hardware import Hardware, Use
+from twill.sim.engine.hardware import AsynchronousUnit, Command, Hardware, Use
 from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.memory import Instance, Memory
-from twill.sim.engine.units import AsynchronousUnit, Command
 from twill.sim.engine.warps import Warp
 from twill.sim.engine.work import Work
 

@@ -13,7 +13,7 @@ from twill.errors import InputError
 from twill.sim.engine import Conditions
 from twill.sim.engine.barriers import Barriers, deadlock
 from twill.sim.engine.events import Clock, Observer, SimulationError
-from twill.sim.engine.hardware import Hardware, set_registers
+from twill.sim.engine.hardware import Hardware
 from twill.sim.engine.issue import IssueStage
 from twill.sim.engine.memory import Memory
 from twill.sim.engine.operations import Operations
@@ -130,11 +130,11 @@ class StreamingMultiprocessor:
         ages = list(range(len(placed)))
         if seed:
             random.Random(seed).shuffle(ages)  # noqa: S311 - no secret
+        rounds = (self._iterations, self._watched_from)
         for age, (group, program, number, position) in zip(ages, placed, strict=True):
             stands_for = step if group.warps % step == 0 else 1
             context = contexts[position % len(contexts)]
             warp = Warp(self.clock, group, number, stands_for, age, context)
-            rounds = (self._iterations, self._watched_from)
             Interpreter(self._operations, self._issue, warp, program, *rounds)
             yield warp
 
@@ -145,10 +145,9 @@ class StreamingMultiprocessor:
         each of their operations, and no pipe is shared between contexts.
         """
         contexts, units = len(self.hardware.contexts), self.schedule.machine.units
+        groups = {group.name: group for group in self.schedule.groups}
         for name, work in self.works.items():
-            group = next(
-                g for g in self.schedule.groups if g.name == self.schedule.assignment[name]
-            )
+            group = groups[self.schedule.assignment[name]]
             pipes = [segment.unit for segment in work.segments if segment.unit]
             if any(units[pipe].scope == "sm" for pipe in pipes):
                 return False
@@ -159,41 +158,28 @@ class StreamingMultiprocessor:
 
 
 def _check(schedule: Schedule) -> None:
-    if not schedule.programs:
-        raise InputError("the schedule has no programs", path="programs", file=schedule.name)
-    _check_issues(schedule)
-    warps = sum(group.warps for group in schedule.groups)
-    if warps > schedule.machine.warps.value:
-        raise InputError(
-            f"{warps} warps in all, {schedule.machine.name} has {schedule.machine.warps.value}",
-            path="groups",
-            file=schedule.file or schedule.name,
-        )
-
-
-def _check_issues(schedule: Schedule) -> None:
     """Refuse programs that do not issue every operation once, on the group where it is placed."""
+    if not schedule.programs:
+        raise _refusal(schedule, "the schedule has no programs", "programs")
     parts: dict[str, list[tuple[Fraction, Fraction]]] = defaultdict(list)
     for number, program in enumerate(schedule.programs):
         for part in program.issues:
             home = schedule.assignment[part.operation]
             if home != program.group:
-                raise InputError(
-                    f"{program.group} issues {part.operation}, which is placed on {home}",
-                    path=f"programs[{number}].body",
-                    file=schedule.file or schedule.name,
-                )
+                what = f"{program.group} issues {part.operation}, which is placed on {home}"
+                raise _refusal(schedule, what, f"programs[{number}].body")
             of = part.of or 1
             begin, end = Fraction(part.begin or 0, of), Fraction(part.end or of, of)
             parts[part.operation].append((begin, end))
     for operation in schedule.assignment:
         edges = [Fraction(0), *(edge for part in sorted(parts[operation]) for edge in part), 1]
         if any(a != b for a, b in zip(edges[::2], edges[1::2], strict=True)):
-            raise InputError(
-                f"{operation} is not issued exactly once, as a whole or in all of its parts",
-                path="programs",
-                file=schedule.file or schedule.name,
-            )
+            what = f"{operation} is not issued exactly once, as a whole or in all of its parts"
+            raise _refusal(schedule, what, "programs")
+    warps, most = sum(group.warps for group in schedule.groups), schedule.machine.warps.value
+    if warps > most:
+        what = f"{warps} warps in all, {schedule.machine.name} has {most}"
+        raise _refusal(schedule, what, "groups")
 
 
 def _check_signals(schedule: Schedule, works: dict[str, Work]) -> None:
@@ -201,9 +187,78 @@ def _check_signals(schedule: Schedule, works: dict[str, Work]) -> None:
     for number, program in enumerate(schedule.programs):
         for part in program.issues:
             if part.signals and not works[part.operation].asynchronous:
-                raise InputError(
+                what = (
                     f"{part.operation} signals {part.signals[0]}, but only asynchronous operations "
-                    "arrive by themselves; put an arrive behind it",
-                    path=f"programs[{number}].body",
-                    file=schedule.file or schedule.name,
+                    "arrive by themselves; put an arrive behind it"
                 )
+                raise _refusal(schedule, what, f"programs[{number}].body")
+
+
+def _refusal(schedule: Schedule, what: str, path: str) -> InputError:
+    return InputError(what, path=path, file=schedule.file or schedule.name)
+
+
+# -- registers --------------------------------------------------------------------------------
+
+
+def set_registers(schedule: Schedule) -> None:
+    """Let every group take the registers it asks for (``setmaxnreg``); those that shrink go first.
+
+    Nobody gives registers back later, so that a group that does not get them now never will.
+
+    `schedule`: with registers per thread; where one group names none, none is set.
+
+    Raises
+    ------
+    SimulationError
+        If a group waits for registers for ever.
+    """
+    registers = schedule.machine.registers
+    if registers is None or any(group.registers is None for group in schedule.groups):
+        return
+    threads = schedule.machine.threads(registers.warps.value)
+    sets = sorted(_sets(schedule, registers.warps.value))
+    launched = left = pool(schedule)
+    for asked, names in sets:
+        if asked * threads > left:
+            raise SimulationError(
+                "deadlock",
+                f"at cycle 0 {' and '.join(names)} wait at setmaxnreg for {asked} registers per "
+                f"thread, {asked * threads} in all; {left} of {launched} are left",
+            )
+        left -= asked * threads
+
+
+def pool(schedule: Schedule) -> int:
+    """Return the registers that a launch gives to all groups together.
+
+    Every thread is launched with the same; groups of fewer warps than share an allocation are
+    filled up with idle warps to whole sets of them.
+    """
+    registers = schedule.machine.registers
+    assert registers is not None
+    width = registers.warps.value
+    threads = schedule.machine.threads(width) * len(_sets(schedule, width))
+    if registers.launch is None or not threads:
+        return registers.file.value
+    step = registers.launch.value
+    each = registers.file.value // threads // step * step
+    return threads * min(each, registers.most.value)
+
+
+def _sets(schedule: Schedule, width: int) -> list[tuple[int, tuple[str, ...]]]:
+    """Return registers per thread and groups of every set of warps with one allocation.
+
+    Groups that are narrower than a set share one, with as much as the greediest of them asks for.
+    """
+    found: list[tuple[int, tuple[str, ...]]] = []
+    narrow = sorted(
+        (group for group in schedule.groups if group.warps % width),
+        key=lambda group: -(group.registers or 0),
+    )
+    for group in schedule.groups:
+        found += [(group.registers or 0, (group.name,))] * (group.warps // width)
+    for first in range(0, len(narrow), width):
+        shared = narrow[first : first + width]
+        found.append((shared[0].registers or 0, tuple(group.name for group in shared)))
+    return found

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from twill.artifacts.program import Issue
 from twill.artifacts.schedule import Group
 from twill.sim.engine.events import Clock, Issued, Stall, Stalled
-from twill.sim.engine.hardware import Context, Unit
-from twill.sim.engine.units import AsynchronousUnit
+from twill.sim.engine.hardware import AsynchronousUnit, Context, Unit
 from twill.sim.engine.work import Segment, Work
 
 ISSUE = "issue"

@@ -11,7 +11,6 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.program import Issue
 from twill.errors import InputError, short
 from twill.sim.engine import Mechanism
-from twill.sim.engine.hardware import Demand
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,15 @@ class Segment:
     interval: float
     share: float
     size: int = 1
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What one command takes of a unit: cycles, and those for which nothing else starts on it."""
+
+    unit: str
+    cycles: float
+    share: float
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import twill
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.occupancy import Occupancy, Occupied
 from twill.sim.checks.races import Races
-from twill.sim.checks.references import known
+from twill.sim.checks.tiles import known
 from twill.sim.checks.values import Values
 from twill.sim.engine import Conditions
 from twill.sim.engine.events import SimulationError

@@ -17,7 +17,7 @@ from twill.engines.yices import DifferenceEngine
 from twill.problem import Problem, build_problem, rules
 from twill.problem.groups import allocated, available_groups
 from twill.sim.engine.events import SimulationError
-from twill.sim.engine.hardware import pool, set_registers
+from twill.sim.engine.sm import pool, set_registers
 
 # Warp groups of four warps: registers a lane of all of them, 65,536 / (128 n) rounded down to 8s.
 POOLS = {1: 256, 2: 512, 3: 504, 4: 512, 5: 480, 6: 480, 7: 504, 8: 512}

@@ -23,8 +23,8 @@ from twill.sim.engine.events import (
     Stalled,
     Waited,
 )
-from twill.sim.engine.hardware import Port, set_registers
-from twill.sim.engine.sm import StreamingMultiprocessor
+from twill.sim.engine.hardware import Port
+from twill.sim.engine.sm import StreamingMultiprocessor, set_registers
 
 Data = dict[str, Any]
 

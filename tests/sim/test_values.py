@@ -20,8 +20,7 @@ from twill.frontends.loops import packaged_loops
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.checks import check
 from twill.sim.checks.dataflow import Dataflow
-from twill.sim.checks.references import TOLERANCE, Inputs, Kernel, RandomInputs, known
-from twill.sim.checks.tiles import placed, rounded
+from twill.sim.checks.tiles import TOLERANCE, Inputs, Kernel, known, placed, rounded
 from twill.sim.checks.values import Provenance, Values
 from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
@@ -238,7 +237,7 @@ def test_interleaved_operations_compute_as_apart(hopper: twill.Machine) -> None:
 
 
 def test_results_without_numbers_are_refused(attention: twill.Loop, hopper: twill.Machine) -> None:
-    class Huge(RandomInputs):
+    class Huge(Inputs):
         def load(self, operation: str, iteration: int, tile: Tile) -> Any:
             return super().load(operation, iteration, tile) * 1e4
 

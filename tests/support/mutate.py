@@ -25,7 +25,7 @@ from twill.frontends.schedules import load_schedule, packaged_schedules
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.checks.dataflow import Dataflow
 from twill.sim.checks.races import Races
-from twill.sim.checks.references import known
+from twill.sim.checks.tiles import known
 from twill.sim.checks.values import Values
 from twill.sim.engine import WARP_SCHEDULERS, Conditions
 from twill.sim.engine.events import SimulationError
