@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -362,3 +363,20 @@ def test_a_wrong_choice_is_one_line_that_names_the_others(tmp_path: Path) -> Non
         "twill: Invalid value for '--as': 'picture' is not one of 'table'"
     )
     assert done.stderr.count("\n") == 1
+
+
+def test_choices_are_those_of_the_request() -> None:
+    from twill.artifacts.schedule import Rules
+    from twill.cli import schedule
+    from twill.search import request
+    from twill.studies.subjects import VARIANTS
+
+    for choices, known in (
+        (schedule.EngineName, request.EngineName),
+        (schedule.TimeMode, request.TimeMode),
+        (schedule.SearchName, request.SearchName),
+        (schedule.RulesName, Rules),
+    ):
+        assert tuple(choices) == get_args(known)
+    help_text = call(*TWILL, "sim", "sweep", "--help").stdout
+    assert all(name in help_text for name in VARIANTS)

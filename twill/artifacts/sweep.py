@@ -38,7 +38,7 @@ class Sweep(Artifact):
     machines : tuple of str
         For the loops; the machine that a packaged loop is meant for without them.
     variants : tuple of str
-        Ways to execute each loop: ``sequential``, ``multi-warp``, ``swp``, ``joint``.
+        Ways to execute each loop, as ``python -m twill.sim compare`` names them.
     resolve : bool
         Whether each point schedules its loop anew; otherwise the same schedule is run again.
     axes : dict
@@ -103,7 +103,8 @@ def packaged_sweeps() -> list[str]:
 
 
 def _beside(folder: Path, item: str) -> str:
-    return str(folder / item) if item.endswith((".json", ".mlir")) else item
+    """Return where an item is that a sweep in a folder names; packaged names have no ending."""
+    return str(folder / item) if Path(item).suffix else item
 
 
 def text_hash(text: str) -> str:

@@ -6,6 +6,7 @@ import functools
 import importlib.resources
 import re
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from twill.artifacts.base import unknown
@@ -70,8 +71,8 @@ def load_loop(name: str, *, loop: str | None = None) -> Loop:
         folder = importlib.resources.files("twill.traces")
         with importlib.resources.as_file(folder.joinpath(packaged.file)) as file:
             return _read(str(file), packaged.name, loop or packaged.loop)
-    if not name.endswith((".json", ".mlir")):
-        raise unknown("loop", name, packaged_loops(), ".json or .mlir")
+    if not name.endswith(tuple(READERS)):
+        raise unknown("loop", name, packaged_loops(), " or ".join(READERS))
     return _read(name, None, loop)
 
 
@@ -113,12 +114,26 @@ def _number(loop: str | None) -> int | None:
 
 
 def _read(file: str, name: str | None, loop: str | None) -> Loop:
-    if file.endswith(".mlir"):
-        from twill.frontends.ttgir import load_ttgir
+    reader = next(reader for ending, reader in READERS.items() if file.endswith(ending))
+    return reader(file, name, loop)
 
-        return load_ttgir(file, name=name, loop=loop)
-    if _GRAPH.search(read_bytes(file)):
-        from twill.frontends.ddg import load_ddg
 
-        return load_ddg(file, name=name, loop=_number(loop))
-    return Loop.load(file)
+def _read_json(file: str, name: str | None, loop: str | None) -> Loop:
+    if not _GRAPH.search(read_bytes(file)):
+        return Loop.load(file)
+    from twill.frontends.ddg import load_ddg
+
+    return load_ddg(file, name=name, loop=_number(loop))
+
+
+def _read_ttgir(file: str, name: str | None, loop: str | None) -> Loop:
+    from twill.frontends.ttgir import load_ttgir
+
+    return load_ttgir(file, name=name, loop=loop)
+
+
+READERS: dict[str, Callable[[str, str | None, str | None], Loop]] = {
+    ".json": _read_json,
+    ".mlir": _read_ttgir,
+}
+"""What reads a file, by its ending: the file, the name for its loop, and which of its loops."""

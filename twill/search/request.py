@@ -215,9 +215,8 @@ def engine_factory(name: str) -> EngineFactory:
         from twill.engines.paper import VerbatimEngine
 
         return VerbatimEngine
-    raise InputError(
-        f"no engine named {short(name)} (there are difference, cpsat, verbatim)", path="engine"
-    )
+    known = ", ".join(one for one in get_args(EngineName) if one != "both")
+    raise InputError(f"no engine named {short(name)} (there are {known})", path="engine")
 
 
 def range_prover() -> RangeProver | None:

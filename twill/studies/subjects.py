@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from twill.artifacts.loop import Loop
@@ -13,7 +13,7 @@ from twill.artifacts.schedule import Schedule
 from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, short
 from twill.files import read_bytes
-from twill.frontends.loops import load_loop, packaged_loops
+from twill.frontends.loops import READERS, load_loop, packaged_loops
 from twill.frontends.schedules import load_schedule, packaged_schedules
 from twill.lower.baselines import multi_warp, sequential
 from twill.search.cache import Cache
@@ -103,7 +103,8 @@ def _on(item: str, chosen: Sequence[Machine]) -> list[tuple[Loop, Machine]]:
 
 def item_name(item: str) -> str:
     """Return the name of a loop as a person gave it, without folders and endings."""
-    return item.rpartition("/")[2].removesuffix(".json").removesuffix(".mlir")
+    name = item.rpartition("/")[2]
+    return name.removesuffix(next((ending for ending in READERS if name.endswith(ending)), ""))
 
 
 def is_schedule(item: str) -> bool:
@@ -116,13 +117,13 @@ def is_schedule(item: str) -> bool:
     """
     if item in packaged_schedules():
         return True
-    if item in packaged_loops() or item.endswith(".mlir"):
-        return False
     if not item.endswith(".json"):
+        if item in packaged_loops() or item.endswith(tuple(READERS)):
+            return False
         raise InputError(
             f"no such loop or schedule; packaged loops are {', '.join(packaged_loops())}; "
-            f"packaged schedules are {', '.join(packaged_schedules())}; a file ends in .json or "
-            ".mlir",
+            f"packaged schedules are {', '.join(packaged_schedules())}; a file ends in "
+            f"{' or '.join(READERS)}",
             file=item,
         )
     try:
@@ -132,7 +133,12 @@ def is_schedule(item: str) -> bool:
     return isinstance(document, dict) and document.get("schema") in SCHEDULES
 
 
-VARIANTS = ("sequential", "multi-warp", "swp", "joint")
+VARIANTS: dict[str, Callable[[Schedule, Report], Schedule]] = {
+    "sequential": lambda joint, _: sequential(joint.loop, joint.machine),
+    "multi-warp": lambda joint, _: multi_warp(joint.loop, joint.machine, joint.pipeline_depths),
+    "swp": lambda joint, report: software_pipelined(joint.loop, joint.machine, report=report),
+    "joint": lambda joint, _: joint,
+}
 """The loop as written; its sub-tiles on groups of their own; a modulo schedule that knows nothing
 of warps; the schedule itself."""
 EXPERTS: dict[str, tuple[str, ...]] = {
@@ -181,22 +187,10 @@ def variant(name: str, schedule: Schedule, report: Report = silent) -> Variant:
     if name not in VARIANTS:
         raise InputError(f"one of {', '.join(VARIANTS)} (got {short(name)})", path="variant")
     try:
-        made = _made(name, schedule, report)
+        made = VARIANTS[name](schedule, report)
     except (InputError, RefusedError) as error:
         return Variant(name, None, str(error))
     return Variant(name, made, excess(made) if name == "swp" else "")
-
-
-def _made(name: str, schedule: Schedule, report: Report) -> Schedule:
-    loop, machine = schedule.loop, schedule.machine
-    match name:
-        case "sequential":
-            return sequential(loop, machine)
-        case "multi-warp":
-            return multi_warp(loop, machine, schedule.pipeline_depths)
-        case "swp":
-            return software_pipelined(loop, machine, report=report)
-    return schedule
 
 
 def experts(schedule: Schedule) -> list[Variant]:
