@@ -23,6 +23,7 @@ from twill.artifacts.sweep import Sweep, packaged_sweeps
 from twill.cli.main import app
 from twill.frontends.loops import packaged_loops
 from twill.problem import Problem, build_problem
+from twill.studies.sweep.parameters import PARAMETERS
 from twill.studies.sweep.points import axes
 
 # Cycles of one iteration on the tensor core, for exponentials and on the SMEM port (reads, stores,
@@ -215,6 +216,12 @@ def test_the_studies_are_packaged() -> None:
         assert f"attention/{name}.svg" in links(page)
     (spec,) = blocks(page, "toml")
     assert axes(Sweep.from_toml(spec.text.encode()))["depth"] == (1, 2, 3)
+
+
+def test_every_parameter_of_a_sweep_is_in_the_table() -> None:
+    rows = re.findall(r"^\| (`.*?) \|", (ROOT / "docs" / "studies.md").read_text(), re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`([a-z-]+\.?)[A-Z:]*`", row)}
+    assert {known.name for known in PARAMETERS} <= named
 
 
 def test_the_table_of_bounds() -> None:

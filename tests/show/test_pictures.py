@@ -21,6 +21,7 @@ import twill
 from tests.support.small import random_loop
 from tests.support.svg import shapes
 from twill import figures as figures_module
+from twill.cli.show import TABLES, TEXTS, Form
 from twill.figures import COLOURS, HATCHES
 from twill.frontends.schedules import load_schedule
 from twill.show import gantt, graph, roles
@@ -54,6 +55,10 @@ def blackwell_schedule() -> twill.Schedule:
 
 
 # -- golden pictures ----------------------------------------------------------------------------
+
+
+def test_every_form_that_is_drawn_has_a_golden_picture() -> None:
+    assert set(DRAW) == set(Form) - {*TEXTS, *TABLES}
 
 
 @pytest.mark.parametrize("form", DRAW)
