@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 import twill
 from tests.support.brute import least_length
 from tests.support.families import CASES, two_groups
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
+from twill.artifacts.proof import Family
 from twill.artifacts.schedule import Rules
 from twill.bounds import bounds, lacks_registers
 from twill.deadline import Deadline
@@ -60,7 +63,7 @@ def test_both_engines_agree() -> None:
 
 
 def test_every_family_has_a_flip_case() -> None:
-    assert set(CASES) == set(FAMILIES)
+    assert set(CASES) == set(FAMILIES) == set(get_args(Family))
 
 
 @pytest.mark.parametrize("factory", ENGINES)

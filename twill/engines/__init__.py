@@ -14,16 +14,18 @@ Status = Literal["sat", "unsat", "unknown"]
 """``unknown``: a limit of work was reached."""
 Objective = Literal["length", "slack"]
 
-FAMILIES = (
-    "dependence",
-    "capacity",
-    "turns",
-    "memory",
-    "registers",
-    "transfers",
-    "concurrency",
-    "wishes",
-)
+MEANING = {
+    "dependence": "a consumer issues no earlier than its producer's delay after it",
+    "capacity": "reservations fit every functional unit, in every slot modulo the interval",
+    "turns": "groups take turns on an in-order unit, a signal apart",
+    "memory": "values fit shared and tensor memory, each with addresses of its own while it lives",
+    "registers": "live values and working sets fit the registers per thread of their group",
+    "transfers": "what crosses groups takes a signal, a register value its way through SMEM too",
+    "concurrency": "nothing of a group is being issued when an operation of it that waits starts",
+    "wishes": "what was asked for: pins, orders, limits",
+}
+"""What each family of constraints says; `twill.artifacts.proof.Family` has their names too."""
+FAMILIES = tuple(MEANING)
 
 Hint = tuple[str, Hashable]
 """What an engine had to look at: a sum's name with one of its starts, or `ADDRESSES` with a

@@ -19,7 +19,7 @@ from twill.bounds.analysis import Recurrence, recurrences
 from twill.bounds.configurations import ConfigurationBound
 from twill.console import Report, silent
 from twill.deadline import Deadline
-from twill.engines import FAMILIES, Answer, EngineFactory, Limits, Question, Status
+from twill.engines import FAMILIES, MEANING, Answer, EngineFactory, Limits, Question, Status
 from twill.errors import InputError
 from twill.problem import Problem
 from twill.problem.groups import available_groups
@@ -30,17 +30,6 @@ from twill.verification import Trusted, verify
 SECONDS = 20.0
 BUSIEST = 2
 WIDEST = 6
-MEANING = {
-    "dependence": "a consumer issues no earlier than its producer's delay after it",
-    "capacity": "reservations fit every functional unit, in every slot modulo the interval",
-    "turns": "groups take turns on an in-order unit, a signal apart",
-    "memory": "values fit shared and tensor memory, each with addresses of its own while it lives",
-    "registers": "live values and working sets fit the registers per thread of their group",
-    "transfers": "what crosses groups takes a signal, a register value its way through SMEM too",
-    "concurrency": "nothing of a group is being issued when an operation of it that waits starts",
-    "wishes": "what was asked for: pins, orders, limits",
-}
-"""What each family of constraints says."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +64,11 @@ class Role:
     needed: bool | None = None
     what: str = ""
     parts: tuple[Part, ...] = ()
+
+    @property
+    def meaning(self) -> str:
+        """What the family says."""
+        return MEANING[self.family]
 
 
 @dataclass(frozen=True)
@@ -180,7 +174,8 @@ class _Asker:
         self.report(f"without {family}")
         rest = tuple(f for f in FAMILIES if f != family)
         needed = self._feasible(self.problem, rest)
-        what, parts = PARTS[family](self.problem, self.bound.value - 1)
+        told = PARTS.get(family)
+        what, parts = told(self.problem, self.bound.value - 1) if told else ("", [])
         if needed and family in WITHOUT:
             parts = [replace(p, needed=self._needed(family, p.operation)) for p in parts]
         return Role(family, needed, what, tuple(parts))

@@ -11,7 +11,7 @@ from twill.artifacts.proof import LowerBound, Proof
 from twill.bounds import ResourceArgument
 from twill.bounds.configurations import ConfigurationBound, is_turn
 from twill.console import paragraph, say
-from twill.explain.explain import MEANING, Explanation, Reproof, Role
+from twill.explain.explain import Explanation, Reproof, Role
 from twill.explain.levers import Lever
 from twill.formats import count, cycles, percent, plural
 from twill.tables import Column, Table
@@ -73,7 +73,7 @@ def explanation_data(found: Explanation, levers: list[Lever] | None) -> dict[str
         "resource": asdict(found.resource) if found.resource else None,
         "configurations": asdict(found.configurations) if found.configurations else None,
         "recurrence": asdict(found.recurrence) if found.recurrence else None,
-        "families": [{**asdict(role), "meaning": MEANING[role.family]} for role in found.roles],
+        "families": [{**asdict(role), "meaning": role.meaning} for role in found.roles],
         "levers": None if levers is None else [asdict(lever) for lever in levers],
     }
 
@@ -163,7 +163,7 @@ def _print_role(role: Role, below: int) -> None:
     }[role.needed]
     say()
     paragraph(f"{role.family} ({claim})")
-    paragraph(f"  {MEANING[role.family]}")
+    paragraph(f"  {role.meaning}")
     if role.what:
         paragraph(f"  {role.what}")
     needed = [f"{p.operation} ({p.amount})" for p in role.parts if p.needed]
