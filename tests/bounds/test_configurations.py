@@ -19,7 +19,7 @@ from twill.bounds import bounds, configurations, every_bound
 from twill.bounds.configurations import configuration_bound
 from twill.engines import Range
 from twill.engines.cpsat import CpSatProver
-from twill.engines.cpsat.cliques import cliques, exclusions
+from twill.engines.cpsat.implied import cliques, exclusions
 from twill.engines.yices import DifferenceEngine
 from twill.explain.explain import explain
 from twill.problem import Problem, build_problem
@@ -261,9 +261,9 @@ def test_cliques_exclude_each_other(seed: int) -> None:
     problem = reserving(*random_reservations(seed))
     apart, found = exclusions(problem), cliques(problem)
     for clique in found:
-        for u, v in itertools.permutations(clique.length, 2):
-            assert apart[u, v] >= clique.length[u]
-    assert found == sorted(found, key=lambda clique: -clique.work)
+        for u, v in itertools.permutations(clique, 2):
+            assert apart[u, v] >= clique[u]
+    assert found == sorted(found, key=lambda clique: -sum(clique.values()))
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -19,7 +19,7 @@ from twill.bounds import bounds, every_bound
 from twill.bounds.configurations import configuration_bound
 from twill.engines import Question, Range
 from twill.engines.cpsat import CpSatProver
-from twill.engines.cpsat.rows import Rows
+from twill.engines.cpsat.implied import Rows
 from twill.engines.cpsat.symmetry import symmetry
 from twill.engines.yices import DifferenceEngine
 from twill.problem import Problem, build_problem

@@ -28,7 +28,7 @@ from twill.artifacts.loop import Invariant, Read, Tile
 from twill.artifacts.program import Await, Wait
 from twill.bounds import bounds
 from twill.engines import Limits, Question
-from twill.engines.cpsat.covers import covers
+from twill.engines.cpsat.sums import covers
 from twill.engines.yices import DifferenceEngine
 from twill.errors import RefusedError
 from twill.lower import realize

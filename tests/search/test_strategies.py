@@ -25,6 +25,7 @@ from twill.engines import (
     Refutation,
     Status,
 )
+from twill.engines.cpsat import CpSatProver
 from twill.engines.yices import DifferenceEngine
 from twill.problem import Problem, build_problem
 from twill.problem.costs import Reservation
@@ -58,8 +59,8 @@ class Truth:
         return "sat" if enough and interval >= self.least else "unsat"
 
 
-@dataclass(frozen=True)
-class Prover:
+@dataclass
+class Prover(CpSatProver):
     """Answers about ranges of intervals."""
 
     truth: Truth

@@ -7,12 +7,12 @@ all that is counted (capacities above one, registers, memories), each engine sta
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from twill.problem import Problem
 from twill.problem.groups import WarpGroup, filled_before, opened_before, pools
-from twill.problem.lifetimes import Moment, register_ends
+from twill.problem.lifetimes import Moment, Occupant, register_ends, unit_occupants
 
 Literal = Any
 """`True`, `False`, or a Boolean variable of a solver or its complement."""
@@ -62,6 +62,17 @@ class Clock(Protocol):
         """State that v is not issued within `span` from the issue of u on, modulo I."""
 
 
+def exclusive(problem: Problem) -> Iterator[tuple[Occupant, Occupant, int, int]]:
+    """Yield the reservations a, b that exceed a unit together, in either order.
+
+    With each how much later b is then issued than a, or else a than b.
+    """
+    for unit, capacity in problem.capacities.items():
+        for a, b in itertools.permutations(unit_occupants(problem, unit), 2):
+            if a.weight + b.weight > capacity and a.start != b.start:
+                yield a, b, a.ends[0].offset - b.delay, b.ends[0].offset - a.delay
+
+
 class Places:
     """Every operation is on exactly one group of its kind; equal groups are opened in order.
 
@@ -85,16 +96,17 @@ class Places:
                 here = {g: logic.fresh(f"{operation.name} on {g}") for g in allowed}
                 logic.exactly_one(list(here.values()))
             self.on.append(here)
-        self.used = [self._is_used(g) for g in range(len(self.groups))]
+        self.used = [
+            self.any_of([here[g] for here in self.on if g in here]) for g in range(len(self.groups))
+        ]
         self._open_in_order()
         self._limit_warps()
 
-    def _is_used(self, g: int) -> Literal:
-        """Return a literal that is true if, and only if, group g has an operation."""
-        members = [here[g] for here in self.on if g in here]
-        used = self._logic.either(members)
-        self._logic.clause(self._logic.negated(used), *members)
-        return used
+    def any_of(self, literals: Sequence[Literal]) -> Literal:
+        """Return a literal that is true if, and only if, one of some is."""
+        found = self._logic.either(literals)
+        self._logic.clause(self._logic.negated(found), *literals)
+        return found
 
     def _open_in_order(self) -> None:
         """Remove what only renames groups: of equal groups the first takes the first operation."""

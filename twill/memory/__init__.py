@@ -219,7 +219,7 @@ class _Memory:
     def _meet(self, a: Chain, b: Chain) -> bool:
         """Whether some instance of one chain is alive at the start of one of the other."""
         return any(v in self.slots for v in (*self._values(a), *self._values(b))) or any(
-            self.alive(i, j) or self.alive(j, i) for i, _ in a.members for j, _ in b.members
+            self.alive(i, j) >= n for i, j, n in meeting(a, b)
         )
 
     # -- buffers ------------------------------------------------------------------------------
@@ -383,10 +383,15 @@ class _Excess:
                     yield ((i, first, min(seen, count) if entry.has_own_slots else seen),)
         for number, (a, _) in enumerate(chained):
             for b, _ in chained[:number]:
-                pairs = [(i, j) for i, _ in a.chain.members for j, _ in b.chain.members]
-                both = tuple((i, j, 1) for p in pairs for i, j in (p, p[::-1]))
+                both = meeting(a.chain, b.chain)
                 if any(alive(i, j) >= n for i, j, n in both):
                     yield both
+
+
+def meeting(a: Chain, b: Chain) -> Fact:
+    """Return the fact that an instance of one chain is alive at the start of one of the other."""
+    pairs = [(i, j) for i, _ in a.members for j, _ in b.members]
+    return tuple((i, j, 1) for pair in pairs for i, j in (pair, pair[::-1]))
 
 
 def _joined(pairs: list[tuple[str, str]]) -> dict[str, int]:

@@ -22,10 +22,10 @@ from twill.engines import (
     Objective,
     Question,
     Range,
-    RangeProver,
     Refutation,
     Status,
 )
+from twill.engines.cpsat import CpSatProver
 from twill.problem import Problem
 from twill.problem.groups import available_groups
 from twill.problem.solution import Assignment
@@ -140,7 +140,7 @@ class Questions:
         self,
         problem: Problem,
         finder: EngineFactory,
-        prover: RangeProver | None = None,
+        prover: CpSatProver | None = None,
         options: Options = GIVEN,
     ) -> None:
         self.groups = available_groups(problem)
@@ -193,7 +193,7 @@ class Questions:
         self._note(query, outcome)
         return outcome
 
-    def _ask_prover(self, prover: RangeProver, query: Query) -> Outcome:
+    def _ask_prover(self, prover: CpSatProver, query: Query) -> Outcome:
         low = query.low
         for under in self._trials(query):
             answer = self._proved(prover, replace(query, low=low), under)
@@ -218,7 +218,7 @@ class Questions:
             if not query.decide:
                 return
 
-    def _proved(self, prover: RangeProver, query: Query, under: Conditions) -> Refutation:
+    def _proved(self, prover: CpSatProver, query: Query, under: Conditions) -> Refutation:
         asked = Range(self._problem, query.low, query.high, query.stages, self.groups)
         if query.kind == "any":
             return prover(asked, under)

@@ -16,7 +16,8 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.proof import Level, Limit
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.console import Report, silent
-from twill.engines import EngineFactory, RangeProver
+from twill.engines import EngineFactory
+from twill.engines.cpsat import CpSatProver
 from twill.errors import InputError, short
 from twill.names import wrong
 from twill.problem import Problem, build_problem
@@ -219,12 +220,10 @@ def engine_factory(name: str) -> EngineFactory:
     raise InputError(f"no engine named {short(name)} (there are {known})", path="engine")
 
 
-def range_prover() -> RangeProver | None:
+def range_prover() -> CpSatProver | None:
     """Return who refutes ranges of intervals; nobody without OR-Tools."""
     if importlib.util.find_spec("ortools") is None:
         return None
-    from twill.engines.cpsat import CpSatProver
-
     return CpSatProver()
 
 

@@ -29,7 +29,8 @@ from twill.bounds.infeasible import (
     undecided,
 )
 from twill.deadline import Deadline
-from twill.engines import Answer, EngineFactory, Question, RangeProver
+from twill.engines import Answer, EngineFactory, Question
+from twill.engines.cpsat import CpSatProver
 from twill.errors import RefusedError
 from twill.problem import Problem
 from twill.problem.solution import Assignment
@@ -76,7 +77,7 @@ def search(
     problem: Problem,
     finder: EngineFactory,
     options: Options = GIVEN,
-    prover: RangeProver | None = None,
+    prover: CpSatProver | None = None,
 ) -> Found:
     """Find a schedule that is optimal level by level.
 
@@ -92,7 +93,7 @@ def least_interval(
     problem: Problem,
     finder: EngineFactory,
     options: Options = GIVEN,
-    prover: RangeProver | None = None,
+    prover: CpSatProver | None = None,
 ) -> tuple[int, bool]:
     """Find the least interval only, and whether it was proved to be that.
 
@@ -112,7 +113,7 @@ class _Search:
         problem: Problem,
         finder: EngineFactory,
         options: Options,
-        prover: RangeProver | None,
+        prover: CpSatProver | None,
     ) -> None:
         self._problem, self._finder, self._options = problem, finder, options
         self._questions = Questions(problem, finder, prover, options)

@@ -46,13 +46,7 @@ class CpSatEngine:
     """
 
     def __init__(self, asked: Question) -> None:
-        import_ortools()
-        self._asked = asked
-
-    @property
-    def name(self) -> str:
-        """Solver and version."""
-        return solver_name()
+        self._asked, self.name = asked, _solver_name()
 
     def dispose(self) -> None:
         """Keep nothing: every question builds its own model."""
@@ -65,20 +59,15 @@ class CpSatEngine:
         system.take(asked.hints)
         run = Run(system, Conditions(seed=asked.seed))
         status = run.solve()
-        assignment = run.assignment() if status == "sat" else None
+        assignment = run.found()[1] if status == "sat" else None
         return Answer(status, assignment, (), system.sums.hints, self.name)
 
 
 class CpSatProver:
-    """Refutes ranges of intervals (see `twill.engines.RangeProver`)."""
+    """Refutes a range of intervals at once, or finds one that has a schedule."""
 
     def __init__(self) -> None:
-        import_ortools()
-
-    @property
-    def name(self) -> str:
-        """Solver and version."""
-        return solver_name()
+        self.name = _solver_name()
 
     def __call__(self, asked: Range, under: Conditions = FREELY) -> Refutation:
         """Ask whether any interval of the range has a schedule; it need not be the least."""
@@ -92,8 +81,7 @@ class CpSatProver:
         if status != "sat":
             bound = asked.high + 1 if status == "unsat" else asked.low
             return Refutation(status, bound, hints=learnt)
-        interval = run.value(system.times.interval)
-        return Refutation(status, asked.low, interval, run.assignment(), learnt)
+        return Refutation(status, asked.low, *run.found(), learnt)
 
     def least(
         self,
@@ -105,8 +93,10 @@ class CpSatProver:
     ) -> Refutation:
         """Look for the least interval of a range that ends below that of a schedule.
 
-        With its warp assignment that is far from a proof, but where operations go is most of what
-        makes a schedule good.
+        `keep_groups`: whether only schedules with the warp assignment of that one are looked for.
+        That is far from a proof, but where operations go is most of what makes a schedule good.
+        Returns: the best schedule known; proved to be of the least interval if that is the bound,
+        which is as before if groups were kept.
         """
         assert found.assignment is not None
         assert found.interval is not None
@@ -122,8 +112,7 @@ class CpSatProver:
         proved = run.minimize()
         interval, assignment = run.best or (found.interval, found.assignment)
         bound = interval if proved else max(asked.low, run.least)
-        if keep_groups:
-            bound = found.bound
+        bound = found.bound if keep_groups else bound
         return Refutation("sat", bound, interval, assignment, system.sums.hints)
 
     def best(
@@ -133,7 +122,10 @@ class CpSatProver:
         objective: Objective,
         under: Conditions = FREELY,
     ) -> Answer:
-        """Look for the best length or slack, beginning with a schedule."""
+        """Look for the best length or slack at an interval, beginning with a schedule.
+
+        Returns: the best schedule known; ``sat`` if none is better, ``unknown`` otherwise.
+        """
         interval, length = asked.interval, asked.length
         if objective == "length":
             length = min(length, found.length(asked.problem)) - 1
@@ -159,23 +151,16 @@ def _near(system: CpSatSystem, found: Assignment, interval: int, under: Conditio
     return Run(system, under)
 
 
-def solver_name() -> str:
-    """Return solver and version, for the proof."""
+def _solver_name() -> str:
+    """Return solver and version, for the proof; refuse to do without OR-Tools."""
+    import_ortools()
     return f"OR-Tools {importlib.metadata.version('ortools')} (cpsat)"
 
 
 class Run:
-    """A search of one system.
+    """A search of one system."""
 
-    Attributes
-    ----------
-    best : (int, Assignment) or None
-        The best schedule that `minimize` found.
-    least : int
-        What `minimize` proved of the objective's least value.
-    """
-
-    def __init__(self, system: CpSatSystem, under: Conditions = FREELY) -> None:
+    def __init__(self, system: CpSatSystem, under: Conditions) -> None:
         cp = import_ortools()
         self._cp, self.system = cp, system
         self._solver = cp.CpSolver()
@@ -186,8 +171,8 @@ class Run:
         if backwards:
             parameters.preferred_variable_order = parameters.IN_REVERSE_ORDER
         self._left, self._tell = under.effort, under.tell
-        self.best: tuple[int, Assignment] | None = None
-        self.least = -UNLIMITED
+        self.best: tuple[int, Assignment] | None = None  # of `minimize`
+        self.least = -UNLIMITED  # what `minimize` proved of the objective
         self._accepted: tuple[list[int], int] | None = None
         self._exceeded: list[Hint] = []
 
@@ -271,13 +256,10 @@ class Run:
         for variable, value in zip(self._decisions(), values, strict=True):
             model.add_hint(variable, value)
 
-    def value(self, expression: Any) -> int:
-        """Return a value of the last solution."""
-        return int(self._solver.value(expression))
-
-    def assignment(self) -> Assignment:
-        """Return the last solution: issue times from the base on, groups, their registers."""
-        return self._with_registers(*self._schedule(self._solver))
+    def found(self) -> tuple[int, Assignment]:
+        """Return the last solution: its interval, issue times from the base on, and groups."""
+        interval, found = self._schedule(self._solver)
+        return interval, self._with_registers(interval, found)
 
     def _with_registers(self, interval: int, found: Assignment) -> Assignment:
         if "registers" not in self.system.stated:

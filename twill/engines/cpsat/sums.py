@@ -7,19 +7,21 @@ low as the truth.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from twill.engines import ADDRESSES, Hint
-from twill.engines.cpsat.covers import covers
 from twill.engines.cpsat.times import Times
 from twill.engines.families import Literal, Places
-from twill.memory import Conflict, allocate
+from twill.memory import Conflict, allocate, meeting
 from twill.problem import Problem, rules
 from twill.problem.groups import Share, shares
 from twill.problem.lifetimes import (
+    Chain,
     Moment,
     Occupant,
+    chains,
     memory_occupants,
     register_occupants,
     unit_occupants,
@@ -28,6 +30,7 @@ from twill.problem.operations import RegisterFile
 from twill.problem.solution import Assignment, Sum, sums_of, violated
 
 FEW_OCCUPANTS = 12
+FEW_CHAINS = 8
 
 
 class Sums:
@@ -60,17 +63,17 @@ class Sums:
         if file is None:
             return
         occupants = register_occupants(self._problem)
-        room = _Allocations(file, self._times, self._places).room
+        room = self._room(file)
         most = max((group.live_limit for group in groups), default=0)
         for starting in occupants:
             total = sum(self._live(occupants, starting, most))
             limit = self._model.new_int_var(0, min(most, file.limit - file.reserve), "")
             self._model.add(total <= limit)
             for g, here in self._places.on[starting.start].items():
-                condition = [here] if here is not True else []
+                elsewhere = self._clauses.negated(here)
                 if groups[g].live_limit < most:
-                    self._model.add(limit <= groups[g].live_limit).only_enforce_if(condition)
-                self._model.add(limit <= room[g]).only_enforce_if(condition)
+                    self._clauses.add(limit <= groups[g].live_limit, [elsewhere])
+                self._clauses.add(limit <= room[g], [elsewhere])
 
     def _live(self, occupants: Sequence[Occupant], starting: Occupant, most: int) -> list[Any]:
         """Return the registers of each that is live when `starting` starts, where it starts."""
@@ -84,6 +87,43 @@ class Sums:
             users = [self._places.same(user, starting.start) for user in pinned.used_by]
             terms.append(pinned.registers * self._clauses.either(users))
         return terms
+
+    def _room(self, file: RegisterFile) -> list[Any]:
+        """Return of each group the registers per thread that may be live; all fit the file."""
+        least = rules.allocation(file, 0)
+        steps = (file.most - least) // file.step
+        total, blocks, room = [], [], [0] * len(self._places.groups)
+        together = shares(file, self._places.groups)
+        for share in together:
+            more = self._model.new_int_var(0, steps, f"steps of {share.members}")
+            for size, used in self._blocks(file, share):
+                taken = more * used if isinstance(used, bool) else self._if_used(more, steps, used)
+                total.append(size * (least * used + file.step * taken))
+                blocks.append(size * used)
+            for g in share.members:
+                room[g] = least - file.reserve + file.step * more
+        pools = [rules.pool(file, count) for count in range(sum(s.blocks for s in together) + 1)]
+        pool = self._model.new_int_var(min(pools), max(pools), "register pool")
+        self._model.add_element(sum(blocks), pools, pool)
+        self._model.add(sum(total) <= pool)
+        return room
+
+    def _blocks(self, file: RegisterFile, share: Share) -> list[tuple[int, Literal]]:
+        """Return the blocks that a share takes together, each with a literal that says so."""
+        used, groups = self._places.used, self._places.groups
+        if share.blocks == 1 or len(share.members) == 1:
+            return [(share.blocks, self._places.any_of([used[g] for g in share.members]))]
+        warps, members = sum(groups[g].warps * used[g] for g in share.members), share.members
+        return [
+            (1, self._clauses.reified(warps, before + 1, f"more than {before} warps of {members}"))
+            for before in range(0, share.blocks * file.warps, file.warps)
+        ]
+
+    def _if_used(self, more: Any, steps: int, used: Literal) -> Any:
+        """Return the steps of an allocation that a block takes, if it is used."""
+        taken = self._model.new_int_var(0, steps, "")
+        self._model.add(taken >= more).only_enforce_if(used)
+        return taken
 
     def few_in_memory(self) -> None:
         """State the sums of memories that few operations use, at all starts from the outset."""
@@ -168,6 +208,33 @@ class Sums:
         self._model.add_bool_or([~fact for fact in facts])
 
 
+def covers(problem: Problem, memory: str) -> list[Conflict]:
+    """Return the least sets of results of which not every two may meet.
+
+    Sums at one moment do not tell: around the interval three results can meet two by two without
+    ever being alive all at once, and still need addresses of their own.
+    """
+    found = chains(problem, memory)
+    if len(found) > FEW_CHAINS:
+        return []
+    room = problem.memories[memory] - problem.fixed[memory]
+    taken = [problem.operations[c.members[0][0]].footprint * (c.period or 1) for c in found]
+    least: list[frozenset[int]] = []
+    for size in range(3, len(found) + 1):
+        for members in map(frozenset, itertools.combinations(range(len(found)), size)):
+            too_much = sum(taken[m] for m in members) > room
+            if too_much and not any(smaller < members for smaller in least):
+                least.append(members)
+    position = {
+        occupant.start: position
+        for position, occupant in enumerate(memory_occupants(problem, memory))
+        if problem.operations[occupant.start].memory == memory
+    }
+    placed = [Chain(tuple((position[v], later) for v, later in c.members)) for c in found]
+    pairs = [itertools.combinations(sorted(cover), 2) for cover in least]
+    return [Conflict(memory, tuple(meeting(placed[a], placed[b]) for a, b in p)) for p in pairs]
+
+
 class _Instances:
     """Counts the instances that are alive when something starts."""
 
@@ -241,57 +308,3 @@ class _Instances:
                 times.clauses.clause(busy, times.clauses.negated(begun), ended)
                 terms.append(occupant.weight * busy)
         return terms
-
-
-class _Allocations:
-    """What each group is allocated: all of it fits the register file.
-
-    Attributes
-    ----------
-    room : list
-        Of each group the registers per thread that may be live.
-    """
-
-    def __init__(self, file: RegisterFile, times: Times, places: Places) -> None:
-        self._places, self._clauses, self._model = places, times.clauses, times.model
-        self._file = file
-        least = rules.allocation(file, 0)
-        self._steps = (file.most - least) // file.step
-        self.room: list[Any] = [0] * len(places.groups)
-        total, blocks = [], []
-        together = shares(file, places.groups)
-        for share in together:
-            more = self._model.new_int_var(0, self._steps, f"steps of {share.members}")
-            for size, used in self._blocks(share):
-                taken = more * used if isinstance(used, bool) else self._taken(more, used)
-                total.append(size * (least * used + file.step * taken))
-                blocks.append(size * used)
-            for g in share.members:
-                self.room[g] = least - file.reserve + file.step * more
-        pools = [rules.pool(file, count) for count in range(sum(s.blocks for s in together) + 1)]
-        pool = self._model.new_int_var(min(pools), max(pools), "register pool")
-        self._model.add_element(sum(blocks), pools, pool)
-        self._model.add(sum(total) <= pool)
-
-    def _blocks(self, share: Share) -> list[tuple[int, Literal]]:
-        """Return the blocks that a share takes together, each with a literal that says so."""
-        used, groups = self._places.used, self._places.groups
-        if share.blocks == 1 or len(share.members) == 1:
-            members = [used[g] for g in share.members]
-            anyone = self._clauses.either(members)
-            self._clauses.clause(self._clauses.negated(anyone), *members)
-            return [(share.blocks, anyone)]
-        warps = sum(groups[g].warps * used[g] for g in share.members)
-        found: list[tuple[int, Literal]] = []
-        for before in range(0, share.blocks * self._file.warps, self._file.warps):
-            more = self._clauses.fresh(f"more than {before} warps of {share.members}")
-            self._model.add(warps >= before + 1).only_enforce_if(more)
-            self._model.add(warps <= before).only_enforce_if(~more)
-            found.append((1, more))
-        return found
-
-    def _taken(self, more: Any, used: Any) -> Any:
-        """Return the steps of an allocation that a block takes, if it is used."""
-        taken = self._model.new_int_var(0, self._steps, "")
-        self._model.add(taken >= more).only_enforce_if(used)
-        return taken

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from typing import Any
 
 from twill.bounds import bounds
 from twill.engines import NO_LIMITS, Hint, Limits, Question, Range
-from twill.engines.cpsat.cliques import exclusions
-from twill.engines.cpsat.implied import Implied
+from twill.engines.cpsat.implied import Implied, exclusions
 from twill.engines.cpsat.sums import Sums
-from twill.engines.cpsat.symmetry import Exchange
+from twill.engines.cpsat.symmetry import Exchange, symmetry
 from twill.engines.cpsat.times import Arc, Times
-from twill.engines.families import Families, Places
+from twill.engines.families import Families, Places, exclusive
 from twill.problem import Problem
 from twill.problem.groups import groups_within
-from twill.problem.lifetimes import unit_occupants
 from twill.problem.solution import Assignment
 
 
@@ -40,20 +37,18 @@ class CpSatSystem:
         self.problem, self.stated = problem, tuple(families)
         self.objective: Any = None
         self._exchange: Exchange | None = None
-        self._dependences = self._arcs() if "dependence" in families else []
-        window = self._window(length)
+        arcs = [*(self._dependences() if "dependence" in families else []), *self._window(length)]
         names = [o.name for o in problem.operations]
         in_turn = "turns" in families and "concurrency" in families
         implies = helped and "capacity" in families
-        self._implied = Implied(problem, turns=in_turn) if implies else None
-        implied = self._implied
-        anchor = _anchor(problem, implied)
-        self.times = Times(names, low, high, [*self._dependences, *window], anchor)
+        implied = Implied(problem, turns=in_turn) if implies else None
+        self._implied = implied
+        self.times = Times(names, low, high, arcs, _anchor(problem, implied))
         if "capacity" in families:
             self._exclusion(implied)
         within = groups_within(groups, problem, limits.groups if helped else None)
         self.places = Places(self.times.clauses, problem, groups, within)
-        for u, v, amount, iterations in [*self._dependences, *window]:
+        for u, v, amount, iterations in arcs:
             self.times.require(v, u, amount, iterations)
         self.sums = sums = Sums(problem, self.times, self.places)
         self.families = Families(problem, self.times.clauses, self.times, self.places)
@@ -71,11 +66,17 @@ class CpSatSystem:
                     state()
         if implied is not None:
             implied.weights(self.times, sums)
-        self._limit(limits)
+        for most, limit in (
+            (limits.groups, self.families.limit_groups),
+            (limits.transfers, self.families.limit_transfers),
+            (limits.slack, self.families.limit_slack),
+        ):
+            if most is not None:
+                limit(most)
 
     # -- time -------------------------------------------------------------------------------------
 
-    def _arcs(self) -> list[Arc]:
+    def _dependences(self) -> list[Arc]:
         return [
             (edge.producer, edge.consumer, self.problem.least_delay(position), edge.distance)
             for position, edge in enumerate(self.problem.edges)
@@ -94,12 +95,9 @@ class CpSatSystem:
     def _exclusion(self, implied: Implied | None) -> None:
         """Two reservations that exceed a unit's capacity together never overlap, modulo I."""
         self.times.model.add(self.times.interval >= bounds(self.problem).resource)
-        for unit, capacity in self.problem.capacities.items():
-            for a, b in itertools.combinations(unit_occupants(self.problem, unit), 2):
-                after_a, after_b = a.ends[0].offset - b.delay, b.ends[0].offset - a.delay
-                together = a.weight + b.weight <= capacity or a.start == b.start
-                if not together and min(after_a, after_b) < 1:
-                    self.times.clear(a.start, b.start, after_a, after_b)
+        for a, b, after_a, after_b in exclusive(self.problem):
+            if a.start < b.start and min(after_a, after_b) < 1:
+                self.times.clear(a.start, b.start, after_a, after_b)
         later = exclusions(self.problem)
         for u, v in later:
             if u < v:
@@ -115,10 +113,13 @@ class CpSatSystem:
     def break_symmetry(self) -> None:
         """Look at one of two schedules where operations that are alike have changed places.
 
-        Not beside warp groups that are known: they may be those of the other.
+        In that the anchor is no farther behind the operation that it is exchanged with. Not beside
+        anything else that tells the two apart, such as warp groups that are known.
         """
-        if self._implied is not None:
-            self._exchange = self._implied.symmetry(self.times)
+        exchange, first = symmetry(self.problem), self.times.anchor
+        if self._implied is not None and exchange is not None and exchange[first] != first:
+            self.times.model.add(2 * self.times.rows[exchange[first]] <= self.times.interval)
+            self._exchange = exchange
 
     # -- what to look for --------------------------------------------------------------------------
 
@@ -150,13 +151,11 @@ class CpSatSystem:
             stages = 0 if u == v else times.stages[v] - times.stages[u]
             rows = 0 if u == v else times.rows[v] - times.rows[u]
             apart = (stages + edge.distance) * interval + rows
-            cases = [(self.times.clauses.negated(together), edge.cross_delay)]
-            if edge.blocking:
-                cases.append((together, edge.delay))
-            for literal, delay in () if edge.streaming else cases:
-                if literal is not False:
-                    condition = [] if literal is True else [literal]
-                    times.model.add(apart >= delay + slack).only_enforce_if(condition)
+            if not edge.streaming:
+                times.clauses.add(apart >= edge.cross_delay + slack, [together])
+            if edge.blocking and not edge.streaming:
+                excuse = times.clauses.negated(together)
+                times.clauses.add(apart >= edge.delay + slack, [excuse])
         return slack
 
     def look_near(self, found: Assignment, interval: int) -> None:
@@ -171,15 +170,6 @@ class CpSatSystem:
         for t, row, stage in zip(turned, times.rows, times.stages, strict=True):
             times.model.add_hint(row, t % interval)
             times.model.add_hint(stage, t // interval - base)
-
-    def _limit(self, limits: Limits) -> None:
-        for most, state in (
-            (limits.groups, self.families.limit_groups),
-            (limits.transfers, self.families.limit_transfers),
-            (limits.slack, self.families.limit_slack),
-        ):
-            if most is not None:
-                state(most)
 
 
 def _anchor(problem: Problem, implied: Implied | None) -> int:

@@ -68,25 +68,21 @@ class Clauses:
         self, items: Sequence[tuple[int, Literal]], most: int, *, unless: Literal = False
     ) -> None:
         """State that the weights of the true literals sum to at most `most`."""
-        self.add(sum(weight * x for weight, x in items) <= most, self.conditions([unless]))
+        self.add(sum(weight * x for weight, x in items) <= most, [unless])
 
-    def conditions(self, unless: Iterable[Literal]) -> list[Literal] | None:
-        """Return the literals under which none of some others excuses; None if one always does."""
+    def add(self, constraint: Any, unless: Iterable[Literal]) -> None:
+        """State a linear constraint unless one of the literals is true."""
         excuses = [x for x in unless if x is not False]
-        return None if any(x is True for x in excuses) else [self.negated(x) for x in excuses]
-
-    def add(self, constraint: Any, conditions: Sequence[Literal] | None) -> None:
-        """State a linear constraint under conditions; None are never met."""
-        if conditions is None or constraint is True:
+        if any(x is True for x in excuses) or constraint is True:
             return
         if constraint is False:
-            self.clause(*(self.negated(x) for x in conditions))
+            self.clause(*excuses)
         else:
-            self.model.add(constraint).only_enforce_if(conditions)
+            self.model.add(constraint).only_enforce_if([self.negated(x) for x in excuses])
 
-    def reified(self, expression: Any, amount: int) -> Literal:
+    def reified(self, expression: Any, amount: int, name: str = "") -> Literal:
         """Return a new literal that is true if, and only if, an expression is at least `amount`."""
-        literal = self.fresh()
+        literal = self.fresh(name)
         self.model.add(expression >= amount).only_enforce_if(literal)
         self.model.add(expression <= amount - 1).only_enforce_if(~literal)
         return literal
@@ -176,17 +172,9 @@ class Times:
             return self.rows[v]
         row = self.model.new_int_var(0, self.high - 1, "")
         follows, apart = self.later_row(v, u, 0), self.rows[v] - self.rows[u]
-        for literal, wrapped in ((follows, 0), (self.clauses.negated(follows), self.interval)):
-            if literal is not False:
-                condition = [] if literal is True else [literal]
-                self.model.add(row == apart + wrapped).only_enforce_if(condition)
+        self.clauses.add(row == apart, [self.clauses.negated(follows)])
+        self.clauses.add(row == apart + self.interval, [follows])
         return row
-
-    def row_bounds(self, v: int, u: int) -> tuple[int, int, int]:
-        """Return (a, b, floor) with r(v) - r(u) >= max(a - I, floor), and <= I - b."""
-        gap = self._gaps.get((v, u))
-        after_u, after_v = (gap[1], 1 - gap[0]) if gap else (1, 1)
-        return after_u, after_v, 0 if u == self.anchor else NO_PATH
 
     def later_row(self, v: int, u: int, amount: int, intervals: int = 0) -> Literal:
         """Return the literal r(v) - r(u) >= amount + intervals * I."""
@@ -209,14 +197,15 @@ class Times:
             if most <= 0:
                 return True
             return False if least > 0 else None
-        after_u, after_v, floor = self.row_bounds(v, u)
+        gap = self._gaps.get((v, u))
+        # r(v) - r(u) is at least `after_u` - I, and `floor`; it is at most I - `after_v` and `top`.
+        after_u, after_v = (gap[1], 1 - gap[0]) if gap else (1, 1)
+        floor, top = 0 if u == self.anchor else NO_PATH, 0 if v == self.anchor else self.high
         if first <= max(after_u - self.low, floor) and last <= max(after_u - self.high, floor):
             return True
-        top = 0 if v == self.anchor else self.high
         if min(self.low - after_v, top) < first and min(self.high - after_v, top) < last:
             return False
-        gap = self._gaps.get((v, u))
-        if gap is not None and gap[0] <= least and most <= gap[1]:
+        if gap and gap[0] <= least and most <= gap[1]:
             return self._literals["gap", v, u, 0, 0]
         return None
 
@@ -226,13 +215,14 @@ class Times:
         self, v: int, u: int, amount: int, iterations: int, unless: Sequence[Literal] = ()
     ) -> None:
         """State M(v) + iterations * I >= M(u) + amount unless one of the literals is true."""
-        conditions = self.clauses.conditions(unless)
-        if conditions is None:
+        if any(x is True for x in unless):
             return
-        least = self._least_whole(amount)
+        # The least j for which j I + r(v) - r(u) may reach the amount.
+        whole = amount // self.low - 1 if amount < 0 else 0
+        while (whole + 1) * (self.high if whole >= 0 else self.low) - 1 < amount:
+            whole += 1
         apart = self.stages[v] - self.stages[u] if u != v else 0
-        self.clauses.add(apart + iterations >= least, conditions)
-        whole = least
+        self.clauses.add(apart + iterations >= whole, unless)
         while not self._always(whole, amount):
             enough = self.later_stage(v, u, whole + 1 - iterations)
             self._require_row(v, u, amount, -whole, [*unless, enough])
@@ -253,13 +243,6 @@ class Times:
         """State that v is not issued within `span` from the issue of u on, modulo I."""
         self.clear(u, v, span, 1, unless)
 
-    def _least_whole(self, amount: int) -> int:
-        """Return the least j for which j I + r(v) - r(u) may reach `amount`."""
-        whole = amount // self.low - 1 if amount < 0 else 0
-        while (whole + 1) * (self.high if whole >= 0 else self.low) - 1 < amount:
-            whole += 1
-        return whole
-
     def _always(self, whole: int, amount: int) -> bool:
         """Return whether `whole` I + r(v) - r(u) reaches `amount` whatever the rows are."""
         return all((whole - 1) * i + 1 >= amount for i in (self.low, self.high))
@@ -267,12 +250,11 @@ class Times:
     def _require_row(
         self, v: int, u: int, amount: int, intervals: int, unless: Sequence[Literal]
     ) -> None:
-        known = self._known(v, u, amount, intervals)
-        if known is not None or u == v:
+        if u == v or self._known(v, u, amount, intervals) is not None:
             self.clauses.clause(*unless, self.later_row(v, u, amount, intervals))
             return
         shifted = self.rows[v] - self.rows[u] - intervals * self.interval
-        self.clauses.add(shifted >= amount, self.clauses.conditions(unless))
+        self.clauses.add(shifted >= amount, unless)
 
 
 def import_ortools() -> Any:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from twill.bounds import NO_PATH, bounds, closure
 from twill.engines import Question
-from twill.engines.families import Families, Places
+from twill.engines.families import Families, Places, exclusive
 from twill.engines.yices.clauses import Clauses, Clock
 from twill.problem import Problem
-from twill.problem.lifetimes import register_ends, unit_occupants
+from twill.problem.lifetimes import register_ends
 
 
 class System:
@@ -67,11 +67,9 @@ class System:
 
     def _capacity(self) -> None:
         """Two reservations that exceed a unit's capacity together never overlap, modulo I."""
-        for unit, capacity in self.problem.capacities.items():
-            for a, b in itertools.combinations(unit_occupants(self.problem, unit), 2):
-                if a.weight + b.weight > capacity and a.start != b.start:
-                    after_a, after_b = a.ends[0].offset - b.delay, b.ends[0].offset - a.delay
-                    self.clock.clear(a.start, b.start, after_a, after_b)
+        for a, b, after_a, after_b in exclusive(self.problem):
+            if a.start < b.start:
+                self.clock.clear(a.start, b.start, after_a, after_b)
 
     def _big_registers(self) -> None:
         """Values that cannot share a group's registers have disjoint lifetimes there."""
@@ -128,13 +126,11 @@ class System:
 
     def _separations(self) -> list[tuple[int, int, int]]:
         """Return what mutual exclusion says of rows whichever comes first."""
-        found = []
-        for unit, capacity in self.problem.capacities.items():
-            mine = unit_occupants(self.problem, unit)
-            for a, b in itertools.permutations(mine, 2):
-                if a.weight + b.weight > capacity and a.start != b.start and not a.delay + b.delay:
-                    found.append((a.start, b.start, a.ends[0].offset - self.interval))
-        return found
+        return [
+            (a.start, b.start, after_a - self.interval)
+            for a, b, after_a, _ in exclusive(self.problem)
+            if a.delay == b.delay == 0
+        ]
 
 
 def longest_paths(asked: Question) -> NDArray[np.int64] | None:
