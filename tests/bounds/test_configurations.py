@@ -17,8 +17,8 @@ from tests.verification.test_verifier import broken
 from twill.artifacts.proof import LowerBound, Weight
 from twill.bounds import bounds, configurations, every_bound
 from twill.bounds.configurations import configuration_bound
-from twill.engines import Range
-from twill.engines.cpsat import CpSatProver
+from twill.engines import EngineFactory, Question, Range
+from twill.engines.cpsat import CpSatEngine, CpSatProver
 from twill.engines.cpsat.implied import cliques, exclusions
 from twill.engines.yices import DifferenceEngine
 from twill.explain.explain import explain
@@ -264,6 +264,17 @@ def test_cliques_exclude_each_other(seed: int) -> None:
         for u, v in itertools.permutations(clique, 2):
             assert apart[u, v] >= clique[u]
     assert found == sorted(found, key=lambda clique: -sum(clique.values()))
+
+
+@pytest.mark.parametrize("factory", [DifferenceEngine, CpSatEngine])
+def test_an_instance_longer_than_the_interval_excludes_who_needs_all(
+    factory: EngineFactory,
+) -> None:
+    problem = reserving([(("alu", 0, 12, 1),), (("alu", 0, 1, 4),)], {"alu": 4})
+    assert bounds(problem).interval == 4
+    for interval, expected in ((4, "unsat"), (12, "unsat"), (13, "sat")):
+        asked = Question(problem, interval, 60, available_groups(problem))
+        assert factory(asked).solve().status == expected
 
 
 @pytest.mark.parametrize("seed", range(30))

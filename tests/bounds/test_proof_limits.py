@@ -23,9 +23,11 @@ from twill.bounds import (
     Bounds,
     bounds,
     closure,
+    delays,
     every_bound,
     least_length,
     least_stages,
+    longest,
     longest_paths,
     recurrence_bound,
     resource_argument,
@@ -154,12 +156,13 @@ def test_paths_are_the_longest_and_contradictions_are_none() -> None:
 
 def test_what_is_said_beside_the_dependences_counts_for_paths() -> None:
     made = problem([op("a", "ALU", latency=3), op("b", "TC")], [edge("a", "b"), edge("a", "b", 1)])
-    plain, more = longest_paths(made, 4), longest_paths(made, 4, [(0, 1, 5), (1, 0, -5)])
+    plain = longest_paths(made, 4)
+    more = longest(2, [*delays(made, 4), (0, 1, 5), (1, 0, -5)])
     assert plain is not None
     assert more is not None
     assert (plain[0, 1], more[0, 1], more[1, 0]) == (3, 5, -5)
     assert plain[1, 0] < NO_PATH // 2
-    assert longest_paths(made, 4, [(1, 0, -2)]) is None
+    assert longest(2, [*delays(made, 4), (1, 0, -2)]) is None
 
 
 @pytest.mark.parametrize(("interval", "stages"), [(9, 1), (8, 2), (5, 2), (4, 3), (3, 3), (2, 5)])

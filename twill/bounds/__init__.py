@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from twill.bounds.configurations import ConfigurationBound, configuration_bound
 from twill.problem import Problem, rules
-from twill.problem.costs import Reservation
 from twill.problem.groups import WarpGroup, shares
-from twill.problem.lifetimes import Moment, register_ends
+from twill.problem.lifetimes import register_ends
 
 NO_PATH = -(1 << 62)
 
@@ -77,24 +76,9 @@ def bounds(problem: Problem) -> Bounds:
     unit = max(by_unit, key=lambda name: by_unit[name])
     recurrence, cycle = recurrence_bound(problem)
     in_order = [o for o in problem.operations if o.asynchronous and problem.rules == "issue"]
-    longest = max(in_order, key=lambda o: o.issue, default=None)
-    if longest is None:
-        return Bounds(by_unit, unit, recurrence, cycle)
-    return Bounds(by_unit, unit, recurrence, cycle, longest.issue, longest.name)
-
-
-def resource_bound(problem: Problem, unit: str) -> int:
-    """Return the least interval at which a unit has time for one iteration's work.
-
-    Each reservation has to fit beside its own next instances. Beyond that, for any threshold t up
-    to half of the capacity, a reservation of more than capacity - t excludes all of t and more, so
-    that it may be counted as the whole unit if those below t are not counted at all (the dual
-    feasible functions of bin packing, Fekete and Schepers 2001).
-    """
-    capacity = problem.capacities[unit]
-    mine = [r for operation in problem.operations for r in operation.reservations if r.unit == unit]
-    own = max((-(-r.length // (capacity // r.count)) for r in mine), default=0)
-    return max(own, *(_work(mine, capacity, doubled) for doubled in _thresholds(mine, capacity)))
+    issues = [(o.issue, o.name) for o in in_order]
+    longest = max(issues, key=lambda issue: issue[0], default=(0, ""))
+    return Bounds(by_unit, unit, recurrence, cycle, *longest)
 
 
 @dataclass(frozen=True)
@@ -126,37 +110,46 @@ class ResourceArgument:
     alone: bool = False
 
 
+def resource_bound(problem: Problem, unit: str) -> int:
+    """Return the least interval at which a unit has time for one iteration's work.
+
+    Each reservation has to fit beside its own next instances. Beyond that, for any threshold t up
+    to half of the capacity, a reservation of more than capacity - t excludes all of t and more, so
+    that it may be counted as the whole unit if those below t are not counted at all (the dual
+    feasible functions of bin packing, Fekete and Schepers 2001).
+    """
+    return resource_argument(problem, unit).value
+
+
 def resource_argument(problem: Problem, unit: str) -> ResourceArgument:
     """Return the argument that gives `resource_bound`, the plain sum of all work if it does."""
-    capacity, bound = problem.capacities[unit], resource_bound(problem, unit)
-    mine = [(o.name, r) for o in problem.operations for r in o.reservations if r.unit == unit]
-    own = [-(-r.length // (capacity // r.count)) for _, r in mine]
-    alone = bound in own
-    reservations = [r for _, r in mine]
-    for threshold in [0] if alone else _thresholds(reservations, capacity):
-        if _work(reservations, capacity, threshold) == bound:
-            most = 2 * capacity - threshold
-            whole = tuple((n, r.length, r.count) for n, r in mine if 2 * r.count > most)
-            parts = tuple(
-                (n, r.length, r.count) for n, r in mine if threshold <= 2 * r.count <= most
-            )
-            return ResourceArgument(unit, capacity, bound, whole, parts)
-    name, longest = mine[own.index(bound)]
-    itself = ((name, longest.length, longest.count),)
-    return ResourceArgument(unit, capacity, bound, (), itself, alone=True)
+    capacity = problem.capacities[unit]
+    mine = [
+        (o.name, r.length, r.count)
+        for o in problem.operations
+        for r in o.reservations
+        if r.unit == unit
+    ]
+    alone = [
+        ResourceArgument(unit, capacity, -(-length // (capacity // count)), (), (one,), alone=True)
+        for one in mine
+        for _, length, count in (one,)
+    ]
+    counts = {min(2 * count, capacity) for _, _, count in mine}
+    plain, *others = (_summed(unit, capacity, mine, doubled) for doubled in (0, *sorted(counts)))
+    return max([plain, *alone, *others], key=lambda argument: argument.value)
 
 
-def _thresholds(mine: Sequence[Reservation], capacity: int) -> list[int]:
-    """Return twice what `resource_bound` tries as t: counts up to half of the capacity, and 0."""
-    return sorted({0, *(min(2 * r.count, capacity) for r in mine)})
-
-
-def _work(mine: Sequence[Reservation], capacity: int, threshold: int) -> int:
-    """Return the time that reservations of at least half of `threshold` take together."""
-    most = 2 * capacity - threshold
-    whole = sum(r.length for r in mine if 2 * r.count > most)
-    part = sum(r.length * r.count for r in mine if threshold <= 2 * r.count <= most)
-    return whole + -(-part // capacity)
+def _summed(
+    unit: str, capacity: int, mine: Sequence[tuple[str, int, int]], doubled: int
+) -> ResourceArgument:
+    """Return what reservations of at least half of `doubled`, the threshold, take together."""
+    most = 2 * capacity - doubled
+    whole = tuple(one for one in mine if 2 * one[2] > most)
+    parts = tuple(one for one in mine if doubled <= 2 * one[2] <= most)
+    part = sum(length * count for _, length, count in parts)
+    value = sum(length for _, length, _ in whole) + -(-part // capacity)
+    return ResourceArgument(unit, capacity, value, whole, parts)
 
 
 def recurrence_bound(problem: Problem) -> tuple[int, tuple[str, ...]]:
@@ -178,21 +171,27 @@ def recurrence_bound(problem: Problem) -> tuple[int, tuple[str, ...]]:
     return low, tuple(problem.operations[v].name for v in cycle)
 
 
-def longest_paths(
-    problem: Problem, interval: int, extra: list[tuple[int, int, int]] | None = None
-) -> NDArray[np.int64] | None:
-    """Return D with M(v) - M(u) >= D[u, v] in every schedule, or None if there is none.
+def longest_paths(problem: Problem, interval: int) -> NDArray[np.int64] | None:
+    """Return D with M(v) - M(u) >= D[u, v] in every schedule (see `longest`)."""
+    return longest(len(problem.operations), delays(problem, interval))
 
-    Returns: `NO_PATH` where nothing is implied; None if the constraints contradict each other.
-    """
-    size = len(problem.operations)
-    matrix = np.full((size, size), NO_PATH, dtype=np.int64)
-    np.fill_diagonal(matrix, 0)
-    arcs = [
+
+def delays(problem: Problem, interval: int) -> list[tuple[int, int, int]]:
+    """Return (u, v, weight) of every dependence: M(v) - M(u) >= weight."""
+    return [
         (e.producer, e.consumer, problem.least_delay(i) - e.distance * interval)
         for i, e in enumerate(problem.edges)
     ]
-    for u, v, weight in arcs + (extra or []):
+
+
+def longest(size: int, arcs: Iterable[tuple[int, int, int]]) -> NDArray[np.int64] | None:
+    """Return D with M(v) - M(u) >= D[u, v] wherever arcs (u, v, weight) hold.
+
+    Returns: `NO_PATH` where nothing is implied; None if the arcs contradict each other.
+    """
+    matrix = np.full((size, size), NO_PATH, dtype=np.int64)
+    np.fill_diagonal(matrix, 0)
+    for u, v, weight in arcs:
         matrix[u, v] = max(matrix[u, v], weight)
     return closure(matrix)
 
@@ -282,33 +281,26 @@ def average_registers(problem: Problem, interval: int) -> list[int]:
 def least_lifetimes(problem: Problem, interval: int) -> list[int]:
     """Return for how long each result is in registers at least, wherever its readers are."""
     paths = longest_paths(problem, interval)
-    found = []
-    for operation in problem.operations:
-        v = operation.index
-        if paths is None or not operation.registers:
-            found.append(0)
-            continue
-        after = [int(d) for d in paths[v]]
-        after[v] = 0
-        found.append(_least_lifetime(problem, interval, v, after))
-    return found
+    return [
+        0
+        if paths is None or not o.registers
+        else _least_lifetime(problem, interval, o.index, paths[o.index].tolist())
+        for o in problem.operations
+    ]
 
 
 def _least_lifetime(problem: Problem, interval: int, v: int, after: Sequence[int]) -> int:
-    """Return a bound below the time for which v's registers are taken, wherever readers are."""
+    """Return a bound below the time for which v's registers are taken, wherever readers are.
+
+    `after`: the least time from v's issue to each other one, if any.
+    """
     pairs: dict[tuple[int, int] | None, list[int]] = {}
     least = 0
     for end in register_ends(problem, v):
-        reached = _earliest(end, interval, after)
+        reached = max(0, after[end.operation] + end.offset + end.iterations * interval)
         pair = end.same or end.apart
         if pair is None or pair[0] == pair[1]:
             least = max(least, reached if end.apart is None else 0)
         else:
             pairs.setdefault(pair, []).append(reached)
     return max([least, *(min(ends) for ends in pairs.values())])
-
-
-def _earliest(end: Moment, interval: int, after: Sequence[int]) -> int:
-    """Return a bound below the time from v's issue to a moment; 0 where no path leads to it."""
-    ahead = after[end.operation]
-    return max(0, ahead + end.offset + end.iterations * interval) if ahead > NO_PATH // 2 else 0

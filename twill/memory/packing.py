@@ -263,8 +263,7 @@ class _Formula:
         self.formulas, self.buffers = formulas, buffers
         self.unit = math.gcd(*(buffer.alignment for buffer in buffers))
         self.keys = [(u, k) for u, b in enumerate(buffers) for k in range(b.count)]
-        terms, integer = formulas.terms, formulas.types.int_type()
-        self.multiples = {key: int(terms.new_uninterpreted_term(integer)) for key in self.keys}
+        self.multiples = {key: formulas.integer() for key in self.keys}
         sides: dict[int | tuple[int, int], int] = {}
         self.halves = {
             (u, k): sides.setdefault((u, k) if side is None else side, formulas.fresh())
@@ -272,7 +271,7 @@ class _Formula:
             for side in (buffers[u].side,)
             if buffers[u].halved
         }
-        zero = int(terms.integer(0))
+        zero = int(formulas.terms.integer(0))
         for (u, _), number in self.multiples.items():
             formulas.state(formulas.after(number, zero, 0))
             formulas.state(

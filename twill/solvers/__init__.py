@@ -104,6 +104,10 @@ class Context:
         """Return a new Boolean variable."""
         return int(self.terms.new_uninterpreted_term(self._boolean))
 
+    def integer(self, name: str = "") -> int:
+        """Return a new integer variable."""
+        return int(self.terms.new_uninterpreted_term(self.types.int_type(), name or None))
+
     @contextlib.contextmanager
     def under(self, guard: int | None) -> Iterator[None]:
         """Within the block, make what is asserted hold only where `guard` is assumed."""

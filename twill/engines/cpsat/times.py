@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from twill.bounds import NO_PATH, closure
+from twill.bounds import NO_PATH, longest
 from twill.engines.families import Literal
 from twill.errors import MissingLibraryError
 
@@ -123,18 +123,20 @@ class Times:
         the iterations, which falls with I: the largest I bounds all. A path of negative amount
         would not, so that arcs of negative amount count at a fixed interval only.
         """
-        paths = np.full((size, size), NO_PATH, dtype=np.int64)
-        np.fill_diagonal(paths, 0)
-        for u, v, amount, iterations in arcs:
-            if self.low == self.high or (amount >= 0 and iterations >= 0):
-                paths[u, v] = max(paths[u, v], amount - iterations * self.high)
-        closed = closure(paths)
-        if closed is None:
+        paths = longest(
+            size,
+            (
+                (u, v, amount - iterations * self.high)
+                for u, v, amount, iterations in arcs
+                if self.low == self.high or (amount >= 0 and iterations >= 0)
+            ),
+        )
+        if paths is None:
             self.clauses.refuted = True
             return [[0] * size for _ in range(size)]
-        stages = -((self.high - 1 - closed) // self.high)
+        stages = -((self.high - 1 - paths) // self.high)
         np.fill_diagonal(stages, 0)
-        return [[int(x) for x in row] for row in stages]
+        return [row.tolist() for row in stages]
 
     def later_stage(self, v: int, u: int, amount: int) -> Literal:
         """Return the literal k(v) - k(u) >= amount."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from twill.bounds import NO_PATH, closure
+from twill.bounds import closure
 from twill.solvers import Context
 
 Literal = bool | int
@@ -26,11 +26,6 @@ class Clauses(Context):
         self._clauses: set[frozenset[int]] = set()
         self.contradiction = False
 
-    def dispose(self) -> None:
-        """Give the solver's memory back."""
-        super().dispose()
-        self._clauses.clear()
-
     def negated(self, literal: Literal) -> Literal:
         """Return the complement of `literal`."""
         if isinstance(literal, bool):
@@ -39,23 +34,15 @@ class Clauses(Context):
 
     def clause(self, *literals: Literal) -> None:
         """Assert that one of the literals is true."""
-        kept: set[int] = set()
-        for literal in literals:
-            if literal is True:
-                return
-            if literal is not False:
-                kept.add(int(literal))
+        if any(x is True for x in literals):
+            return
+        kept = {int(x) for x in literals if x is not False}
         if self._guard is not None:
             kept.add(int(self.terms.ynot(self._guard)))
-        if not kept:
-            self.contradiction = True
-            return
-        key = frozenset(kept)
-        if key in self._clauses:
-            return
-        self._clauses.add(key)
-        ordered = sorted(key)
-        self.assert_term(ordered[0] if len(ordered) == 1 else self.terms.yor(ordered))
+        self.contradiction |= not kept
+        if kept and frozenset(kept) not in self._clauses:
+            self._clauses.add(frozenset(kept))
+            self.assert_term(self.terms.yor(sorted(kept)) if len(kept) > 1 else min(kept))
 
     def define(self, *literals: Literal) -> None:
         """Assert a clause of what defines a new variable, whatever the guard."""
@@ -100,25 +87,19 @@ class Differences:
 
     def __init__(self, clauses: Clauses, names: Sequence[str]) -> None:
         self._clauses, self._terms = clauses, clauses.terms
-        integer = clauses.types.int_type()
-        self.variables = [int(self._terms.new_uninterpreted_term(integer, n)) for n in names]
+        self.variables = [clauses.integer(name) for name in names]
         self._atoms: dict[tuple[int, int, int], int] = {}
-        self._paths: list[list[int]] = [[NO_PATH] * len(names) for _ in names]
+        self._paths: list[list[int]] = []
 
     def bounded(self, paths: NDArray[np.int64]) -> None:
         """Let longest paths decide atoms; what they follow from has to be asserted elsewhere."""
-        self._paths = [[int(x) for x in row] for row in paths]
+        self._paths = paths.tolist()
 
     def at_least(self, v: int, u: int, amount: int) -> Literal:
         """Return the literal x(v) - x(u) >= amount."""
-        if v == u:
-            return amount <= 0
-        low, high = self._paths[u][v], self._paths[v][u]
-        if low > NO_PATH // 2 and low >= amount:
-            return True
-        if high > NO_PATH // 2 and -high < amount:
-            return False
-        return self.stated(v, u, amount)
+        low, high = self.range_of(v, u)
+        decided = low >= amount or high < amount
+        return low >= amount if decided else self.stated(v, u, amount)
 
     def stated(self, v: int, u: int, amount: int) -> Literal:
         """Return x(v) - x(u) >= amount as a term even where bounds decide it."""
@@ -178,35 +159,28 @@ class Diagram:
 
     def _node(self, room: int) -> Literal:
         """Build the nodes below (0, room), deepest first."""
-        layers: list[set[int]] = [{room}]
+        layers, rooms = list[list[int]](), {room}
         for position, (weight, _) in enumerate(self._items):
-            nxt: set[int] = set()
-            for here in layers[-1]:
-                known = self._constant_node(position, here)
-                if known is None and (position, self._canonical(position, here)) not in self._nodes:
-                    canonical = self._canonical(position, here)
-                    nxt |= {canonical, canonical - weight}
-            layers.append(nxt)
-        for position in range(len(self._items) - 1, -1, -1):
-            for here in sorted(layers[position]):
-                if self._constant_node(position, here) is None:
-                    self._define(position, self._canonical(position, here))
+            unknown = {r for r in rooms if self._constant_node(position, r) is None}
+            canonical = {self._canonical(position, r) for r in unknown}
+            layers.append(sorted(r for r in canonical if (position, r) not in self._nodes))
+            rooms = {r for here in layers[-1] for r in (here, here - weight)}
+        for position in reversed(range(len(layers))):
+            for here in layers[position]:
+                self._nodes[position, here] = self._defined(position, here)
         return self._value(0, room)
 
-    def _define(self, position: int, room: int) -> None:
-        if (position, room) in self._nodes:
-            return
-        clauses = self._clauses
-        weight, literal = self._items[position]
+    def _defined(self, position: int, room: int) -> Literal:
+        """Return a literal that implies: the items from a position on fit the room."""
+        clauses, (weight, literal) = self._clauses, self._items[position]
         without = self._value(position + 1, room)
         with_it = self._value(position + 1, room - weight)
-        if without is with_it or (without == with_it and not isinstance(without, bool)):
-            self._nodes[position, room] = without
-            return
+        if without == with_it:
+            return without
         here = clauses.fresh()
         clauses.clause(clauses.negated(here), without)
         clauses.clause(clauses.negated(here), clauses.negated(literal), with_it)
-        self._nodes[position, room] = here
+        return here
 
     def _value(self, position: int, room: int) -> Literal:
         known = self._constant_node(position, room)
@@ -239,7 +213,7 @@ class Clock:
         separations: Sequence[tuple[int, int, int]],
     ) -> None:
         self._clauses, self.interval, self.base = clauses, interval, len(names)
-        self._paths = [[int(x) for x in row] for row in paths]
+        self._paths: list[list[int]] = paths.tolist()
         every = [*names, "base"]
         self.rows = Differences(clauses, [f"row {name}" for name in every])
         self.stages = Differences(clauses, [f"stage {name}" for name in every])
@@ -258,10 +232,8 @@ class Clock:
         for v in range(size):
             self.rows.bound(v, 0, 0 if v == anchor else self.interval - 1)
         closed = closure(rows)
-        if closed is None:
-            self._clauses.contradiction = True
-            closed = np.full((size, size), NO_PATH, dtype=np.int64)
-        self.rows.bounded(closed)
+        self._clauses.contradiction |= closed is None
+        self.rows.bounded(rows if closed is None else closed)
 
     def _bound_stages(self) -> None:
         size = self.base + 1
@@ -339,8 +311,8 @@ class Clock:
     def at_least(self, v: int, u: int, amount: int) -> Literal:
         """Return the literal M(v) - M(u) >= amount."""
         low, high = self.range_of(v, u)
-        if v == u or low >= amount or high < amount:
-            return low >= amount if v != u else amount <= 0
+        if low >= amount or high < amount:
+            return low >= amount
         if v < u:
             return self._clauses.negated(self.at_least(u, v, 1 - amount))
         key = (v, u, amount)

@@ -339,7 +339,7 @@ class _Instances:
         rows, interval = self._system.clock.rows, self._system.interval
         u, v = occupant.start, starting.start
         shift = occupant.delay - starting.delay
-        low, high = rows.range_of(v, u) if u != v else (0, 0)
+        low, high = rows.range_of(v, u)
         for turns in range((low - shift) // interval, (high - shift) // interval + 1):
             begun = rows.at_least(v, u, turns * interval + shift)
             next_begun = rows.at_least(v, u, (turns + 1) * interval + shift)
@@ -350,7 +350,7 @@ class _Instances:
         """Yield a literal for each shift at which a reservation may cover another's start."""
         rows, interval = self._system.clock.rows, self._system.interval
         u, v, end = occupant.start, starting.start, occupant.ends[0].offset
-        low, high = rows.range_of(v, u) if u != v else (0, 0)
+        low, high = rows.range_of(v, u)
         for m in self._system.clock.shifts(
             low + starting.delay - end + 1, high + starting.delay - occupant.delay
         ):

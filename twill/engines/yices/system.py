@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from twill.bounds import NO_PATH, bounds, closure
+from twill.bounds import bounds, delays, longest
 from twill.engines import Question
 from twill.engines.families import Families, Places, exclusive
 from twill.engines.yices.clauses import Clauses, Clock
@@ -138,17 +138,12 @@ def longest_paths(asked: Question) -> NDArray[np.int64] | None:
 
     Returns: None if dependences and the length of an iteration contradict each other.
     """
-    problem, size = asked.problem, len(asked.problem.operations)
-    matrix = np.full((size + 1, size + 1), NO_PATH, dtype=np.int64)
-    np.fill_diagonal(matrix, 0)
-    for position, edge in enumerate(problem.edges if "dependence" in asked.families else ()):
-        weight = problem.least_delay(position) - edge.distance * asked.interval
-        here = matrix[edge.producer, edge.consumer]
-        matrix[edge.producer, edge.consumer] = max(here, weight)
+    problem, base = asked.problem, len(asked.problem.operations)
+    arcs = delays(problem, asked.interval) if "dependence" in asked.families else []
     for operation in problem.operations:
-        matrix[size, operation.index] = 0
-        matrix[operation.index, size] = operation.cycles - asked.length
-    return closure(matrix)
+        v = operation.index
+        arcs += [(base, v, 0), (v, base, operation.cycles - asked.length)]
+    return longest(base + 1, arcs)
 
 
 def anchor_of(problem: Problem) -> int:
