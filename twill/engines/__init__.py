@@ -9,9 +9,8 @@ from typing import Literal, Protocol
 from twill.problem import Problem
 from twill.problem.groups import WarpGroup
 from twill.problem.solution import Assignment
+from twill.solvers import Status as Status
 
-Status = Literal["sat", "unsat", "unknown"]
-"""``unknown``: a limit of work was reached."""
 Objective = Literal["length", "slack"]
 
 MEANING = {

@@ -218,9 +218,11 @@ class _Memory:
 
     def _meet(self, a: Chain, b: Chain) -> bool:
         """Whether some instance of one chain is alive at the start of one of the other."""
-        return any(v in self.slots for v in (*self._values(a), *self._values(b))) or any(
-            self.alive(i, j) >= n for i, j, n in meeting(a, b)
-        )
+        kept = any(v in self.slots for v in (*self._values(a), *self._values(b)))
+        return kept or self._holds(meeting(a, b))
+
+    def _holds(self, fact: Fact) -> bool:
+        return any(self.alive(i, j) >= n for i, j, n in fact)
 
     # -- buffers ------------------------------------------------------------------------------
 
@@ -293,7 +295,7 @@ class _Memory:
             apart = self._apart(sharing=True)
             placed = pack(buffers, apart, self.capacity, self._costs(apart))
             if placed is None:
-                return _Excess(self, apart).conflict()
+                return self._conflict(apart)
         result = Allocation({}, {})
         for entry, ranges in zip(self.entries, placed, strict=True):
             if entry.invariant:
@@ -336,55 +338,49 @@ class _Memory:
             for a, b in pairs
         }
 
+    # -- what finds no addresses, and why ---------------------------------------------------------
 
-class _Excess:
-    """What of a memory finds no addresses, and why."""
-
-    def __init__(self, memory: _Memory, apart: Apart) -> None:
-        self.memory, self.apart, self.entries = memory, apart, memory.entries
-
-    def conflict(self) -> Conflict:
+    def _conflict(self, apart: Apart) -> Conflict:
         """Return few entries that do not fit together, with as few slots as do not."""
-        memory, entries = self.memory, self.entries
-        weight, clique = heaviest_clique([entry.buffer for entry in entries], self.apart)
-        crowded = weight > HALVES * memory.capacity
+        entries = self.entries
+        weight, clique = heaviest_clique([entry.buffer for entry in entries], apart)
+        crowded = weight > HALVES * self.capacity
         kept = {b: entries[b].buffer.count for b in (clique if crowded else range(len(entries)))}
         for b in sorted(kept, key=lambda b: (entries[b].buffer.weight, b)):
             fewer = {c: count for c, count in kept.items() if c != b}
-            if not entries[b].invariant and not self._fits(fewer):
+            if not entries[b].invariant and not self._fits(fewer, apart):
                 kept = fewer
         taken = sum(entries[b].buffer.weight for b in kept)
         for b in kept:
             while (
                 entries[b].has_own_slots
                 and kept[b] > 1
-                and not self._fits({**kept, b: kept[b] - 1})
+                and not self._fits({**kept, b: kept[b] - 1}, apart)
             ):
                 kept[b] -= 1
-        unit = 1 if memory.memory == "tmem" else HALVES
-        return Conflict(memory.memory, tuple(self._facts(kept)), taken // unit if crowded else 0)
+        unit = 1 if self.memory == "tmem" else HALVES
+        return Conflict(self.memory, tuple(self._facts(kept)), taken // unit if crowded else 0)
 
-    def _fits(self, counts: Mapping[int, int]) -> bool:
+    def _fits(self, counts: Mapping[int, int], apart: Apart) -> bool:
         """Whether entries find addresses with so many slots each."""
         position = {b: k for k, b in enumerate(counts)}
-        within = {(position[a], position[b]) for a, b in self.apart if {a, b} <= position.keys()}
+        within = {(position[a], position[b]) for a, b in apart if {a, b} <= position.keys()}
         buffers = [replace(self.entries[b].buffer, count=count) for b, count in counts.items()]
-        return pack(buffers, frozenset(within), self.memory.capacity) is not None
+        return pack(buffers, frozenset(within), self.capacity) is not None
 
     def _facts(self, kept: Mapping[int, int]) -> Iterator[Fact]:
         """Yield what gives these entries so many slots and keeps them apart."""
-        alive = self.memory.alive
         chained = [(self.entries[b], n) for b, n in kept.items() if not self.entries[b].invariant]
         for entry, count in chained:
             first = entry.chain.members[0][0]
             for i, _ in entry.chain.members if entry.chain.period is None else ():
-                seen = alive(i, first)
+                seen = self.alive(i, first)
                 if seen > 0:
                     yield ((i, first, min(seen, count) if entry.has_own_slots else seen),)
         for number, (a, _) in enumerate(chained):
             for b, _ in chained[:number]:
                 both = meeting(a.chain, b.chain)
-                if any(alive(i, j) >= n for i, j, n in both):
+                if self._holds(both):
                     yield both
 
 

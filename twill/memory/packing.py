@@ -86,15 +86,12 @@ def first_fit(
     `apart`: pairs of positions, the smaller first, that must not share an address.
     `capacity`: bytes or columns of the memory.
     """
-    found: list[tuple[int, Placed]] = []
-    for order in _orders(buffers):
-        placed = _placed_in(order, buffers, apart, capacity, costs or {})
-        if placed is None:
-            continue
-        if not costs:
-            return placed
-        found.append((_cost(placed, costs), placed))
-    return min(found, key=lambda entry: entry[0])[1] if found else None
+    prices = costs or {}
+    tried = (_placed_in(order, buffers, apart, capacity, prices) for order in _orders(buffers))
+    found = (placed for placed in tried if placed is not None)
+    if not prices:
+        return next(found, None)
+    return min(found, key=lambda placed: _cost(placed, prices), default=None)
 
 
 def pack(
@@ -226,18 +223,12 @@ def _best(
 ) -> Range | None:
     """Return the lowest range of those that cost least."""
     ends = {r.address + r.size for r in (*taken, *(r for r, _ in shared))}
-    best: tuple[int, Range] | None = None
-    for address in sorted({0} | {-(-end // alignment) * alignment for end in ends}):
-        for half in halves if address + size <= capacity else ():
-            candidate = Range(address, size, half)
-            if any(map(candidate.overlaps, taken)):
-                continue
-            cost = sum(cost for r, cost in shared if candidate.overlaps(r))
-            if best is None or cost < best[0]:
-                best = (cost, candidate)
-                if not cost:
-                    return candidate
-    return None if best is None else best[1]
+    addresses = sorted({0} | {-(-end // alignment) * alignment for end in ends})
+    ranges = (Range(a, size, half) for a in addresses if a + size <= capacity for half in halves)
+    free = (candidate for candidate in ranges if not any(map(candidate.overlaps, taken)))
+    if not shared:
+        return next(free, None)
+    return min(free, key=lambda c: sum(cost for r, cost in shared if c.overlaps(r)), default=None)
 
 
 # -- exact search -----------------------------------------------------------------------------

