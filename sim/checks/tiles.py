@@ -68,12 +68,7 @@ ELEMENTWISE: dict[tuple[str, int], Function] = {
     ("tanh", 1): np.tanh,
 }
 """By kind and number of operands; ``max`` of one is its absolute value."""
-COMBINES: dict[str, Function] = {
-    "max": np.max,
-    "min": np.min,
-    "add": np.sum,
-    "mul": np.prod,
-}
+COMBINES: dict[str, Function] = {"max": np.max, "min": np.min, "add": np.sum, "mul": np.prod}
 COMMUTATIVE: dict[str, Function] = {
     "arith.mulf": np.multiply,
     "arith.addf": np.add,

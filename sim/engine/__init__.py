@@ -14,12 +14,7 @@ from twill.errors import InputError, short
 
 WarpScheduler = Literal["oldest", "round-robin"]
 Mechanism = Literal[
-    "issue-slots",
-    "issue-cost",
-    "synchronisation",
-    "completion",
-    "shared-ports",
-    "queues",
+    "issue-slots", "issue-cost", "synchronisation", "completion", "shared-ports", "queues"
 ]
 """What can be switched off, to see what it costs.
 

@@ -31,7 +31,7 @@ class Barriers:
         self._arrived: dict[tuple[str, int], list[str]] = defaultdict(list)
         self._delivered: dict[tuple[str, int], list[str]] = defaultdict(list)
         self._expected: dict[tuple[str, int], int] = defaultdict(int)
-        self._waiting: dict[tuple[str, int, int], list[Callable[[], object]]] = {}
+        self._waiting: dict[tuple[str, int, int], list[Callable[[], object]]] = defaultdict(list)
         self._of_groups: dict[tuple[str, int, str], tuple[int, float]] = {}
         self._meeting: dict[str, list[Warp]] = defaultdict(list)
 
@@ -117,7 +117,7 @@ class Barriers:
         if self._completed[name, slot] > phase:
             self.distinguish(name, iteration, who)
             return True
-        self._waiting.setdefault((name, slot, phase), []).append(resume)
+        self._waiting[name, slot, phase].append(resume)
         return False
 
     def distinguish(self, name: str, iteration: int, who: str) -> None:
@@ -187,10 +187,6 @@ class Barriers:
             return [], [], 0
         return self._arrived[name, slot], self._delivered[name, slot], self._expected[name, slot]
 
-    def needed(self, name: str) -> int:
-        """Return how many arrivals complete a phase."""
-        return self._declared[name].arrivals
-
 
 # -- deadlocks --------------------------------------------------------------------------------
 
@@ -209,7 +205,7 @@ def deadlock(schedule: Schedule, barriers: Barriers, stuck: Iterable[Warp], now:
         kind, target, iteration = warp.blocked_on
         if kind == "barrier":
             what, sources = target, _missing(schedule, barriers, target, iteration)
-            came = "" if sources else _came(barriers, target, iteration)
+            came = "" if sources else _came(schedule, barriers, target, iteration)
         else:
             what, sources, came = f"{kind} of {target}", [schedule.assignment[target]], ""
         waits[name] = (
@@ -244,13 +240,14 @@ def _arrivals(program: Program, barrier: str, *, named: bool) -> int:
     return instructions + sum(barrier in issue.signals for issue in program.issues)
 
 
-def _came(barriers: Barriers, barrier: str, iteration: int) -> str:
+def _came(schedule: Schedule, barriers: Barriers, barrier: str, iteration: int) -> str:
     """Say what a phase has, and to what nobody will add: arrivals, and bytes if it counts them."""
     arrived, _, missing = barriers.under_way(barrier, iteration)
     said = []
     if arrived or missing:
         by = f", from {', '.join(sorted(arrived))}" if arrived else ""
-        said.append(f"{len(arrived)} of {barriers.needed(barrier)} arrivals came{by}")
+        needed = next(b.arrivals for b in schedule.barriers if b.name == barrier)
+        said.append(f"{len(arrived)} of {needed} arrivals came{by}")
     if missing > 0:
         said.append(f"{missing} bytes that an arrive announced did not come")
     if missing < 0:

@@ -214,10 +214,6 @@ class SimulationError(RefusedError):
 Action = Callable[[], object]
 
 
-def _nothing() -> None:
-    """Be what happens after every event unless something else is named."""
-
-
 class Clock:
     """Time in cycles, what happens when, and who is told.
 
@@ -249,7 +245,7 @@ class Clock:
         self.horizon: Callable[[], float] = self._environment.peek
         self.now = 0.0
         self.events = 0
-        self.after_event: Action = _nothing
+        self.after_event: Action = lambda: None
         self.tell: Callable[[Event], None] | None = None
         self.tell_access: Callable[[Access], None] | None = None
 

@@ -172,6 +172,7 @@ def parse_latencies(
     default: Source | None = None
     named: dict[str, Source] = {}
     queues: list[float] = [0.0] * len(machine.levels or ())
+    loads = [work.name for work in works.values() if work.variable_latency]
     for text in latency_texts(texts):
         name, separator, rest = text.partition("=")
         if not separator:
@@ -179,20 +180,16 @@ def parse_latencies(
                 raise InputError(f"a second one for all loads ({short(text)})", path="latency")
             default = parse_latency(text, machine, queues)
             continue
-        _check_load(name, works, named)
+        if name not in loads:
+            raise InputError(
+                f"no load of variable latency named {short(name)}; there are "
+                f"{', '.join(loads) or 'none'}",
+                path="latency",
+            )
+        if name in named:
+            raise InputError(f"a second one for {name}", path="latency")
         named[name] = parse_latency(rest, machine, queues)
     return Latencies(default, named, seed)
-
-
-def _check_load(name: str, works: dict[str, Work], named: dict[str, Source]) -> None:
-    loads = [work.name for work in works.values() if work.variable_latency]
-    if name not in loads:
-        known = ", ".join(loads) or "none"
-        raise InputError(
-            f"no load of variable latency named {short(name)}; there are {known}", path="latency"
-        )
-    if name in named:
-        raise InputError(f"a second one for {name}", path="latency")
 
 
 # -- files ------------------------------------------------------------------------------------
@@ -205,17 +202,10 @@ class LatencyFile:
     A file is CSV with comments that begin with ``#``, one of which begins ``# source:``. Columns
     are ``cycles`` (recorded latencies), or ``quantile,cycles``; either may have ``bytes`` before
     it, where the latency depends on the size of the load. There are at most `MOST_ROWS` rows.
-
-    Attributes
-    ----------
-    source : str
-        Where the numbers come from.
-    points : dict of int to Points
-        By bytes; 0 where the size does not matter.
     """
 
-    source: str
-    points: dict[int, Points]
+    source: str  # where the numbers come from
+    points: dict[int, Points]  # by bytes; 0 where the size does not matter
 
     @classmethod
     def named(cls, name: str) -> Self:
@@ -281,11 +271,8 @@ class LatencyFile:
 
 def packaged_latencies() -> list[str]:
     """Return the names of the latency files that ship with the package, sorted."""
-    return sorted(
-        entry.name.removesuffix(".csv")
-        for entry in _folder().iterdir()
-        if entry.name.endswith(".csv")
-    )
+    names = (entry.name for entry in _folder().iterdir())
+    return sorted(name.removesuffix(".csv") for name in names if name.endswith(".csv"))
 
 
 def _folder() -> importlib.resources.abc.Traversable:

@@ -35,23 +35,14 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """What one warp reads and writes for an operation.
-
-    Attributes
-    ----------
-    watched : tuple of Operand
-        Operands that the scoreboard holds it back for.
-    results : tuple of (int, Slots)
-        What it writes, by the warp whose it is: where a wider operation of the group reads it, it
-        writes for warps that have no share in it too.
-    own : bool
-        Whether every warp holds its own part of the result.
-    """
+    """What one warp reads and writes for an operation."""
 
     operands: tuple[Operand, ...]
-    watched: tuple[Operand, ...]
+    watched: tuple[Operand, ...]  # operands that the scoreboard holds it back for
+    # What it writes, by the warp whose it is: where a wider operation of the group reads it, it
+    # writes for warps that have no share in it too.
     results: tuple[tuple[int, Slots], ...]
-    own: bool
+    own: bool  # whether every warp holds its own part of the result
 
 
 class Memory:
@@ -81,8 +72,8 @@ class Memory:
         self._beneath = beneath(schedule.storage)
         self._at_addresses: dict[tuple[str, bool], list[Slots]] = defaultdict(list)
         self._accesses: dict[tuple[str, int], Accesses] = {}
+        # Who reads a value, with the distance.
         self.readers: dict[str, list[Instance]] = defaultdict(list)
-        """Who reads a value, with the distance."""
         for reader in works.values():
             for read in reader.reads:
                 self.readers[read.value].append((reader.name, read.distance))
@@ -94,10 +85,6 @@ class Memory:
         """Return whether every warp holds its own part of a value."""
         storage = self._storage.get((value, False))
         return storage is None or storage.memory == "registers"
-
-    def is_handed_on(self, value: str) -> bool:
-        """Return whether warps of its group read a register value that did not make it."""
-        return value in self._handed_on and self.in_registers(value)
 
     def count(self, value: str, *, staged: bool) -> int | None:
         """Return how many slots a value or its staging has, None if it has no storage."""
@@ -142,11 +129,8 @@ class Memory:
     def access(self, work: Work, warp: int) -> Accesses:
         """Return what a warp reads and writes for an operation."""
         key = (work.name, warp)
-        if key not in self._accesses:
-            self._accesses[key] = self._make_access(work, warp)
-        return self._accesses[key]
-
-    def _make_access(self, work: Work, warp: int) -> Accesses:
+        if key in self._accesses:
+            return self._accesses[key]
         group = self._home[work.name]
         operands = tuple(
             Operand(
@@ -158,20 +142,16 @@ class Memory:
             )
             for read in work.reads
         )
-        return Accesses(
+        written: Iterable[int] = (warp,)
+        if work.name in self._handed_on and self.in_registers(work.name):
+            written = range(warp, self._handed_on[work.name], work.warps)
+        self._accesses[key] = Accesses(
             operands=operands,
             watched=tuple(o for o in operands if self._is_watched(o, group)),
-            results=tuple(
-                (other, self.place(work.name, group, other)) for other in self._written(work, warp)
-            ),
+            results=tuple((other, self.place(work.name, group, other)) for other in written),
             own=self.in_registers(work.name),
         )
-
-    def _written(self, work: Work, warp: int) -> Iterable[int]:
-        """Return the warps for which one warp writes."""
-        if not self.is_handed_on(work.name):
-            return (warp,)
-        return range(warp, self._handed_on[work.name], work.warps)
+        return self._accesses[key]
 
     def _is_watched(self, operand: Operand, group: str) -> bool:
         """Whether it is a synchronous result of the reader's own group, or a copy of another's."""

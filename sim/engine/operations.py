@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -21,34 +22,18 @@ from twill.sim.engine.work import Work
 
 @dataclass(slots=True)
 class Execution:
-    """One operation in one iteration, while it runs.
+    """One operation in one iteration, while it runs; it may not have begun."""
 
-    Attributes
-    ----------
-    arrived, ended : int
-        Warps that have begun and ended it.
-    commands : dict of int to int
-        Warps that have issued each command, of those that not all have.
-    leader : int
-        The warp that began it first.
-    ends : (float, float, float), optional
-        See `twill.sim.engine.memory.Memory.settle`.
-    signals : tuple of str
-        Barriers at which its completion arrives.
-    done_at : float, optional
-        Cycle at which it is complete, once that is known.
-    waiting : list
-        What happens when it is complete.
-    """
-
-    arrived: int = 0
-    ended: int = 0
+    arrived: int = 0  # warps that have begun it
+    ended: int = 0  # warps that have ended it
+    # Warps that have issued each command, of those that not all have.
     commands: dict[int, int] = field(default_factory=dict)
     started: float = math.nan
-    leader: int = 0
-    ends: tuple[float, float, float] | None = None
-    signals: tuple[str, ...] = ()
-    done_at: float | None = None
+    leader: int = 0  # the warp that began it first
+    ends: tuple[float, float, float] | None = None  # see `twill.sim.engine.memory.Memory.settle`
+    signals: tuple[str, ...] = ()  # barriers at which its completion arrives
+    done_at: float | None = None  # cycle at which it is complete, once that is known
+    # What happens when it is complete.
     waiting: list[Callable[[], object]] = field(default_factory=list)
 
 
@@ -79,11 +64,11 @@ class Operations:
             conditions.latency, works, schedule.machine, conditions.seed
         )
         self._home = schedule.assignment
-        self._running: dict[Instance, Execution] = {}
+        self._running: dict[Instance, Execution] = defaultdict(Execution)
         self._remembered = _farthest(schedule)
         self._through_memory = {name: self._passes(work) for name, work in works.items()}
+        # Warps of its group that take part in each operation, of those that are executed.
         self.warps: dict[str, tuple[int, ...]] = {}
-        """Warps of its group that take part in each operation, of those that are executed."""
         self.finished_at = [0.0] * conditions.iterations
         self.last_begun_at, self._last = math.inf, conditions.iterations - 1
         self._units = {
@@ -97,8 +82,8 @@ class Operations:
             )
             for unit in sorted({w.demands[0].unit for w in works.values() if w.asynchronous})
         }
+        # Units whose queues can block who issues to them.
         self.queues = {name: unit for name, unit in self._units.items() if unit.blocks}
-        """Units whose queues can block who issues to them."""
 
     # -- warps --------------------------------------------------------------------------------
 
@@ -107,7 +92,7 @@ class Operations:
 
         An asynchronous operation does so later, when its unit starts on it.
         """
-        execution = self.execution(work.name, iteration)
+        execution = self._running[work.name, iteration]
         first = execution.arrived == 0
         execution.arrived += warp.stands_for
         if iteration == self._last:
@@ -213,7 +198,7 @@ class Operations:
         """
         if not signals:
             return
-        execution = self.execution(work.name, iteration)
+        execution = self._running[work.name, iteration]
         if execution.signals:
             return
         execution.signals = signals
@@ -241,12 +226,7 @@ class Operations:
             self.barriers.deliver(barrier, iteration, done, work.name, work.bytes)
 
     def completion(
-        self,
-        warp: Warp,
-        operation: str,
-        iteration: int,
-        *,
-        of_all: bool = False,
+        self, warp: Warp, operation: str, iteration: int, *, of_all: bool = False
     ) -> bool:
         """Return whether an operation is complete; otherwise resume the warp when it is.
 
@@ -261,7 +241,7 @@ class Operations:
                 return True
             self.clock.at(ready, warp.resume)
             return False
-        execution = self.execution(operation, iteration)
+        execution = self._running[operation, iteration]
         if execution.done_at is None:
             execution.waiting.append(warp.resume)
         elif execution.done_at > now:
@@ -269,14 +249,6 @@ class Operations:
         else:
             return True
         return False
-
-    def execution(self, operation: str, iteration: int) -> Execution:
-        """Return an operation's execution, which may not have begun."""
-        key = (operation, iteration)
-        found = self._running.get(key)
-        if found is None:
-            found = self._running[key] = Execution()
-        return found
 
     # -- values that pass through memory ------------------------------------------------------
 

@@ -17,6 +17,7 @@ from twill.artifacts.program import (
     Program,
     Put,
     Wait,
+    issues_of,
 )
 from twill.sim.engine.events import Fenced, Stall, Waited
 from twill.sim.engine.issue import IssueStage
@@ -76,34 +77,31 @@ class Interpreter:
 
     def _execute(self, position: int, instruction: Instruction, number: int) -> Steps | None:
         """Return what an instruction does in a round, None if that is nothing or takes no time."""
-        if isinstance(instruction, Issue):
-            return self._issue(position, (instruction,), number)
-        if isinstance(instruction, Interleave):
-            return self._issue(position, instruction.parts, number)
+        if isinstance(instruction, Issue | Interleave):
+            return self._issue(position, issues_of(instruction), number)
         iteration = number - instruction.stage
-        if not self._exists(iteration):
+        before = 0 if isinstance(instruction, Put | Get | Fence) else instruction.distance
+        if not (self._exists(iteration) and self._exists(iteration - before)):
             return None
-        if isinstance(instruction, Put):
-            return self._put(instruction, iteration)
-        if isinstance(instruction, Get):
-            return self._get(instruction, iteration)
-        return self._synchronise(instruction, iteration)
+        return self._steps(instruction, iteration - before)
 
-    def _synchronise(
-        self, instruction: Await | Wait | Arrive | Fence, iteration: int
+    def _steps(
+        self, instruction: Put | Get | Await | Wait | Arrive | Fence, iteration: int
     ) -> Steps | None:
-        if isinstance(instruction, Fence):
-            if (tell := self._clock.tell) is not None:
-                tell(Fenced(self._warp.group.name, self._warp.number, self._clock.now))
-            return None
-        iteration -= instruction.distance
-        if not self._exists(iteration):
-            return None
-        if isinstance(instruction, Await):
-            return self._await(instruction, iteration)
-        if isinstance(instruction, Wait):
-            return self._wait(instruction, iteration)
-        return self._arrive(instruction, iteration)
+        match instruction:
+            case Put():
+                return self._put(instruction, iteration)
+            case Get():
+                return self._get(instruction, iteration)
+            case Await():
+                return self._await(instruction, iteration)
+            case Wait():
+                return self._wait(instruction, iteration)
+            case Arrive():
+                return self._arrive(instruction, iteration)
+        if (tell := self._clock.tell) is not None:
+            tell(Fenced(self._warp.group.name, self._warp.number, self._clock.now))
+        return None
 
     def _exists(self, iteration: int) -> bool:
         return 0 <= iteration < self._iterations
@@ -138,11 +136,9 @@ class Interpreter:
                 names: Iterable[str] = (instruction.value,)
             case Get():
                 names = (instruction.reader,)
-            case Issue() | Interleave():
-                parts = instruction.parts if isinstance(instruction, Interleave) else (instruction,)
-                names = (part.operation for part in parts if self._exists(number - part.stage))
             case _:
-                names = ()
+                parts = issues_of(instruction)
+                names = (part.operation for part in parts if self._exists(number - part.stage))
         return frozenset(self._works[name].warps for name in names)
 
     # -- issuing ------------------------------------------------------------------------------

@@ -171,15 +171,9 @@ class Recording:
         """Extend the warp's last span, or add one."""
         group, warp, operation, iteration, unit, begin, end = event
         spans = self.spans[group, warp]
-        if spans:
+        if spans and spans[-1].end >= begin:
             last = spans[-1]
-            if (
-                last.end >= begin
-                and last.subject == operation
-                and last.iteration == iteration
-                and last.kind == "issue"
-                and last.unit == unit
-            ):
+            if last[2:6] == ("issue", operation, iteration, unit):
                 count, end = last.instructions + 1, max(last.end, end)
                 spans[-1] = Span(last.begin, end, "issue", operation, iteration, unit, count)
                 return
@@ -192,11 +186,9 @@ class Recording:
             self.work_ends[operation, iteration] = (unit, end)
             _forget(self.work_ends, self._events)
         uses = self.uses[unit]
-        if uses:
-            last = uses[-1]
-            if last.end >= begin and last.operation == operation and last.iteration == iteration:
-                uses[-1] = Use(last.begin, max(last.end, end), operation, iteration)
-                return
+        if uses and uses[-1].end >= begin and uses[-1][2:] == (operation, iteration):
+            uses[-1] = Use(uses[-1].begin, max(uses[-1].end, end), operation, iteration)
+            return
         uses.append(Use(begin, end, operation, iteration))
 
     def _accessed(self, event: Access) -> None:
@@ -205,10 +197,9 @@ class Recording:
         if isinstance(event, WriteBegins):
             self._lives[key] = [event.begin, event.begin, event.begin]
             return
-        life = self._lives.get(key)
-        if life is not None and isinstance(event, WriteEnds):
-            life[1] = event.end
-        if life is not None:
+        if (life := self._lives.get(key)) is not None:
+            if isinstance(event, WriteEnds):
+                life[1] = event.end
             life[2] = max(life[2], event.end)
 
     def lifetimes(self) -> Iterable[Lifetime]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import groupby
 
 from twill.artifacts.program import Issue
 from twill.artifacts.schedule import Group
@@ -19,126 +20,67 @@ Running = tuple[Issue, Work, int]
 """A part, its operation and its iteration."""
 
 
+@dataclass(slots=True)
 class Pace:
-    """How fast a warp may issue the instructions of one operation.
+    """How fast a warp may issue the instructions of one operation."""
 
-    Attributes
-    ----------
-    ready : float
-        Cycle from which the next one may be issued.
-    last : float
-        Cycle at which the last one was.
-    """
-
-    __slots__ = ("last", "ready")
-
-    def __init__(self) -> None:
-        self.ready = 0.0
-        self.last = 0.0
+    ready: float = 0.0  # cycle from which the next one may be issued
+    last: float = 0.0  # cycle at which the last one was
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Consecutive instructions of one operation on one unit.
+    """Consecutive instructions of one operation on one unit."""
 
-    Attributes
-    ----------
-    part : int
-        Which of the stream's parts they belong to.
-    pipe : Unit, optional
-        Where they go to; None for commands to an asynchronous unit.
-    unit : str
-        Its name, or that of the unit that they command.
-    count : int
-        How many there are.
-    interval, share : float
-        Cycles from one to the next, and for which each fills the pipe.
-    whole : bool
-        Whether only other warps can keep them from following each other at the interval.
-    size : int
-        Instructions in a bundle; what is counted is bundles.
-    ahead : int
-        Cycles that the instructions behind these take at least, up to one that others notice: a
-        command, one on a pipe that contexts share, or the end of the stream.
-    index : int
-        Which of the operation's instructions the first is.
-    queue : AsynchronousUnit, optional
-        The unit that is commanded, if its queue can block who issues.
-    """
-
-    part: int
-    pipe: Unit | None
-    unit: str
+    part: int  # which of the stream's parts they belong to
+    pipe: Unit | None  # where they go to; None for commands to an asynchronous unit
+    unit: str  # its name, or that of the unit that they command
     count: int
-    interval: float
-    share: float
-    whole: bool
-    size: int
+    interval: float  # cycles from one to the next
+    share: float  # cycles for which each fills the pipe
+    whole: bool  # whether only other warps can keep them from following each other at the interval
+    size: int  # instructions in a bundle; what is counted is bundles
+    # Cycles that the instructions behind these take at least, up to one that others notice: a
+    # command, one on a pipe that contexts share, or the end of the stream.
     ahead: int
-    index: int
-    queue: AsynchronousUnit | None
+    index: int  # which of the operation's instructions the first is
+    queue: AsynchronousUnit | None  # the unit that is commanded, if its queue can block who issues
 
 
+@dataclass(eq=False, slots=True)
 class Warp:
-    """One warp of a group.
+    """One warp of a group."""
 
-    Attributes
-    ----------
-    number, stands_for : int, int
-        Its number in the group; and warps of the group, itself included, that are in step with it
-        and are not executed.
-    age : int
-        Warps that are older.
-    resume : callable
-        Goes on with its program until the warp has to let time pass.
-    command : callable
-        Hands a command to an asynchronous unit: of which of the operations that are being issued,
-        and which of its commands.
-    spent : dict
-        Cycles by cause; `ISSUE` is work, the rest are stalls. They add up to the cycle at which
-        the warp is at its end.
-    blocked_on : (str, str, int) or None
-        While it waits: ``completion`` or ``barrier``, of what, and the iteration.
-    finished : bool
-        Whether it came to the end of its program.
-    next : float
-        Cycle from which it can issue.
-    running : list of Running
-        What it issues: parts of operations.
-    stretches, position, left
-        Their instructions: all stretches, the current one, and instructions left in that.
-    paces : list of Pace
-        Of the operations that it issues.
-    wanted, pipe, queue, since
-        Cycle from which its next instruction could be issued, what else that needs, and how many
-        warps had begun to issue or to sleep when it did.
-    asked, turn : float, float or None
-        While it queues for a pipe that all contexts share: since when, and when it is its turn.
-    """
-
-    resume: Callable[[], object]
-    command: Callable[[int, int], None]
-
-    def __init__(
-        self, clock: Clock, group: Group, number: int, stands_for: int, age: int, context: Context
-    ) -> None:
-        self._clock = clock
-        self.group, self.number, self.stands_for = group, number, stands_for
-        self.age, self.context = age, context
-        self.spent: dict[str, float] = defaultdict(float)
-        self.blocked_on: tuple[Stall, str, int] | None = None
-        self.finished = False
-        self.next: float = 0
-        self.running: list[Running] = []
-        self.stretches: tuple[Stretch, ...] = ()
-        self.position = self.left = 0
-        self.paces: list[Pace] = []
-        self.wanted: float = 0
-        self.since = 0
-        self.pipe: Unit | None = None
-        self.queue: AsynchronousUnit | None = None
-        self.asked: float = 0
-        self.turn: float | None = None
+    clock: Clock
+    group: Group
+    number: int  # in the group
+    stands_for: int  # warps of the group, itself included, that are in step and not executed
+    age: int  # warps that are older
+    context: Context
+    # Goes on with its program until the warp has to let time pass.
+    resume: Callable[[], object] = field(init=False)
+    # Hands a command to an asynchronous unit: of which of the operations that are being issued, and
+    # which of its commands.
+    command: Callable[[int, int], None] = field(init=False)
+    # Cycles by cause; `ISSUE` is work, the rest are stalls. They add up to the cycle at which the
+    # warp is at its end.
+    spent: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    # While it waits: ``completion`` or ``barrier``, of what, and the iteration.
+    blocked_on: tuple[Stall, str, int] | None = None
+    finished: bool = False
+    next: float = 0  # cycle from which it can issue
+    running: list[Running] = field(default_factory=list)  # what it issues
+    stretches: tuple[Stretch, ...] = ()  # its instructions
+    position: int = 0  # of the current stretch
+    left: int = 0  # instructions of that
+    paces: list[Pace] = field(default_factory=list)  # of the operations that it issues
+    wanted: float = 0  # cycle from which its next instruction could be issued
+    pipe: Unit | None = None  # what else that needs
+    queue: AsynchronousUnit | None = None
+    since: int = 0  # warps that had begun to issue or to sleep when it did
+    # While it queues for a pipe that all contexts share: since when, and when it is its turn.
+    asked: float = 0
+    turn: float | None = None
 
     def next_stretch(self) -> bool:
         """Go to the next stretch; return whether there is one."""
@@ -150,7 +92,7 @@ class Warp:
 
     def issued(self, stretch: Stretch, begin: float, end: float) -> None:
         """Tell of instructions: the cycle of the first, and from which the next may be issued."""
-        tell = self._clock.tell
+        tell = self.clock.tell
         if tell is not None:
             _, work, iteration = self.running[stretch.part]
             group, operation = self.group.name, work.name
@@ -163,13 +105,13 @@ class Warp:
 
     def stalled(self, kind: Stall, subject: str, iteration: int, begin: float, end: float) -> None:
         """Tell of cycles in which it could not go on."""
-        tell = self._clock.tell
+        tell = self.clock.tell
         if tell is not None and end > begin:
             tell(Stalled(self.group.name, self.number, kind, subject, iteration, begin, end))
 
     def stall_until(self, ready: float, value: str, iteration: int) -> None:
         """Wait for the scoreboard: nothing issues before `ready`."""
-        earliest = max(self.next, self._clock.now)
+        earliest = max(self.next, self.clock.now)
         if ready > earliest:
             self.count("scoreboard", ready - earliest)
             self.next = math.ceil(ready)
@@ -178,7 +120,7 @@ class Warp:
     def pay(self, subject: str, iteration: int, cycles: int) -> None:
         """Pay for a wait or an arrive itself."""
         self.count("synchronisation", cycles)
-        now = self._clock.now
+        now = self.clock.now
         self.next = max(math.ceil(now), int(now) + cycles)
         self.stalled("synchronisation", subject, iteration, now, self.next)
 
@@ -189,10 +131,7 @@ class Warp:
 
 
 def stream(
-    running: Sequence[Running],
-    warp: int,
-    context: Context,
-    queues: Mapping[str, AsynchronousUnit],
+    running: Sequence[Running], warp: int, context: Context, queues: Mapping[str, AsynchronousUnit]
 ) -> tuple[Stretch, ...]:
     """Return the instructions of parts of operations, alternating in proportion."""
     found: list[Stretch] = []
@@ -234,16 +173,9 @@ def _merged(
     instructions: Iterable[tuple[int, Segment, int]],
 ) -> Iterator[tuple[int, Segment, int, int]]:
     """Yield part, segment, first index and number of instructions that follow each other."""
-    current: tuple[int, Segment, int, int] | None = None
-    for part, segment, index in instructions:
-        if current is not None and current[0] == part and current[1] is segment:
-            current = (part, segment, current[2], current[3] + 1)
-            continue
-        if current is not None:
-            yield current
-        current = (part, segment, index, 1)
-    if current is not None:
-        yield current
+    for _, found in groupby(instructions, key=lambda one: (one[0], id(one[1]))):
+        together = list(found)
+        yield *together[0], len(together)
 
 
 def _alternating(running: Sequence[Running], warp: int) -> Iterator[tuple[int, Segment, int]]:

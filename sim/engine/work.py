@@ -15,26 +15,16 @@ from twill.sim.engine import Mechanism
 
 @dataclass(frozen=True)
 class Segment:
-    """`count` instructions of a warp on one unit.
+    """`count` instructions of a warp on one unit."""
 
-    Attributes
-    ----------
-    unit : str
-        The pipe; empty for commands to an asynchronous unit.
-    interval : float
-        Cycles from one instruction to the next, as far as the pipe or the command decides.
-    share : float
-        Cycles of the pipe that one instruction fills; less than `interval` where several contexts
-        use one pipe or the operation leaves a part of it free.
-    size : int
-        Instructions that are executed as one, in a bundle; `count` counts bundles, and `interval`
-        and `share` are of a bundle.
-    """
-
-    unit: str
+    unit: str  # the pipe; empty for commands to an asynchronous unit
     count: int
-    interval: float
+    interval: float  # cycles from one to the next, as far as the pipe or the command decides
+    # Cycles of the pipe that one instruction fills; less than `interval` where several contexts use
+    # one pipe or the operation leaves a part of it free.
     share: float
+    # Instructions that are executed as one, in a bundle; `count` counts bundles, and `interval` and
+    # `share` are of a bundle.
     size: int = 1
 
 
@@ -62,39 +52,22 @@ class Read:
 
 @dataclass(frozen=True)
 class Work:
-    """An operation with all that executing it takes.
-
-    Attributes
-    ----------
-    segments : tuple of Segment
-        What its first warp issues.
-    others : tuple of (int, tuple of Segment)
-        Where its work does not divide evenly among its warps, what those from some position in
-        the group on issue instead.
-    demands : tuple of Demand
-        What each command of an asynchronous operation takes of units.
-    tail : int
-        Cycles from the end of the work until the result can be read.
-    reads : tuple of Read
-        Values that it reads.
-    bytes : int
-        Bytes of its result.
-    by_proxy : bool
-        Whether it accesses shared memory through a proxy of its unit.
-    """
+    """An operation with all that executing it takes."""
 
     name: str
     asynchronous: bool
     variable_latency: bool
     warps: int
-    segments: tuple[Segment, ...]
-    demands: tuple[Demand, ...]
-    tail: int
+    segments: tuple[Segment, ...]  # what its first warp issues
+    demands: tuple[Demand, ...]  # what each command of an asynchronous operation takes of units
+    tail: int  # cycles from the end of the work until the result can be read
     latency: int
     transfer: int
     reads: tuple[Read, ...]
-    bytes: int
-    by_proxy: bool = False
+    bytes: int  # of its result
+    by_proxy: bool = False  # whether it accesses shared memory through a proxy of its unit
+    # Where its work does not divide evenly among its warps, what those from some position in the
+    # group on issue instead.
     others: tuple[tuple[int, tuple[Segment, ...]], ...] = ()
 
     def holder(self, warp: int) -> int:
@@ -137,11 +110,7 @@ class Work:
 
 
 def works(
-    loop: Loop,
-    machine: Machine,
-    *,
-    bundle: int = 1,
-    without: frozenset[Mechanism] = frozenset(),
+    loop: Loop, machine: Machine, *, bundle: int = 1, without: frozenset[Mechanism] = frozenset()
 ) -> dict[str, Work]:
     """Prepare every operation of a loop, by name.
 
@@ -195,15 +164,13 @@ def _simplified(work: Work, bundle: int, without: frozenset[Mechanism]) -> Work:
 
 
 def _in_bundles(segments: Iterable[Segment], bundle: int) -> tuple[Segment, ...]:
-    return tuple(part for segment in segments for part in _bundled(segment, bundle))
-
-
-def _bundled(segment: Segment, bundle: int) -> Iterator[Segment]:
-    """Yield bundles of instructions, and what is left over."""
-    for size, count in ((bundle, segment.count // bundle), (segment.count % bundle, 1)):
-        if size and count:
-            interval, share = segment.interval * size, segment.share * size
-            yield Segment(segment.unit, count, interval, share, size)
+    """Return bundles of instructions, and what is left over."""
+    return tuple(
+        Segment(s.unit, count, s.interval * size, s.share * size, size)
+        for s in segments
+        for size, count in ((bundle, s.count // bundle), (s.count % bundle, 1))
+        if size and count
+    )
 
 
 def _cost(operation: Operation, machine: Machine) -> Cost:
