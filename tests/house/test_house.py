@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -117,6 +118,15 @@ def test_the_judge_states_the_rules_itself() -> None:
 
 def test_no_rooms_import_each_other_in_a_circle() -> None:
     TopologicalSorter(rooms()).prepare()
+
+
+def test_the_map_has_every_room_and_names_files_that_there_are() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    named = set(re.findall(r"`((?:docs|machines|sim|tests|traces|twill)(?:/[^`\s]*)?)`", text))
+    assert {f"twill/{name}" for name in rooms() if (ROOT / "twill" / name).is_dir()} <= {
+        name if name.startswith("twill/") else f"twill/{name}" for name in named
+    }
+    assert [n for n in named if not re.search("NAME|NOUN", n) and not (ROOT / n).exists()] == []
 
 
 INTO_MEMORY = {"savefig": {"text", "stream", "drawn"}, "to_parquet": {"data"}}
