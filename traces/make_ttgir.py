@@ -76,17 +76,16 @@ def _of(kernel: str, architecture: int, suffix: str = "", **constants: int) -> P
     return Packaged(kernel, architecture, constants, suffix)
 
 
+def _both(kernel: str, **constants: int) -> list[Packaged]:
+    return [Packaged(kernel, architecture, constants) for architecture in (HOPPER, BLACKWELL)]
+
+
 PACKAGED = (
-    _of("attention_forward", HOPPER, M=128, N=128, D=128),
-    _of("attention_forward_causal", HOPPER, M=128, N=128, D=128),
-    _of("gemm", HOPPER, M=128, N=256, K=64),
-    _of("layer_norm", HOPPER, R=16, N=512),
-    _of("online_softmax", HOPPER, R=16, N=512),
-    _of("attention_forward", BLACKWELL, M=128, N=128, D=128),
-    _of("attention_forward_causal", BLACKWELL, M=128, N=128, D=128),
-    _of("gemm", BLACKWELL, M=128, N=256, K=64),
-    _of("layer_norm", BLACKWELL, R=16, N=512),
-    _of("online_softmax", BLACKWELL, R=16, N=512),
+    *_both("attention_forward", M=128, N=128, D=128),
+    *_both("attention_forward_causal", M=128, N=128, D=128),
+    *_both("gemm", M=128, N=256, K=64),
+    *_both("layer_norm", R=16, N=512),
+    *_both("online_softmax", R=16, N=512),
     _of("attention_forward_two_tiles", HOPPER, M=64, N=128, D=128),
     _of("attention_forward_two_tiles", BLACKWELL, M=128, N=128, D=128),
     _of("attention_backward", HOPPER, "_d64", M=64, N=128, D=64, SWAPPED=True),

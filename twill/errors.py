@@ -22,34 +22,18 @@ class TwillError(Exception):
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a refusal is about, as far as it can be said in data.
+    """What a refusal is about, as far as it can be said in data."""
 
-    Attributes
-    ----------
-    families : tuple of str
-        Constraint families that are in the way.
-    interval, stages : int, optional
-        The interval, in the problem's units of time, at which nothing was possible, and the most
-        stages that were allowed.
-    value : str, optional
-        The operation or value that asks for too much.
-    needed, limit : float, optional
-        What it needs and what there is, in `unit`.
-    unit : str, optional
-        Unit of the two, with what it counts.
-    least_interval : int, optional
-        Where time was over: no schedule has a smaller interval.
-    seconds : float, optional
-        The limit of time that was reached.
-    """
-
-    families: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()  # of constraints that are in the way
+    # At this interval, in the problem's units of time, and within so many stages.
     interval: int | None = None
     stages: int | None = None
+    # The operation or value that asks for too much, what it needs and what there is, in `unit`.
     value: str | None = None
     needed: float | None = None
     limit: float | None = None
     unit: str | None = None
+    # Where time was over: no schedule has a smaller interval; the limit that was reached.
     least_interval: int | None = None
     seconds: float | None = None
 
@@ -98,13 +82,7 @@ class InputError(TwillError):
         super().__init__(": ".join(part for part in (self.file, self.path, self.message) if part))
 
     def within(self, file: str) -> InputError:
-        """Return the same error with the file named, unless it already names one.
-
-        Parameters
-        ----------
-        file : str
-            The file that was being read.
-        """
+        """Return the same error with the file named, unless it already names one."""
         return InputError(self.message, path=self.path, file=self.file or file)
 
 
@@ -119,12 +97,7 @@ class SolverError(TwillError):
 class DefectError(TwillError):
     """The package contradicts itself; nothing is wrong with the input.
 
-    Parameters
-    ----------
-    message : str
-        What was contradicted.
-    report : str
-        File with what reproduces it; empty if none could be written.
+    `report`: a file with what reproduces it, empty if none could be written.
     """
 
     exit_status = 3
@@ -143,15 +116,7 @@ class WorkerError(TwillError):
 
 
 def short(value: object, limit: int = 60) -> str:
-    """Return `value` as it would be typed, cut to `limit` characters.
-
-    Parameters
-    ----------
-    value : object
-        Anything with a ``repr``.
-    limit : int
-        Most characters to return.
-    """
+    """Return `value` as it would be typed, cut to `limit` characters."""
     if isinstance(value, str | bytes | list | tuple):
         value = value[: 4 * limit]
     elif isinstance(value, dict):

@@ -23,25 +23,16 @@ NARROWEST = 24
 HEADING_LINES = 2
 UNKNOWN = "-"
 Widths = list[int]
+Texts = list[list[str]]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
+    """A column of a table."""
 
-    Attributes
-    ----------
-    heading : str
-        What stands above it, on two lines where its cells are narrower.
-    unit : str
-        Stands in brackets below the heading.
-    form : callable, optional
-        How numbers are written (`twill.formats`); they are aligned at the right. Without it the
-        column holds words.
-    """
-
-    heading: str
-    unit: str = ""
+    heading: str  # on two lines where its cells are narrower
+    unit: str = ""  # in brackets below the heading
+    # How numbers are written (`twill.formats`), aligned at the right; without it they are words.
     form: Callable[[Any], str] | None = None
 
     @property
@@ -59,23 +50,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells below columns.
-
-    Attributes
-    ----------
-    columns : sequence of Column
-        The first one is repeated where columns go on below.
-    rows, totals : sequences of rows
-        A cell for each column: words, a number, or None where nothing is known. Totals stand below
-        a line.
-    notes : sequence of str
-        Paragraphs below the table.
-    """
+    """Rows of cells below columns, the first of which is repeated where columns go on below."""
 
     columns: Sequence[Column]
+    # A cell for each column: words, a number, or None where nothing is known.
     rows: Sequence[Sequence[object]]
-    totals: Sequence[Sequence[object]] = ()
-    notes: Sequence[str] = ()
+    totals: Sequence[Sequence[object]] = ()  # below a line
+    notes: Sequence[str] = ()  # paragraphs below the table
 
     def print(self, console: Console | None = None) -> None:
         """Write it to a console, by default standard output.
@@ -101,13 +82,13 @@ class Table:
                  for line in lines]  # fmt: skip
         return "\n".join([*shown, *(f"\n{note}" for note in self.notes), ""])
 
-    def _texts(self, rows: Sequence[Sequence[object]]) -> list[list[str]]:
+    def _texts(self, rows: Sequence[Sequence[object]]) -> Texts:
         return [
             [column.text(value) for column, value in zip(self.columns, row, strict=True)]
             for row in rows
         ]
 
-    def _pieces(self, rows: list[list[str]], room: int) -> Iterator[tuple[int, dict[int, int]]]:
+    def _pieces(self, rows: Texts, room: int) -> Iterator[tuple[int, dict[int, int]]]:
         """Yield the gap between columns and the widths of columns, by number, of each piece."""
         natural, words, folded = [], [], []
         for number, column in enumerate(self.columns):
@@ -132,12 +113,7 @@ class Table:
             yield GAPS[-1], dict(zip(piece, widths or least_widths, strict=True))
 
     def _print_piece(
-        self,
-        console: Console,
-        rows: list[list[str]],
-        totals: list[list[str]],
-        gap: int,
-        piece: dict[int, int],
+        self, console: Console, rows: Texts, totals: Texts, gap: int, piece: dict[int, int]
     ) -> None:
         from rich.box import SIMPLE_HEAD
         from rich.table import Table as Drawn
@@ -149,12 +125,8 @@ class Table:
         deepest = max(map(len, headings.values()))
         for number, lines in headings.items():
             justify: Literal["left", "right"] = "right" if self.columns[number].form else "left"
-            drawn.add_column(
-                "\n".join([*[""] * (deepest - len(lines)), *lines]),
-                justify=justify,
-                width=piece[number],
-                overflow="fold",
-            )
+            heading = "\n" * (deepest - len(lines)) + "\n".join(lines)
+            drawn.add_column(heading, justify=justify, width=piece[number], overflow="fold")
         for row in rows:
             drawn.add_row(*(row[i] for i in piece))
         below = [row for row in totals if any(row[i] for i in list(piece)[1:])]

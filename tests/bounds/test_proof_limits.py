@@ -703,7 +703,5 @@ def test_a_limit_of_registers_is_kept(most: int, told: list[str]) -> None:
 @pytest.mark.parametrize(("stages", "told"), [
     (6, []), (7, ["the proof is about at most 6 stages, 7 were asked for"]),
 ])  # fmt: skip
-def test_a_refutation_is_about_as_many_stages_as_were_asked_for(
-    stages: int, told: list[str]
-) -> None:
+def test_a_refutation_is_about_as_many_stages_as_asked_for(stages: int, told: list[str]) -> None:
     assert wrong(refuted(), lambda proof: proof["limits"].update(stages=stages)) == told

@@ -43,6 +43,8 @@ from twill.problem.solution import Assignment
 
 SOON = Conditions(effort=1e-6)
 
+Maker = Callable[[int], tuple[twill.Loop, twill.Machine]]
+
 
 def enumerated_length(problem: Problem, interval: int, most: int) -> int | None:
     """Return the least length of all assignments that the verifier accepts, None above `most`."""
@@ -152,9 +154,7 @@ def questions(problem: Problem, generator: random.Random, interval: int) -> Iter
 
 @pytest.mark.parametrize("rules", ["issue", "paper"])
 @pytest.mark.parametrize("make", [random_loop, richer_loop])
-def test_both_engines_agree_under_every_limit(
-    make: Callable[[int], tuple[twill.Loop, twill.Machine]], rules: Rules
-) -> None:
+def test_both_engines_agree_under_every_limit(make: Maker, rules: Rules) -> None:
     answers = []
     for seed in range(300, 316):
         problem = build_problem(*make(seed), rules=rules)
@@ -188,9 +188,7 @@ def keeps(problem: Problem, interval: int, found: Assignment, limits: Limits) ->
 
 @pytest.mark.parametrize("rules", ["issue", "paper"])
 @pytest.mark.parametrize("make", [random_loop, richer_loop])
-def test_a_range_is_answered_as_its_intervals_are_one_by_one(
-    make: Callable[[int], tuple[twill.Loop, twill.Machine]], rules: Rules
-) -> None:
+def test_a_range_is_answered_as_its_intervals_are_one_by_one(make: Maker, rules: Rules) -> None:
     intervals = []
     for seed in range(400, 416):
         problem = build_problem(*make(seed), rules=rules)

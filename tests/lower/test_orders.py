@@ -68,12 +68,10 @@ def test_the_packaged_orders_are_those_of_their_maker() -> None:
 
 def test_flash_attention_3_waits_where_its_source_does() -> None:
     schedule = load_schedule("fa3_forward_128x128")
-    assert body(schedule, "load") == [
-        "wait K.empty@0-2",
-        "issue K@0",
-        "wait V.empty@1-2",
-        "issue V@1",
-    ]
+    assert (
+        "; ".join(body(schedule, "load"))
+        == "wait K.empty@0-2; issue K@0; wait V.empty@1-2; issue V@1"
+    )
     softmax = [f"issue {name}0@0" for name in ("max", "m", "d", "b", "a", "n")]
     assert body(schedule, "tile0") == [
         "wait turn1@0-1",

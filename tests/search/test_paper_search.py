@@ -7,15 +7,7 @@ from dataclasses import replace
 import pytest
 
 import twill
-from tests.support.small import (
-    edge,
-    op,
-    random_loop,
-    small_loop,
-    small_machine,
-    stages_lost_under_issue_rules,
-    stages_lost_under_paper_rules,
-)
+from tests.support.small import edge, op, random_loop, small_loop, small_machine, stages_lost
 from twill.artifacts.schedule import Rules
 from twill.bounds import bounds, longest_paths
 from twill.engines import EngineFactory, Question
@@ -80,7 +72,7 @@ def algorithm_1(factory: EngineFactory, problem: Problem) -> tuple[int, int]:
 
 @pytest.mark.parametrize("factory", ENGINES)
 def test_the_stage_rule_loses_an_interval_of_two_operations(factory: EngineFactory) -> None:
-    problem = build_problem(*stages_lost_under_paper_rules(), rules="paper")
+    problem = build_problem(*stages_lost("paper"), rules="paper")
     found = paper_search(problem, factory)
     assert found.interval == 3
     assert found.proof.bound.reason == "not proved"
@@ -90,7 +82,7 @@ def test_the_stage_rule_loses_an_interval_of_two_operations(factory: EngineFacto
 
 @pytest.mark.parametrize("factory", [DifferenceEngine, CpSatEngine])
 def test_the_stage_rule_loses_an_interval_of_three_operations(factory: EngineFactory) -> None:
-    problem = build_problem(*stages_lost_under_issue_rules())
+    problem = build_problem(*stages_lost("issue"))
     assert paper_search(problem, factory).interval == 4
     assert search(problem, DifferenceEngine).interval == 3
 

@@ -7,15 +7,7 @@ from dataclasses import replace
 import pytest
 
 import twill
-from tests.support.small import (
-    edge,
-    op,
-    random_loop,
-    small_loop,
-    small_machine,
-    stages_lost_under_issue_rules,
-    stages_lost_under_paper_rules,
-)
+from tests.support.small import edge, op, random_loop, small_loop, small_machine, stages_lost
 from twill.artifacts.loop import Cost, Invariant, Operation, Step, Tile
 from twill.bounds import Bounds
 from twill.bounds.infeasible import as_written
@@ -103,12 +95,12 @@ def test_same_input_same_seed_same_bytes(
 
 
 def test_stages_beyond_the_modulo_schedule_are_tried_under_the_papers_rules() -> None:
-    schedule = twill.schedule(*stages_lost_under_paper_rules(), rules="paper")
+    schedule = twill.schedule(*stages_lost("paper"), rules="paper")
     assert (schedule.initiation_interval, schedule.length, schedule.stages) == (2, 5, 3)
 
 
 def test_stages_beyond_the_modulo_schedule_are_tried_under_the_issue_rules() -> None:
-    schedule = twill.schedule(*stages_lost_under_issue_rules())
+    schedule = twill.schedule(*stages_lost("issue"))
     assert (schedule.initiation_interval, schedule.length, schedule.stages) == (3, 4, 2)
 
 

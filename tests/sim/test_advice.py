@@ -97,13 +97,9 @@ def test_only_a_wait_that_nobody_needs_is_offered() -> None:
     mma = op("mma", "TC", 4, latency=30, asynchronous=True, issue=1, registers=4, warps=1)
     others = [op("use", "ALU", 2, warps=1), op("other", "ALU", 3, warps=1)]
     loop = small_loop([mma, *others], [edge("mma", "use")])
-    body: list[Instruction] = [
-        Issue(operation="mma"),
-        Await(operation="mma"),
-        Issue(operation="other"),
-        Await(operation="mma"),
-        Issue(operation="use"),
-    ]
+    first, second, last = (Issue(operation=name) for name in ("mma", "other", "use"))
+    wait = Await(operation="mma")
+    body: list[Instruction] = [first, wait, second, wait, last]
     schedule = unsolved(loop, small_machine(groups=((1, 1),)), {"all": body})
     one_warp = tuple(group.model_copy(update={"warps": 1}) for group in schedule.groups)
     schedule = schedule.model_copy(update={"groups": one_warp})

@@ -12,15 +12,7 @@ import pytest
 import twill
 from tests.support.programs import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
-from twill.artifacts.program import (
-    Arrive,
-    Await,
-    Barrier,
-    Instruction,
-    Interleave,
-    Issue,
-    Wait,
-)
+from twill.artifacts.program import Arrive, Await, Barrier, Instruction, Interleave, Issue, Wait
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.analysis import steady_state
 from twill.sim.engine import Conditions

@@ -18,6 +18,7 @@ import typer
 from tests.support.mutants import Mutant, mutants
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
+from twill.cli.options import Json
 from twill.console import Report, command, progress, run_app, say, silent
 from twill.formats import count
 from twill.frontends.loops import load_loop, packaged_loops
@@ -239,7 +240,7 @@ def main(
         int | None, typer.Option(min=1, help="Most mutants of each program, chosen at random.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the choice and the perturbations.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Make one mistake after the other in programs and see whether the checks report it."""
     studies = []

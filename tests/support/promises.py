@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from twill.artifacts.machine import Machine
+from twill.cli.options import Json
 from twill.console import Report, command, progress, run_app, say, silent
 from twill.errors import RefusedError
 from twill.formats import cycles, signed_percent
@@ -74,14 +75,8 @@ def _promise(name: str, timeout: float | None, iterations: int) -> Promise:
         found = run(schedule, iterations=iterations, tolerance=DEFAULT_TOLERANCE)
     except RefusedError as error:
         return Promise(name, machine, proved=proved, note=str(error))
-    return Promise(
-        name,
-        machine,
-        found.static_interval_cycles,
-        proved,
-        found.measured_interval_cycles,
-        found.achieved,
-    )
+    promised, simulated = found.static_interval_cycles, found.measured_interval_cycles
+    return Promise(name, machine, promised, proved, simulated, found.achieved)
 
 
 NAME = "python -m tests.support.promises"
@@ -99,7 +94,7 @@ def main(
         float, typer.Option(min=0.1, help="Seconds for each search.")
     ] = DEFAULT_TIMEOUT,
     iterations: Annotated[int, typer.Option(min=1, help="Trip count.")] = DEFAULT_ITERATIONS,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Compare what schedules promise with what the simulated SM measures."""
     with progress("promises") as report:

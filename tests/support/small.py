@@ -8,6 +8,7 @@ from typing import Any
 
 import twill
 from twill.artifacts.loop import Cost, Dependence, Operation, Step, Tile
+from twill.artifacts.schedule import Rules
 from twill.lower import realize
 from twill.problem import build_problem
 from twill.problem.groups import WarpGroup
@@ -183,12 +184,10 @@ def hand_made(
 
 # Two loops on which a search that keeps the first modulo schedule's stages skips a feasible
 # interval (the paper's Algorithm 1, line 9).
-def stages_lost_under_paper_rules() -> tuple[twill.Loop, twill.Machine]:
-    operations = [op("a", "TC", 2, asynchronous=True, registers=1, transfer=2), op("b", "ALU", 1)]
-    return small_loop(operations, [edge("a", "b")]), small_machine()
-
-
-def stages_lost_under_issue_rules() -> tuple[twill.Loop, twill.Machine]:
+def stages_lost(rules: Rules) -> tuple[twill.Loop, twill.Machine]:
+    if rules == "paper":
+        first = op("a", "TC", 2, asynchronous=True, registers=1, transfer=2)
+        return small_loop([first, op("b", "ALU", 1)], [edge("a", "b")]), small_machine()
     first, second = op("a", "TC", 1, asynchronous=True), op("b", "TC", 2, asynchronous=True)
     loop = small_loop([first, second, op("c", "MUFU", 2)], [edge("a", "b", blocking=True)])
     return loop, small_machine({"TC": 1, "MUFU": 1}, groups=((4, 1),))

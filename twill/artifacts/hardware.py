@@ -292,15 +292,9 @@ class Synchronisation(Part):
 
 
 class Interference(Part):
-    """A unit that is slower while another one works.
+    """A unit that is slower while another one, `beside` it, works; a pipe in any context does.
 
-    Attributes
-    ----------
-    unit, beside : str
-        The unit that is slowed down, and the one whose work does it; a pipe of the contexts does
-        in any of them.
-    factor : Quantity
-        By which a command takes longer that starts while the other unit is at work.
+    A command that starts meanwhile takes longer by the factor.
     """
 
     unit: Name
@@ -311,17 +305,9 @@ class Interference(Part):
 class Level(Part):
     """A level of the memory system that loads are served from.
 
-    Attributes
-    ----------
-    name : str
-        For people.
-    further : Quantity
-        Cycles that its data is further away than that of the nearest level, whose latency is the
-        nominal one.
-    share : Quantity
-        Share of the loads that it serves where nothing else is said.
-    rate : Quantity, optional
-        Bytes a cycle that one SM gets from it; without it as fast as the loading unit.
+    Its data is `further` away by so many cycles than that of the nearest level, whose latency is
+    the nominal one. It serves a `share` of the loads where nothing else is said, at a `rate` in
+    bytes a cycle for one SM; without a rate as fast as the loading unit.
     """
 
     name: Name

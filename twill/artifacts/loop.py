@@ -238,18 +238,10 @@ class Read(Part):
 
 
 class Invariant(Part):
-    """A value that lives across the whole loop.
+    """A value that lives across the whole loop, used by operations.
 
-    Attributes
-    ----------
-    name : str
-        For people.
-    tile : Tile
-        Its type and memory.
-    used_by : tuple of str
-        Operations that read it; a value in registers occupies every group that holds one.
-    reads : tuple of Read
-        As which operands they read it, where that is known.
+    In registers it occupies every group that holds one of them; `reads` are as which operands they
+    read it, where that is known.
     """
 
     name: Name
@@ -269,16 +261,9 @@ class Folded(Part):
 class Origin(Part):
     """Where a loop came from, with counts to check an extraction against.
 
-    Attributes
-    ----------
-    kernel, architecture, compiler : str
-        The function, for example ``sm_90``, for example ``triton 3.9.0``.
-    loop, location : str, optional
-        The loop's induction variable and its place in the user's source.
-    nodes_as_written, edges_as_written : int, optional
-        Operations of the body and uses between them.
-    nodes_after_folding, edges_after_folding : int, optional
-        The same once what costs nothing is folded into its consumers.
+    The function, for example ``sm_90``, for example ``triton 3.9.0``, the loop's induction variable
+    and its place in the user's source; nodes are the operations of the body and edges the uses
+    between them, as written and once what costs nothing is folded into its consumers.
     """
 
     kernel: str

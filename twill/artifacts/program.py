@@ -17,7 +17,6 @@ Distance = Annotated[int, Field(ge=0, le=MOST_DISTANCE)]
 EitherWay = Annotated[int, Field(ge=-MOST_DISTANCE, le=MOST_DISTANCE)]
 """Iterations that something was before or, if negative, comes after."""
 Slots = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
-Arrivals = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
 LaneHalf = Annotated[int, Field(ge=0, le=1)]
 """Which half of the lanes of TMEM."""
 
@@ -101,7 +100,7 @@ class Barrier(Part):
 
     name: Label
     slots: Slots
-    arrivals: Arrivals = 1
+    arrivals: Slots = 1
     kind: Literal["named"] | None = None
     transactions: bool | None = None
 

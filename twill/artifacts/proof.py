@@ -85,10 +85,7 @@ class LowerBound(Part):
 class LevelProof(Part):
     """One level of the objective: its value and whether nothing better exists.
 
-    Attributes
-    ----------
-    solver : str, optional
-        Who refuted better values, where no bound does; of the interval the bound says it.
+    `solver` refuted better values, where no bound does; of the interval the bound says it.
     """
 
     level: Level

@@ -82,15 +82,7 @@ class Group(Part):
 
 
 class Placement(Part):
-    """Where and when an operation executes.
-
-    Attributes
-    ----------
-    operation, group : str
-        The operation and the warp group that issues it.
-    start : int, optional
-        Issue time within its iteration, M(v).
-    """
+    """The group that issues an operation, and its issue time within its iteration, M(v)."""
 
     operation: Name
     group: Name

@@ -76,18 +76,7 @@ class Sweep(Artifact):
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """Return a packaged sweep, or read a file if `name` ends in ``.toml``.
-
-        Parameters
-        ----------
-        name : str
-            A name that `packaged_sweeps` lists, or a path.
-
-        Raises
-        ------
-        InputError
-            If there is no such sweep or it is not valid.
-        """
+        """Return a packaged sweep, or read a file if `name` ends in ``.toml``."""
         if name.endswith(".toml"):
             found = cls.load(name)
             folder = Path(name).parent
@@ -113,13 +102,7 @@ def text_hash(text: str) -> str:
 
 
 class Sealed(Artifact):
-    """A file of results with the hash of what it says.
-
-    Attributes
-    ----------
-    hash : str
-        SHA-256 of the file's text with this key empty.
-    """
+    """A file of results with the SHA-256 of its text with the key ``hash`` empty."""
 
     ordinary = True
     hash: str = ""
@@ -131,13 +114,7 @@ class Sealed(Artifact):
 
     @classmethod
     def from_json(cls, text: str | bytes, *, file: str = "") -> Self:
-        """Read and check one; see `Artifact.from_json`.
-
-        Raises
-        ------
-        InputError
-            If it is not valid, or does not have the hash that it states.
-        """
+        """Read one, and refuse it if it does not have the hash that it states."""
         found = super().from_json(text, file=file)
         if found.hash != found.seal().hash:
             raise InputError("not the hash of what the file says: changed", path="hash", file=file)
@@ -145,20 +122,10 @@ class Sealed(Artifact):
 
 
 class SweptRun(Part):
-    """What some points of a sweep ran.
+    """What some points of a sweep ran: a schedule's file, or what each scheduled anew.
 
-    Attributes
-    ----------
-    item, loop, machine, variant : str
-        What it is, for the table.
-    note : str
-        Why there is no schedule, or what it needs that the machine lacks.
-    file : str, optional
-        Of its schedule, within the folder.
-    loop_document, machine_document : Loop and Machine, optional
-        What each point scheduled anew.
-    hash : str
-        Of the texts of all that.
+    `note` says why there is no schedule, or what it needs that the machine lacks; `hash` is that of
+    the texts of all that.
     """
 
     item: str
@@ -194,13 +161,7 @@ class Swept(Sealed):
 
 
 class JournalHeader(Part):
-    """The first line of a journal.
-
-    Attributes
-    ----------
-    sweep : str
-        Hash of the sweep that the rows belong to.
-    """
+    """The first line of a journal, with the hash of the sweep that the rows belong to."""
 
     schema_name: Literal["twill.journal"] = Field("twill.journal", alias="schema")
     schema_version: Literal[2] = 2
@@ -252,42 +213,20 @@ class JournalRow(Part):
 
 
 class JournalLine(Part):
-    """A line of a journal after the first.
-
-    Attributes
-    ----------
-    row : JournalRow
-        What came of a point.
-    hash : str
-        SHA-256 of the sweep's hash and the row's text.
-    """
+    """A line of a journal after the first, with the SHA-256 of the sweep's hash and the row."""
 
     row: JournalRow
     hash: str
 
 
 class KeptSchedule(Part):
-    """A schedule in a folder of results.
-
-    Attributes
-    ----------
-    file : str
-        Its name in the folder `SCHEDULES`.
-    hash : str
-        SHA-256 of its text.
-    """
+    """A schedule in a folder of results: its name in the folder `SCHEDULES`, and its SHA-256."""
 
     file: str
     hash: str
 
     def read(self, folder: Path) -> Schedule:
-        """Return the schedule.
-
-        Raises
-        ------
-        InputError
-            If it is missing, or is another one.
-        """
+        """Return the schedule; refuse another one."""
         file = folder / SCHEDULES / Path(self.file).name
         schedule = Schedule.from_json(read_bytes(file, ordinary=True), file=str(file))
         if text_hash(schedule.to_json()) != self.hash:
