@@ -17,9 +17,8 @@ from twill.bounds.infeasible import lack
 from twill.errors import RefusedError
 from twill.lower.fences import with_fences
 from twill.lower.layout import Layout, takeovers
-from twill.lower.pipeline import Pipeline, pipeline
+from twill.lower.pipeline import Pipeline, Signal, pipeline
 from twill.lower.programs import programs
-from twill.lower.steps import Signal
 from twill.lower.synchronization import Synchronization
 from twill.lower.waits import delays_nobody, in_memory, releasing, results, streaming_late
 from twill.memory import Allocation, Conflict, Ring, Tenant, allocate

@@ -13,16 +13,11 @@ from twill.problem.lifetimes import chains
 
 @dataclass(frozen=True)
 class Takeover:
-    """`new` overwrites addresses that `old` held.
-
-    Attributes
-    ----------
-    distance : int
-        The latest instance of `old` before that of `new` is so many iterations before it.
-    """
+    """`new` overwrites addresses that `old` held."""
 
     old: Tenant
     new: Tenant
+    # The latest instance of `old` before that of `new` is so many iterations before it.
     distance: int
 
     @property
@@ -37,27 +32,17 @@ class Takeover:
 
 @dataclass(frozen=True)
 class Layout:
-    """Slots of all values, and addresses of those in memory.
-
-    Attributes
-    ----------
-    slots : tuple of int
-        Of each operation's result where it is made.
-    staging : dict
-        Slots of the SMEM staging of register values that cross groups, by operation.
-    depths, hiding : dict
-        Ring slots of each streaming load, and those that hiding its nominal latency asks for.
-    rings, invariants : dict
-        Addresses of values, and of what lives throughout the loop.
-    takeovers : tuple of Takeover
-        Pairs of values that share addresses.
-    """
+    """Slots of all values, and addresses of those in memory."""
 
     pipeline: Pipeline
+    # Of each operation's result where it is made.
     slots: tuple[int, ...]
+    # Slots of the SMEM staging of register values that cross groups, by operation.
     staging: Mapping[int, int]
+    # Ring slots of each streaming load, and those that hiding its nominal latency asks for.
     depths: Mapping[int, int] = field(default_factory=dict)
     hiding: Mapping[int, int] = field(default_factory=dict)
+    # Addresses of values, and of what lives throughout the loop.
     rings: Mapping[Tenant, Ring] = field(default_factory=dict)
     invariants: Mapping[str, Ring] = field(default_factory=dict)
     takeovers: tuple[Takeover, ...] = ()

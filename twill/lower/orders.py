@@ -30,9 +30,8 @@ from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
 from twill.lower import artifact
 from twill.lower.layout import Layout
-from twill.lower.pipeline import Pipeline
+from twill.lower.pipeline import Action, Pipeline, Signal, Step, Target
 from twill.lower.programs import GroupProgram, Window
-from twill.lower.steps import Action, Signal, Step, Target
 from twill.lower.synchronization import Synchronization
 from twill.lower.waits import Need
 from twill.memory import Ring, Tenant

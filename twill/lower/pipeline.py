@@ -1,11 +1,14 @@
-"""A solved problem with names: the common ground of storage and programs."""
+"""A solved problem with names, and what its groups do for each other beside issuing operations."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum, StrEnum, auto
 from functools import cached_property
 from itertools import accumulate, count, pairwise
+from typing import NamedTuple
 
 from twill.problem import Problem, rules
 from twill.problem.groups import WarpGroup
@@ -15,23 +18,13 @@ from twill.problem.solution import Assignment
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A modulo schedule with warp assignment, as `twill.lower.programs` reads it.
-
-    Attributes
-    ----------
-    problem : Problem
-        What was solved.
-    interval : int
-        I.
-    assignment : Assignment
-        M and A; nothing starts before 0.
-    names : dict
-        Names of the groups that have operations by their index, in the order of the schedule.
-    """
+    """A modulo schedule with warp assignment, as `twill.lower.programs` reads it."""
 
     problem: Problem
     interval: int
+    # Nothing starts before 0.
     assignment: Assignment
+    # Of the groups that have operations, by their index, in the order of the schedule.
     names: Mapping[int, str]
 
     @property
@@ -139,18 +132,13 @@ def _free_name(loads: bool, taken: Collection[str]) -> str:  # noqa: FBT001 - of
 
 @dataclass(frozen=True, order=True)
 class Turn:
-    """`after` waits until `before`, of that many iterations earlier, has been issued.
-
-    Attributes
-    ----------
-    slots : int
-        Of its barrier: with so many `before` is never two phases ahead of that wait. Usually it
-        waits in turn, but in the first and the last iterations for what the loop does not have.
-    """
+    """`after` waits until `before`, of that many iterations earlier, has been issued."""
 
     before: int
     after: int
     distance: int
+    # Of its barrier: with so many `before` is never two phases ahead of that wait. Usually it waits
+    # in turn, but in the first and the last iterations for what the loop does not have.
     slots: int
 
 
@@ -210,3 +198,149 @@ def _in_order_of_time(pipeline: Pipeline, turn: Turn) -> bool:
     """Whether all of `before` ends before `after` starts; capacity asks it of the pipe's part."""
     end = pipeline.start[turn.before] + pipeline.problem.operations[turn.before].cycles
     return pipeline.start[turn.after] + turn.distance * pipeline.interval >= end
+
+
+# -- steps -------------------------------------------------------------------------------------
+
+
+class Signal(StrEnum):
+    """What a wait is for; all but a completion are barriers, named after their operation."""
+
+    # An asynchronous operation of the group that waits is complete.
+    COMPLETION = "completion"
+    # A result is there.
+    FULL = "full"
+    # Groups that did not make a value have read it.
+    EMPTY = "empty"
+    # The group that made a value has read it, which another one takes over the place of.
+    FREED = "freed"
+    # A value in registers has been staged.
+    SENT = "sent"
+    # An operation is over that others come after, though they do not read its result.
+    DONE = "done"
+    # A group was told of an operation that leaves nothing to be overwritten.
+    HEARD = "heard"
+    # An operation has been issued, so that it is another group's turn on the unit.
+    ISSUED = "issued"
+    # All copies of what was staged have been made.
+    TAKEN = "taken"
+
+
+class Target(NamedTuple):
+    """A signal and the operation that it is about."""
+
+    signal: Signal
+    operation: int
+
+    def barrier(self, pipeline: Pipeline) -> str:
+        """Return the name of its barrier."""
+        return f"{pipeline.problem.operations[self.operation].name}.{self.signal}"
+
+
+class Action(Enum):
+    """What a group does."""
+
+    # It waits by itself, as a body says that people wrote.
+    AWAIT = auto()
+    ISSUE = auto()
+    # It stages a value that is in its registers.
+    SEND = auto()
+    # It makes a copy of a staged value. That belongs to the value's iteration, so that the last
+    # ones are taken too when no iteration is left to read them.
+    RECEIVE = auto()
+    # It tells others that it is done with an operation.
+    TELL = auto()
+    # It tells others that it has read a value, or was told of an operation.
+    RELEASE = auto()
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that a group does at a time relative to the iteration that it belongs to."""
+
+    action: Action
+    group: str
+    time: int
+    # What is issued or told of, or makes the value that is sent, received or released.
+    operation: int
+    # At which of the operation's barriers the group arrives behind it.
+    tells: Signal | None = None
+    # The dependences over which a value is received, or was read.
+    edges: tuple[Edge, ...] = ()
+    # By how many iterations what is told of is earlier than the step's iteration.
+    distance: int = 0
+    # The operation whose completion arrives at the barrier without the group's help.
+    by_itself: int | None = None
+
+    @property
+    def target(self) -> Target | None:
+        """What others wait for."""
+        return None if self.tells is None else Target(self.tells, self.operation)
+
+    @property
+    def later(self) -> int:
+        """Iterations by which the first of the readers runs later."""
+        return min(edge.distance for edge in self.edges)
+
+
+def issuing(pipeline: Pipeline, v: int) -> Step:
+    """Return the issue of v."""
+    return Step(Action.ISSUE, pipeline.place[v], pipeline.start[v], v)
+
+
+def sending(pipeline: Pipeline, v: int) -> Step:
+    """Return the staging of v's result."""
+    done = pipeline.start[v] + pipeline.problem.operations[v].latency
+    return Step(Action.SEND, pipeline.place[v], done, v, Signal.SENT)
+
+
+def receiving(pipeline: Pipeline, edge: Edge) -> Step:
+    """Return how the consumer's group takes a copy of a value, ahead of the consumer."""
+    time = pipeline.received_at(edge) + edge.distance * pipeline.interval
+    group = pipeline.place[edge.consumer]
+    return Step(Action.RECEIVE, group, time, edge.producer, Signal.TAKEN, (edge,))
+
+
+def telling(pipeline: Pipeline, target: Target) -> Step:
+    """Return how others are told, no later than they may begin, which can be before the result."""
+    signal, v = target
+    operation = pipeline.problem.operations[v]
+    asked = [
+        max(operation.issue, edge.delay)
+        for edge in pipeline.crossing
+        if edge.producer == v and not edge.transferable and edge.carries == (signal is Signal.FULL)
+    ]
+    time = pipeline.start[v] + min([operation.latency, *asked])
+    by_itself = v if signals_itself(pipeline, v) else None
+    return Step(Action.TELL, pipeline.place[v], time, v, signal, by_itself=by_itself)
+
+
+def signals_itself(pipeline: Pipeline, v: int) -> bool:
+    """Return whether the completion of v arrives at a barrier without its group's help."""
+    operation = pipeline.problem.operations[v]
+    return operation.asynchronous and operation.memory is not None
+
+
+def told(pipeline: Pipeline) -> dict[int, tuple[Edge, ...]]:
+    """Return edges whose producer tells another group of something that no slot holds back."""
+    found: dict[int, list[Edge]] = defaultdict(list)
+    for edge in pipeline.crossing:
+        held = edge.carries and pipeline.problem.operations[edge.producer].memory is not None
+        if not edge.transferable and not held:
+            found[edge.producer].append(edge)
+    return {v: tuple(edges) for v, edges in found.items()}
+
+
+def hearing(pipeline: Pipeline) -> Iterator[Step]:
+    """Yield how groups say that they were told of what no slot holds back."""
+    for v, edges in told(pipeline).items():
+        for group in dict.fromkeys(pipeline.place[edge.consumer] for edge in edges):
+            own = tuple(edge for edge in edges if pipeline.place[edge.consumer] == group)
+            time = max(heard_at(pipeline, edge) for edge in own)
+            yield Step(Action.RELEASE, group, time, v, Signal.HEARD, own)
+
+
+def heard_at(pipeline: Pipeline, edge: Edge) -> int:
+    """Return when a group that was told of an operation has gone on."""
+    issue = pipeline.problem.operations[edge.consumer].issue
+    return pipeline.issued(edge) + max(1, issue)

@@ -22,8 +22,7 @@ from twill.artifacts.program import (
     Put,
     Wait,
 )
-from twill.lower.pipeline import Pipeline
-from twill.lower.steps import Action, Signal, Step, Target, issuing
+from twill.lower.pipeline import Action, Pipeline, Signal, Step, Target, issuing
 from twill.lower.synchronization import Synchronization
 from twill.lower.waits import Need
 from twill.problem.operations import ProblemOperation

@@ -13,8 +13,7 @@ from typing import Any
 
 from twill.artifacts.program import Barrier
 from twill.lower.layout import Layout
-from twill.lower.pipeline import turns
-from twill.lower.steps import (
+from twill.lower.pipeline import (
     Action,
     Signal,
     Step,
@@ -23,6 +22,7 @@ from twill.lower.steps import (
     receiving,
     sending,
     telling,
+    turns,
 )
 from twill.lower.waits import (
     Need,

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from twill.lower.layout import Layout
-from twill.lower.pipeline import Pipeline, Turn
-from twill.lower.steps import (
+from twill.lower.pipeline import (
     Action,
+    Pipeline,
     Signal,
     Step,
     Target,
+    Turn,
     heard_at,
     issuing,
     receiving,
@@ -34,18 +35,13 @@ from twill.problem.rules import one_unit
 
 @dataclass(frozen=True)
 class Need:
-    """A wait before a step, for what was `distance` iterations before the step's own.
-
-    Attributes
-    ----------
-    whole : bool
-        Whether it concerns every instance, also those of the last iterations, for which the step
-        has no iteration of its own.
-    """
+    """A wait before a step, for what was `distance` iterations before the step's own."""
 
     step: Step
     target: Target
     distance: int = 0
+    # It concerns every instance, also those of the last iterations, for which the step has no
+    # iteration of its own.
     whole: bool = False
 
     def time(self, interval: int) -> int:

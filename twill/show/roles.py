@@ -38,7 +38,7 @@ MEANINGS = {
     "sent": "{0} is in its staging",
     "taken": "{0} has been read from its staging",
 }
-"""What a barrier says, by the end of its name (`twill.lower.steps.Signal`)."""
+"""What a barrier says, by the end of its name (`twill.lower.pipeline.Signal`)."""
 MOST_KINDS = 4
 """Kinds of operations that a title names."""
 NARROWEST = 24
