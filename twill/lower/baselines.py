@@ -7,6 +7,7 @@ streaming loads on a warp of their own: what the hardware's interleaving of warp
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from twill.artifacts.loop import Loop, Operation
@@ -124,17 +125,12 @@ def components(loop: Loop, operations: Sequence[Operation]) -> list[list[Operati
     `operations`: those of it that are to be divided; dependences on others do not tie them
     together.
     """
-    leader = {o.name: o.name for o in operations}
-
-    def find(name: str) -> str:
-        while leader[name] != name:
-            name = leader[name]
-        return name
-
+    tile = {o.name: frozenset({o.name}) for o in operations}
     for dependence in loop.dependences:
-        if dependence.producer in leader and dependence.consumer in leader:
-            leader[find(dependence.consumer)] = find(dependence.producer)
-    tiles: dict[str, list[Operation]] = {}
+        if {dependence.producer, dependence.consumer} <= tile.keys():
+            together = tile[dependence.producer] | tile[dependence.consumer]
+            tile |= dict.fromkeys(together, together)
+    found = defaultdict[frozenset[str], list[Operation]](list)
     for operation in operations:
-        tiles.setdefault(find(operation.name), []).append(operation)
-    return list(tiles.values())
+        found[tile[operation.name]].append(operation)
+    return list(found.values())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from twill.artifacts.hardware import HALVES
 from twill.artifacts.loop import Dependence, Loop
@@ -22,14 +23,7 @@ from twill.problem.operations import Edge, PinnedRegisters, ProblemOperation, Re
 
 @dataclass(frozen=True)
 class Problem:
-    """Everything that makes a schedule of one loop on one machine valid or not.
-
-    Attributes
-    ----------
-    memories, fixed : dict
-        Capacity of each addressed memory, and what invariants take of it: bytes of SMEM, columns
-        of half of the lanes of TMEM.
-    """
+    """Everything that makes a schedule of one loop on one machine valid or not."""
 
     loop: Loop
     machine: Machine
@@ -38,6 +32,8 @@ class Problem:
     operations: tuple[ProblemOperation, ...]
     edges: tuple[Edge, ...]
     capacities: dict[str, int]
+    # Capacity of each addressed memory, and what invariants take of it: bytes of SMEM, columns of
+    # half of the lanes of TMEM.
     memories: dict[str, int]
     fixed: dict[str, int]
     pinned: tuple[PinnedRegisters, ...]
@@ -157,7 +153,12 @@ def build_problem(
         edges=edges,
         capacities={name: unit.capacity for name, unit in machine.units.items()},
         memories={name: memory.room for name, memory in machine.memories.by_name.items()},
-        fixed=_fixed(loop, machine),
+        fixed={
+            memory: sum(
+                machine.footprint(i.tile) for i in loop.invariants if i.tile.memory == memory
+            )
+            for memory in ("smem", "tmem")
+        },
         pinned=_pinned(loop, machine),
         registers=_register_file(machine),
         hop=hop,
@@ -175,21 +176,16 @@ def _check(problem: Problem) -> None:
         Names the operation, what it needs and what there is.
     """
     widest = max(pool.warps for pool in problem.machine.groups)
+    file, machine = problem.loop.file or problem.loop.name, problem.machine.name
     for position, operation in enumerate(problem.operations):
+        path, name = f"operations[{position}]", short(operation.name)
         if operation.warps > widest:
-            raise InputError(
-                f"operation {short(operation.name)} needs {operation.warps} warps, the widest warp "
-                f"group of {problem.machine.name} has {widest}",
-                path=f"operations[{position}].warps",
-                file=problem.loop.file or problem.loop.name,
-            )
+            message = f"operation {name} needs {operation.warps} warps, the widest warp group of "
+            message += f"{machine} has {widest}"
+            raise InputError(message, path=f"{path}.warps", file=file)
         if operation.memory is not None and operation.memory not in problem.memories:
-            raise InputError(
-                f"{problem.machine.name} has no {operation.memory} for the result of "
-                f"{short(operation.name)}",
-                path=f"operations[{position}].result.memory",
-                file=problem.loop.file or problem.loop.name,
-            )
+            message = f"{machine} has no {operation.memory} for the result of {name}"
+            raise InputError(message, path=f"{path}.result.memory", file=file)
 
 
 def _units(scale: TimeScale) -> Callable[[int], int]:
@@ -284,19 +280,10 @@ def _edge(
     )
 
 
-def _fixed(loop: Loop, machine: Machine) -> dict[str, int]:
-    totals = {"smem": 0, "tmem": 0}
-    for invariant in loop.invariants:
-        if invariant.tile.memory in totals:
-            totals[invariant.tile.memory] += machine.footprint(invariant.tile)
-    return totals
-
-
 def _pinned(loop: Loop, machine: Machine) -> tuple[PinnedRegisters, ...]:
     position = {operation.name: index for index, operation in enumerate(loop.operations)}
     return tuple(
         PinnedRegisters(
-            name=invariant.name,
             registers=invariant.tile.registers_each(
                 machine.threads(max(loop.operation(name).warps for name in invariant.used_by))
             ),
@@ -308,17 +295,8 @@ def _pinned(loop: Loop, machine: Machine) -> tuple[PinnedRegisters, ...]:
 
 
 def _register_file(machine: Machine) -> RegisterFile | None:
-    r = machine.registers
-    if r is None:
+    given = machine.registers
+    if given is None:
         return None
-    return RegisterFile(
-        file=r.file.value,
-        limit=r.limit.value,
-        step=r.step.value,
-        least=r.least.value,
-        most=r.most.value,
-        warps=r.warps.value,
-        threads=machine.threads(r.warps.value),
-        reserve=int(r.reserve.value),
-        launch=r.launch.value if r.launch else None,
-    )
+    figures: dict[str, Any] = {name: figure and int(figure.value) for name, figure in given}
+    return RegisterFile(**figures, threads=machine.threads(given.warps.value))

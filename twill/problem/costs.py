@@ -35,31 +35,26 @@ class Reservation:
 
 @dataclass(frozen=True)
 class StaticCost:
-    """An operation's cost in the static model, in cycles (see `twill.artifacts.loop.Cost`).
+    """An operation's cost in the static model, in cycles (see `twill.artifacts.loop.Cost`)."""
 
-    Attributes
-    ----------
-    reservations : tuple of Reservation
-        Its resource reservation table, run-length encoded.
-    occupancy : int
-        Length of the table, cycles(v) in the paper.
-    issue : int
-        Cycles for which its warp group is busy issuing it.
-    latency : int
-        Cycles from issue until the result can be read.
-    in_order_unit : str or None
-        The unit that executes it in issue order, if it is asynchronous and there is one.
-    """
-
+    # Its resource reservation table, run-length encoded.
     reservations: tuple[Reservation, ...]
+    # Length of the table, cycles(v) in the paper.
     occupancy: int
+    # Cycles for which its warp group is busy issuing it.
     issue: int
+    # Cycles from issue until the result can be read.
     latency: int
     transfer: int
     working_set: int
     asynchronous: bool
     variable_latency: bool
+    # The unit that executes it in issue order, if it is asynchronous and there is one.
     in_order_unit: str | None
+
+
+Used = dict[str, tuple[int, int]]
+"""Of each unit, how long and how much of it is in use from issue on."""
 
 
 def static_cost(operation: Operation, machine: Machine) -> StaticCost:
@@ -71,18 +66,17 @@ def static_cost(operation: Operation, machine: Machine) -> StaticCost:
         If no rule applies.
     """
     cost = machine.cost(operation)
+    stretched, in_order = 0, None
     if cost.asynchronous:
-        reservations = _side_by_side(operation, cost.steps, machine)
+        used = _side_by_side(operation, cost.steps, machine)
         occupancy = max(step.cycles for step in cost.steps)
-        stretched = 0
         unit = cost.steps[0].unit
         in_order = unit if machine.units[unit].in_order else None
     else:
-        reservations, occupancy = _in_sequence(cost.steps, machine)
+        used, occupancy = _in_sequence(cost.steps, machine)
         stretched = occupancy - sum(step.cycles for step in cost.steps)
-        in_order = None
     return StaticCost(
-        reservations=tuple(reservations),
+        reservations=tuple(Reservation(unit, 0, *taken) for unit, taken in used.items()),
         occupancy=occupancy,
         issue=cost.issue if cost.asynchronous else occupancy,
         latency=cost.latency + stretched,
@@ -117,14 +111,12 @@ def static_costs(loop: Loop, machine: Machine) -> dict[str, StaticCost]:
         raise InputError(message, path=error.path, file=error.file) from None
 
 
-def _side_by_side(
-    operation: Operation, steps: tuple[Step, ...], machine: Machine
-) -> list[Reservation]:
+def _side_by_side(operation: Operation, steps: tuple[Step, ...], machine: Machine) -> Used:
     """Reserve for steps that run at once; what they use of one unit adds up."""
-    used: dict[str, Reservation] = {}
+    used: Used = {}
     for step in steps:
-        known = used.get(step.unit, Reservation(step.unit, 0, 0, 0))
-        length, count = max(known.length, step.cycles), known.count + step.count
+        length, count = used.get(step.unit, (0, 0))
+        length, count = max(length, step.cycles), count + step.count
         if count > machine.units[step.unit].capacity:
             raise InputError(
                 f"the steps of {short(operation.name)} need {count} of unit {step.unit} at once, "
@@ -132,11 +124,11 @@ def _side_by_side(
                 path=f"units.{step.unit}.capacity",
                 file=machine.file or machine.name,
             )
-        used[step.unit] = Reservation(step.unit, 0, length, count)
-    return list(used.values())
+        used[step.unit] = length, count
+    return used
 
 
-def _in_sequence(steps: tuple[Step, ...], machine: Machine) -> tuple[list[Reservation], int]:
+def _in_sequence(steps: tuple[Step, ...], machine: Machine) -> tuple[Used, int]:
     """Reserve for steps that follow each other; return the reservations and the occupancy.
 
     Every reservation starts at issue, because feasibility is monotone in the interval only then:
@@ -145,19 +137,15 @@ def _in_sequence(steps: tuple[Step, ...], machine: Machine) -> tuple[list[Reserv
     """
     shares = [_issue_share(step, machine) for step in steps]
     occupancy = sum(length for length, _ in shares)
-    used: dict[str, Reservation] = {}
-    for step, (length, _) in zip(steps, shares, strict=True):
-        known = used.get(step.unit, Reservation(step.unit, 0, 0, 0))
-        used[step.unit] = Reservation(
-            step.unit, 0, known.length + length, max(known.count, step.count)
-        )
+    used: Used = {}
+    for step, (more, _) in zip(steps, shares, strict=True):
+        length, count = used.get(step.unit, (0, 0))
+        used[step.unit] = length + more, max(count, step.count)
     highest = max(share for _, share in shares)
     if highest and machine.issue_unit is not None:
-        known = used.get(machine.issue_unit, Reservation(machine.issue_unit, 0, 0, 0))
-        used[machine.issue_unit] = Reservation(
-            machine.issue_unit, 0, occupancy, max(highest, known.count)
-        )
-    return list(used.values()), occupancy
+        _, count = used.get(machine.issue_unit, (0, 0))
+        used[machine.issue_unit] = occupancy, max(highest, count)
+    return used, occupancy
 
 
 def _issue_share(step: Step, machine: Machine) -> tuple[int, int]:
@@ -240,9 +228,8 @@ def _solve(
     """Minimise F, or with F given maximise the sum of the new costs."""
     model = new_model("normalization")
     new = [model.addVar(f"c{cost}", vtype="I", lb=1, ub=min(cost, budget)) for cost in costs]
-    change = model.addVar(
-        "F", vtype="I", lb=0, ub=least_change if least_change is not None else costs[-1] * budget
-    )
+    most = costs[-1] * budget if least_change is None else least_change
+    change = model.addVar("F", vtype="I", lb=0, ub=most)
     for i, a in enumerate(costs):
         for j, b in enumerate(costs[:i]):
             difference = a * new[j] - b * new[i]

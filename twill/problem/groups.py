@@ -15,27 +15,16 @@ UNLIMITED = 1 << 30
 
 @dataclass(frozen=True)
 class WarpGroup:
-    """A warp group that operations may be assigned to.
-
-    Attributes
-    ----------
-    warps : int
-        Its width.
-    variable_latency : bool
-        Whether it is set aside for operations of variable latency.
-    allocation : int
-        Registers per thread allocated to it; 0 before that is decided, or if the machine does not
-        limit registers.
-    live_limit : int
-        Most registers per thread that values and working sets may take.
-    most : int
-        How many groups of its width may be used together.
-    """
+    """A warp group that operations may be assigned to."""
 
     warps: int
+    # Whether it is set aside for operations of variable latency.
     variable_latency: bool
+    # Registers per thread; 0 before that is decided, or if the machine does not limit registers.
     allocation: int
+    # Most registers per thread that values and working sets may take.
     live_limit: int
+    # How many groups of its width may be used together.
     most: int = UNLIMITED
 
     def takes(self, operation: ProblemOperation) -> bool:
@@ -50,8 +39,8 @@ def available_groups(problem: Problem) -> tuple[WarpGroup, ...]:
     Where both kinds could do with more groups of a width than the machine has, each is given what
     it could do with, and `pools` says how many of them may be used together.
     """
-    limit, counts = _most_live(problem.registers), _counts(problem)
-    helpful = _helpful(problem)
+    file, counts, helpful = problem.registers, _counts(problem), _helpful(problem)
+    limit = UNLIMITED if file is None else rules.room(file, file.most)
     return tuple(
         WarpGroup(width, variable_latency=kind, allocation=0, live_limit=limit, most=counts[width])
         for kind in (True, False)
@@ -140,15 +129,7 @@ def narrower_is_as_good(problem: Problem) -> bool:
 
 @dataclass(frozen=True)
 class Pool:
-    """Groups of one width, more than the machine has.
-
-    Attributes
-    ----------
-    members : tuple of int
-        Positions of the groups.
-    most : int
-        How many of them may be used.
-    """
+    """Groups of one width by position, more than the machine has: at most `most` may be used."""
 
     members: tuple[int, ...]
     most: int
@@ -240,18 +221,11 @@ def groups_within(
 
 @dataclass(frozen=True)
 class Share:
-    """Warp groups that share one allocation of registers.
-
-    Attributes
-    ----------
-    members : tuple of int
-        Positions of the groups.
-    blocks : int
-        Blocks of `RegisterFile.warps` warps that they take, each with that allocation; of narrow
-        groups the most, one for so many warps that are used.
-    """
+    """Warp groups, by position, that share one allocation of registers."""
 
     members: tuple[int, ...]
+    # Blocks of `RegisterFile.warps` warps that they take, each with that allocation; of narrow
+    # groups the most, one for so many warps that are used.
     blocks: int
 
 
@@ -297,12 +271,12 @@ def allocated(
         return tuple(groups)
     allocation: dict[Share, int] = {}
     for share in shares(file, groups):
-        used = [g for g in share.members if needed[g] is not None]
+        used = tuple(g for g in share.members if needed[g] is not None)
         if used:
             narrow = all(groups[g].warps < file.warps for g in used)
             blocks = narrow_blocks(file, [groups[g] for g in used]) if narrow else share.blocks
             live = max(needed[g] or 0 for g in used)
-            allocation[Share(tuple(used), blocks)] = rules.allocation(file, live)
+            allocation[Share(used, blocks)] = rules.allocation(file, live)
     pool = rules.pool(file, sum(share.blocks for share in allocation))
     room = pool - sum(share.blocks * a for share, a in allocation.items())
     if room < 0 or any(a > file.most for a in allocation.values()):
@@ -310,8 +284,8 @@ def allocated(
     _hand_out(file, groups, needed, allocation, room)
     result = list(groups)
     for share, amount in allocation.items():
+        live_limit = rules.room(file, amount)
         for g in share.members:
-            live_limit = rules.room(file, amount)
             result[g] = replace(groups[g], allocation=amount, live_limit=live_limit)
     return tuple(result)
 
@@ -324,13 +298,12 @@ def _hand_out(
     room: int,
 ) -> None:
     """Give what is left to wide computing groups, a step at a time to all that have least."""
-    wide = [
-        share
-        for share in allocation
-        if groups[share.members[0]].warps >= file.warps
-        and not groups[share.members[0]].variable_latency
-        and (needed[share.members[0]] or 0) > 0
-    ]
+    wide = []
+    for share in allocation:
+        first = share.members[0]
+        computing = groups[first].warps >= file.warps and not groups[first].variable_latency
+        if computing and (needed[first] or 0) > 0:
+            wide.append(share)
     while wide:
         least = min(allocation[share] for share in wide)
         poorest = [share for share in wide if allocation[share] == least]
@@ -340,7 +313,3 @@ def _hand_out(
         for share in poorest:
             allocation[share] += file.step
         room -= cost
-
-
-def _most_live(file: RegisterFile | None) -> int:
-    return UNLIMITED if file is None else rules.room(file, file.most)

@@ -15,51 +15,34 @@ from twill.problem.operations import Edge
 
 @dataclass(frozen=True)
 class Moment:
-    """`offset` after the issue of `operation`, `iterations` iterations later.
-
-    ``same`` or ``apart`` name two operations that must, or must not, be on one group for the
-    moment to count.
-    """
+    """`offset` after the issue of `operation`, `iterations` iterations later."""
 
     operation: int
     offset: int
     iterations: int = 0
+    # Two operations that must, or must not, be on one group for the moment to count.
     same: tuple[int, int] | None = None
     apart: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class Occupant:
-    """Something that takes `weight` from the issue of `start` until the last of `ends`.
+    """Something that takes `weight` from the issue of `start` until the last of `ends`."""
 
-    Attributes
-    ----------
-    name : str
-        For messages.
-    weight : int
-        Registers per thread, bytes, columns or instances of a unit.
-    start : int
-        The operation at whose issue it begins.
-    ends : tuple of Moment
-        It lives until the latest of them.
-    group_of : int or None
-        The operation whose warp group it burdens; None if it burdens the SM.
-    apart : tuple of int or None
-        It exists only if these two operations are on different groups.
-    delay : int
-        Cycles after the issue of `start` at which it begins; negative before it.
-    hop : int
-        Further time for which it is in the way of what starts on another group than its reader's:
-        a slot that is free is announced to the group that fills it again.
-    """
-
+    # For messages.
     name: str
+    # Registers per thread, bytes, columns or instances of a unit.
     weight: int
     start: int
     ends: tuple[Moment, ...]
+    # The operation whose warp group it burdens; None if it burdens the SM.
     group_of: int | None
+    # It exists only if these two operations are on different groups.
     apart: tuple[int, int] | None = None
+    # Time after the issue of `start` at which it begins; negative before it.
     delay: int = 0
+    # Further time for which it is in the way of what starts on another group than its reader's: a
+    # slot that is free is announced to the group that fills it again.
     hop: int = 0
 
 
@@ -72,19 +55,11 @@ def register_occupants(problem: Problem) -> list[Occupant]:
     for operation in problem.operations:
         v = operation.index
         if operation.registers:
-            occupants.append(
-                Occupant(operation.name, operation.registers, v, register_ends(problem, v), v)
-            )
+            ends = register_ends(problem, v)
+            occupants.append(Occupant(operation.name, operation.registers, v, ends, v))
         if operation.working_set:
-            occupants.append(
-                Occupant(
-                    f"working set of {operation.name}",
-                    operation.working_set,
-                    v,
-                    (Moment(v, rules.working(operation)),),
-                    v,
-                )
-            )
+            name, ends = f"working set of {operation.name}", (Moment(v, rules.working(operation)),)
+            occupants.append(Occupant(name, operation.working_set, v, ends, v))
     pinned = sorted({user for invariant in problem.pinned for user in invariant.used_by})
     occupants += [
         Occupant(f"invariants of {problem.operations[v].name}", 0, v, (Moment(v, 1),), v)
@@ -101,17 +76,9 @@ def register_occupants(problem: Problem) -> list[Occupant]:
         held = max(edge.copy_hold for edge in edges)
         ahead = rules.fetched_ahead(producer)
         if held + ahead:
-            occupants.append(
-                Occupant(
-                    f"copy of {producer.name} for {consumer.name}",
-                    producer.registers,
-                    v,
-                    (Moment(v, held),),
-                    v,
-                    apart=(u, v),
-                    delay=-ahead,
-                )
-            )
+            name, ends = f"copy of {producer.name} for {consumer.name}", (Moment(v, held),)
+            copy = Occupant(name, producer.registers, v, ends, v, apart=(u, v), delay=-ahead)
+            occupants.append(copy)
     return occupants
 
 
@@ -164,19 +131,13 @@ def memory_ends(problem: Problem, v: int) -> tuple[Moment, ...]:
 
 def unit_occupants(problem: Problem, unit: str) -> list[Occupant]:
     """Return the reservations of a functional unit."""
-    return [
-        Occupant(
-            operation.name,
-            r.count,
-            operation.index,
-            (Moment(operation.index, r.start + r.length),),
-            None,
-            delay=r.start,
-        )
-        for operation in problem.operations
-        for r in operation.reservations
-        if r.unit == unit
-    ]
+    found = []
+    for o in problem.operations:
+        for r in o.reservations:
+            if r.unit == unit:
+                ends = (Moment(o.index, r.start + r.length),)
+                found.append(Occupant(o.name, r.count, o.index, ends, None, delay=r.start))
+    return found
 
 
 def _read(edge: Edge, same: tuple[int, int] | None = None) -> Moment:
@@ -185,18 +146,12 @@ def _read(edge: Edge, same: tuple[int, int] | None = None) -> Moment:
 
 @dataclass(frozen=True)
 class Chain:
-    """Operations of which each updates the result of the one before in place.
+    """Operations of which each updates the result of the one before in place."""
 
-    Attributes
-    ----------
-    members : tuple of (int, int)
-        Operations, each with the iterations by which it is later than the first.
-    period : int or None
-        Where the last is updated by the first again: that many iterations later, so that so many
-        instances exist at any time. None if the chain has an end.
-    """
-
+    # Operations, each with the iterations by which it is later than the first.
     members: tuple[tuple[int, int], ...]
+    # Where the last is updated by the first again: that many iterations later, so that so many
+    # instances exist at any time. None if the chain has an end.
     period: int | None = None
 
 

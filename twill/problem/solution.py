@@ -19,20 +19,13 @@ from twill.problem.lifetimes import (
 
 @dataclass(frozen=True)
 class Assignment:
-    """A modulo schedule with its warp assignment.
+    """A modulo schedule with its warp assignment."""
 
-    Attributes
-    ----------
-    start : tuple of int
-        M(v), the issue time within an iteration.
-    group : tuple of int
-        A(v), an index into `groups`.
-    groups : tuple of WarpGroup
-        The warp groups that were available.
-    """
-
+    # M(v), the issue time within an iteration.
     start: tuple[int, ...]
+    # A(v), an index into `groups`.
     group: tuple[int, ...]
+    # Those that were available.
     groups: tuple[WarpGroup, ...]
 
     def length(self, problem: Problem) -> int:
@@ -77,27 +70,17 @@ Event = tuple[str, int]
 
 @dataclass(frozen=True)
 class Sum:
-    """Occupants that share a capacity.
+    """Occupants that share a capacity."""
 
-    Attributes
-    ----------
-    family : str
-        The constraint family it belongs to.
-    name : str
-        The memory, the unit, or ``registers``.
-    occupants : sequence of Occupant
-        Who takes from it.
-    capacity : int or None
-        None for registers, which every warp group limits for itself.
-    rings : mapping of int to Occupant
-        By position, occupants of an addressed memory that keep all slots of their ring as soon as
-        one of them is alive, with the hop that others have to leave.
-    """
-
+    # The constraint family it belongs to.
     family: str
+    # The memory, the unit, or ``registers``.
     name: str
     occupants: Sequence[Occupant]
+    # None for registers, which every warp group limits for itself.
     capacity: int | None
+    # By position, occupants of an addressed memory that keep all slots of their ring as soon as one
+    # of them is alive, with the hop that others have to leave.
     rings: Mapping[int, Occupant] = field(default_factory=dict)
 
     @property
@@ -114,22 +97,15 @@ def sums_of(problem: Problem, families: Sequence[str]) -> list[Sum]:
     if "memory" in families:
         for memory, capacity in problem.memories.items():
             room = capacity - problem.fixed[memory]
-            occupants = _without_hops(problem, memory)
+            # A slot whose release somebody has yet to see may be filled again by somebody else:
+            # hops keep two values at different addresses, no instance takes more than its slot.
+            occupants = [replace(o, hop=0) for o in memory_occupants(problem, memory)]
             found.append(Sum("memory", memory, occupants, room, _rings(problem, memory)))
     if "capacity" in families:
         for unit, capacity in problem.capacities.items():
             if capacity > 1:
                 found.append(Sum("capacity", unit, unit_occupants(problem, unit), capacity))
     return [entry for entry in found if entry.occupants]
-
-
-def _without_hops(problem: Problem, memory: str) -> list[Occupant]:
-    """Return what takes a memory at any one time.
-
-    A slot whose release somebody has yet to see may be filled again by somebody else: hops keep
-    two values at different addresses, they do not make an instance take more than its slot.
-    """
-    return [replace(occupant, hop=0) for occupant in memory_occupants(problem, memory)]
 
 
 def _rings(problem: Problem, memory: str) -> dict[int, Occupant]:

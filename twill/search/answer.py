@@ -53,13 +53,7 @@ DEFECT = {
 
 
 class Answering:
-    """Finds the answer to a request.
-
-    Attributes
-    ----------
-    problem : Problem
-        Of which the schedule is one.
-    """
+    """Finds the answer to a request, a schedule of its `problem`."""
 
     def __init__(self, request: Request, options: Options) -> None:
         self._request, self._timeout = request, options.timeout
@@ -149,19 +143,19 @@ class Answering:
             If a rule is broken otherwise; it names the report.
         """
         violations = verify(schedule).violations
-        if violations and self._request.engine == "verbatim":
+        if not violations:
+            return schedule
+        if self._request.engine == "verbatim":
             raise RefusedError(
                 f"{schedule.name}: the printed system has a schedule of interval "
                 f"{schedule.initiation_interval}, which is not valid in the model; {violations[0]}"
             )
-        if violations:
-            run = {"timeout": self._timeout, "versions": versions()}
-            raise DefectError(
-                f"{schedule.name}: the solver's own answer breaks a rule, which is a defect of "
-                f"twill; {violations[0]}",
-                report=write_report(schedule, {**self._request.words, **run}, violations),
-            )
-        return schedule
+        run = {"timeout": self._timeout, "versions": versions()}
+        raise DefectError(
+            f"{schedule.name}: the solver's own answer breaks a rule, which is a defect of twill; "
+            f"{violations[0]}",
+            report=write_report(schedule, {**self._request.words, **run}, violations),
+        )
 
 
 def _normalized(request: Request, options: Options) -> tuple[TimeScale, Options]:

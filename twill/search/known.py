@@ -18,23 +18,13 @@ FOUND = "found a schedule at I = {interval}"
 
 @dataclass(frozen=True)
 class Reached:
-    """The best value of a level that was found.
-
-    Attributes
-    ----------
-    value : int
-        In the level's unit.
-    assignment : Assignment
-        A schedule that has it.
-    proved : bool
-        Whether every better one was refuted.
-    solver : str
-        Who refuted the next better one; empty where a bound says that there is none.
-    """
+    """The best value of a level that was found, with a schedule that has it."""
 
     value: int
     assignment: Assignment
+    # Whether every better one was refuted.
     proved: bool
+    # Who refuted the next better one; empty where a bound says that there is none.
     solver: str
 
 
@@ -42,23 +32,16 @@ class Known:
     """The best schedule so far and the bound below it, for when the search ends early.
 
     `report`: told what is being tried, after the interval or between which two the least one is.
-
-    Attributes
-    ----------
-    low : int
-        Every smaller interval is refuted.
-    solver, families
-        Who refuted them, and the constraint families that takes, where no bound does.
-    best : tuple of (int, Assignment) or None
-        An interval and a schedule at it, better in the order of levels than all others offered.
-    reached : dict
-        The best value of each level, as far as that was looked for.
     """
 
     def __init__(self, problem: Problem, report: Report = silent) -> None:
         self._problem, self._report = problem, report
+        # Every smaller interval is refuted; by whom, and the constraint families that takes, where
+        # no bound does.
         self.low, self.solver, self.families = 1, "", tuple[str, ...]()
+        # An interval and a schedule at it, better in the order of levels than all others offered.
         self.best: tuple[int, Assignment] | None = None
+        # The best value of each level, as far as that was looked for.
         self.reached: dict[Level, Reached] = {}
 
     @property
@@ -87,13 +70,8 @@ class Known:
 
     def say(self, message: str) -> None:
         """Report what is being tried, with what is known of the least interval."""
-        if self.best is None:
-            between = f"{self.low} .."
-        elif self.proved:
-            between = f"{self.low}"
-        else:
-            between = f"{self.low} .. {self.best[0]}"
-        self._report(f"{between}: {message}")
+        most = f" .. {self.best[0]}" if self.best else " .."
+        self._report(f"{self.low}{'' if self.proved else most}: {message}")
 
     def bound(self, lower: Bounds, most_stages: int) -> LowerBound:
         """Say why no smaller interval has a schedule, or what is known of that.
@@ -148,14 +126,14 @@ def _weights(lower: Bounds) -> dict[str, Any]:
 def measured(problem: Problem, interval: int, assignment: Assignment) -> dict[Level, int]:
     """Return what a schedule has of each level but the interval, of slack if anything waits."""
     length = assignment.length(problem) - min(assignment.start)
-    slack = assignment.slack(problem, interval)
-    levels: dict[Level, int] = {
+    levels: dict[Level, int | None] = {
         "stages": -(-length // interval),
         "groups": assignment.used(),
         "transfers": assignment.transfers(problem),
         "length": length,
+        "slack": assignment.slack(problem, interval),
     }
-    return levels if slack is None else {**levels, "slack": slack}
+    return {level: value for level, value in levels.items() if value is not None}
 
 
 def proofs(

@@ -49,38 +49,27 @@ T = TypeVar("T", Answer, Refutation)
 
 @dataclass(frozen=True)
 class Query:
-    """Whether an interval from `low` to `high` has a schedule of at most so many stages.
+    """Whether an interval from `low` to `high` has a schedule of at most so many stages."""
 
-    Attributes
-    ----------
-    low, high, stages : int
-        Only a prover is asked about more than one interval.
-    limits : Limits
-        What else a schedule may have.
-    kind : str
-        ``any`` schedule will do; the ``least`` interval is wanted, or the one ``near``, with the
-        warp groups of the best schedule so far; or the ``families`` that a refutation takes, which
-        the finder names.
-    effort : float
-        Work after which a prover gives up, in CP-SAT's deterministic time (a unit is five to ten
-        seconds). A finder has no such limit, and works to its end.
-    decide : bool
-        Whether the prover is asked again, in other ways and with growing effort, until it knows.
-    whole : bool
-        Whether nothing but what the user decided limits the schedule, so that no answer to it
-        refutes the interval.
-    why : str
-        Which strategy or level asks.
-    """
-
+    # Only a prover is asked about more than one interval.
     low: int
     high: int
     stages: int
+    # What else a schedule may have.
     limits: Limits
+    # ``any`` schedule will do; the ``least`` interval is wanted, or the one ``near``, with the warp
+    # groups of the best schedule so far; or the ``families`` that a refutation takes, which the
+    # finder names.
     kind: Kind = "any"
+    # Work after which a prover gives up, in CP-SAT's deterministic time (a unit is five to ten
+    # seconds). A finder has no such limit, and works to its end.
     effort: float = 1.0
+    # Whether the prover is asked again, in other ways and with growing effort, until it knows.
     decide: bool = True
+    # Whether nothing but what the user decided limits the schedule, so that no answer to it refutes
+    # the interval.
     whole: bool = False
+    # Which strategy or level asks.
     why: str = ""
 
     def __str__(self) -> str:
@@ -96,27 +85,17 @@ class Query:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a question brought.
-
-    Attributes
-    ----------
-    status : str
-        ``sat``, ``unsat`` or ``unknown``.
-    bound : int
-        Every smaller interval asked about is refuted.
-    interval, assignment
-        Of the schedule found.
-    solver : str
-        Who answered.
-    families : tuple of str
-        Constraint families that the refutation takes, as far as they are named.
-    """
+    """What a question brought."""
 
     status: Status
+    # Every smaller interval asked about is refuted.
     bound: int
+    # Of the schedule found.
     interval: int | None = None
     assignment: Assignment | None = None
+    # Who answered.
     solver: str = ""
+    # Constraint families that the refutation takes, as far as they are named.
     families: tuple[str, ...] = ()
 
     def __str__(self) -> str:

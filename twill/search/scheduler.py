@@ -111,20 +111,12 @@ def schedule(
 
 @dataclass(frozen=True)
 class Solved:
-    """A schedule with what is not written into it.
-
-    Attributes
-    ----------
-    schedule : Schedule
-        The artifact.
-    seconds : dict
-        Wall-clock time of ``interval``, ``levels`` and ``total`` in this run.
-    cached : bool
-        Whether an earlier run had solved it.
-    """
+    """A schedule with what is not written into it."""
 
     schedule: Schedule
+    # Wall-clock time of ``interval``, ``levels`` and ``total`` in this run.
     seconds: dict[str, float]
+    # Whether an earlier run had solved it.
     cached: bool = False
 
 

@@ -51,17 +51,12 @@ LEAST = "least I = "
 
 @dataclass(frozen=True)
 class Found:
-    """An optimal schedule: interval, assignment and what was proved.
-
-    Attributes
-    ----------
-    seconds : dict
-        Wall-clock time by part of the search: ``interval``, ``levels``, ``total``.
-    """
+    """An optimal schedule: interval, assignment and what was proved."""
 
     interval: int
     assignment: Assignment
     proof: Proof
+    # Wall-clock time by part of the search: ``interval``, ``levels``, ``total``.
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
 
 

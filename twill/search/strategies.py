@@ -21,36 +21,26 @@ LEAST_STAGES_BOUND = 6
 
 
 class Situation:
-    """What strategies look at.
-
-    Attributes
-    ----------
-    lower : Bounds
-        What needs no search.
-    first : int
-        The least interval that no bound and no relaxation refutes.
-    few, most : int
-        Numbers of warp groups: what is enough for most loops, and what there may be.
-    last : Outcome
-        Of the question that was asked last.
-    alone : bool
-        Whether there is a finder alone, and no prover that can be asked about a range of intervals.
-    monotone : bool
-        Whether an interval that is refuted refutes all below.
-    """
+    """What strategies look at."""
 
     def __init__(
         self, problem: Problem, questions: Questions, lower: Bounds, most_stages: int | None
     ) -> None:
         self.problem, self.groups = problem, questions.groups
         self.known: Known = questions.known
-        self.alone, self.monotone = questions.prover is None, problem.starts_at_issue
+        # Whether no prover can be asked about a range of intervals.
+        self.alone = questions.prover is None
+        # Whether an interval that is refuted refutes all below.
+        self.monotone = problem.starts_at_issue
         wishes = problem.wishes
         self.limits = Limits(groups=wishes.limit("groups"), transfers=wishes.limit("transfers"))
-        self.most = min(most_used(self.groups), self.limits.groups or most_used(self.groups))
+        # How many warp groups there may be, and are enough for most loops.
+        self.most = min(most_used(self.groups), self.limits.groups or len(self.groups))
         self.few = min(self.most, likely_groups(problem))
         self._most_stages = wishes.limit("stages") or most_stages
+        # The least interval that no bound and no relaxation refutes.
         self.lower, self.first = lower, lower.interval
+        # What the question that was asked last has brought.
         self.last = Outcome("unknown", self.first)
 
     def query(
@@ -122,20 +112,13 @@ Asked = Iterator[Query]
 
 @dataclass(frozen=True)
 class Strategy:
-    """Questions about the interval.
+    """Questions about the interval."""
 
-    Attributes
-    ----------
-    name : str
-        Why they are asked.
-    questions : callable
-        Yields them; each may follow from what the one before has brought.
-    applies : callable
-        Whether there is anything to ask.
-    """
-
+    # Why they are asked.
     name: str
+    # Yields them; each may follow from what the one before has brought.
     questions: Callable[[Situation], Asked]
+    # Whether there is anything to ask.
     applies: Callable[[Situation], bool]
 
 

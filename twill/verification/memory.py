@@ -34,10 +34,8 @@ def memory(placed: Placed) -> Iterator[str]:
                 occupy(used, time, staged - time, operation.transfer_bytes)
         if used.max() > room:
             unit = 2 if name == "tmem" else 1
-            yield (
-                f"{name} in slot {int(used.argmax())}: {int(used.max()) / unit:g} live, "
-                f"capacity {room / unit:g}"
-            )
+            live = f"{int(used.max()) / unit:g} live, capacity {room / unit:g}"
+            yield f"{name} in slot {int(used.argmax())}: {live}"
 
 
 def _released(placed: Placed, operation: Work) -> int:
@@ -102,25 +100,19 @@ def slots(placed: Placed) -> Iterator[str]:
     depths, rings = placed.schedule.pipeline_depths, dict[str, int]()
     for s in placed.schedule.storage:
         begin, end = _life(placed, s)
-        needed = max(1, -(-(end - begin) // placed.interval))
+        needed, what = max(1, -(-(end - begin) // placed.interval)), f"{s.value} in {s.memory}"
         if s.slots < needed:
-            yield (
-                f"{s.value} in {s.memory} lives {end - begin} and has {s.slots} slots, "
-                f"needs {needed}"
-            )
+            yield f"{what} lives {end - begin} and has {s.slots} slots, needs {needed}"
         elif s.slots > needed and not s.addresses and s.reader is None:
-            yield f"{s.value} in {s.memory} needs {needed} slots and has {s.slots}"
+            yield f"{what} needs {needed} slots and has {s.slots}"
         if s.memory != "registers" and not s.transfer:
             rings.setdefault(s.value, s.slots)
     for operation in placed.model.operations:
-        depth = depths.get(operation.name)
+        name, depth = operation.name, depths.get(operation.name)
         if operation.streaming and depth is None:
-            yield f"streaming load {operation.name} has no pipeline depth"
-        if depth is not None and rings.get(operation.name, depth) != depth:
-            yield (
-                f"{operation.name} has a pipeline depth of {depth} and "
-                f"{rings[operation.name]} slots"
-            )
+            yield f"streaming load {name} has no pipeline depth"
+        if depth is not None and rings.get(name, depth) != depth:
+            yield f"{name} has a pipeline depth of {depth} and {rings[name]} slots"
 
 
 def _life(placed: Placed, storage: Storage) -> tuple[int, int]:
@@ -131,11 +123,10 @@ def _life(placed: Placed, storage: Storage) -> tuple[int, int]:
         return time, (_staged_until(placed, operation) or time) + placed.model.hop
     if storage.reader is not None:
         reader = placed.work(storage.reader).index
-        copied = [e for e in placed.model.edges if e.transferable and e.producer == operation.index]
-        reads = [
-            e.copy_reads for e in copied if (e.consumer, e.distance) == (reader, storage.distance)
-        ]
-        return placed.at(reader), placed.at(reader) + max(reads, default=0)
+        copy = (operation.index, reader, storage.distance)
+        copied = (e for e in placed.model.edges if (e.producer, e.consumer, e.distance) == copy)
+        reads = max((e.copy_reads for e in copied if e.transferable), default=0)
+        return placed.at(reader), placed.at(reader) + reads
     if storage.memory == "registers":
         return time, released(placed, operation, until_read=True)
     return time, _overwritten(placed, storage, storage.value)
@@ -268,12 +259,10 @@ def _halves(placed: Placed, every: list[Storage]) -> Iterator[str]:
         if s.halves and (tile is None or not halved(tile, tmem)):
             yield f"{s.value} takes more than half the lanes of tmem"
     for factor, product in _first_factors(placed):
-        both = (taken.get(factor), taken.get(product))
-        if all(both) and len(set().union(*filter(None, both))) > 1:
-            yield (
-                f"{factor} and {product} are first factor and accumulator of a product and lie "
-                "in different halves of tmem"
-            )
+        here, there = taken.get(factor), taken.get(product)
+        if here and there and len(here | there) > 1:
+            what = f"{factor} and {product} are first factor and accumulator of a product"
+            yield f"{what} and lie in different halves of tmem"
 
 
 def _first_factors(placed: Placed) -> Iterator[tuple[str, str]]:
@@ -368,10 +357,8 @@ def _shared(placed: Placed, first: Storage, second: Storage) -> Iterator[str]:
             overwritten = begin_a <= begin_b + shift < end_a
             overwrites = begin_b + shift <= begin_a < end_b + shift
             if address is not None and (overwritten or overwrites):
-                yield (
-                    f"{first.value} of iteration {i} and {second.value} of iteration {j} "
-                    f"are both live at {first.memory} address {address}"
-                )
+                both = f"{first.value} of iteration {i} and {second.value} of iteration {j}"
+                yield f"{both} are both live at {first.memory} address {address}"
                 return
 
 

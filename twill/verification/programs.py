@@ -203,15 +203,13 @@ class _Fences:
         told = self._signalled(access.name) if copies else set()
         for position, instruction in enumerate(program.body):
             match instruction:
-                case Put() | Get() if (instruction.do, instruction.value) == (
-                    access.do,
-                    access.name,
-                ):
-                    yield position, instruction.stage
-                case Await() if copies and instruction.operation == access.name:
-                    yield position, instruction.stage
-                case Wait() if instruction.barrier in told:
-                    yield position, instruction.stage
+                case Put(do=do, value=name, stage=stage) | Get(do=do, value=name, stage=stage):
+                    if (do, name) == (access.do, access.name):
+                        yield position, stage
+                case Await(operation=name, stage=stage) if copies and name == access.name:
+                    yield position, stage
+                case Wait(barrier=barrier, stage=stage) if barrier in told:
+                    yield position, stage
                 case _ if access.do == "issue" and not copies:
                     for part in issues_of(instruction):
                         if part.operation == access.name and part.last:

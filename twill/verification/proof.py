@@ -188,13 +188,11 @@ def _reason(placed: Placed, bound: LowerBound, least: int) -> Iterator[str]:
         case "no modulo schedule" | "no joint schedule":
             if bound.value <= least:
                 yield f"the proof says {bound.reason}, units and recurrences need {least} alone"
-        case "configurations":
-            yield from check_configurations(placed.model, bound)
-        case "not proved":
-            if bound.weights:
-                yield from check_configurations(placed.model, bound)
-            elif bound.solver is None and bound.value > least:
+        case "not proved" if not bound.weights:
+            if bound.solver is None and bound.value > least:
                 yield f"the proof says at least {bound.value}, and not who has shown it"
+        case "configurations" | "not proved":
+            yield from check_configurations(placed.model, bound)
 
 
 def _resource(placed: Placed, bound: LowerBound) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from twill.artifacts.hardware import CELL_BITS, EIGHTHS, TensorMemory
 from twill.artifacts.loop import Cost, Dependence, Loop, Operation, Step, Tile
@@ -123,10 +124,8 @@ class Model:
 
     def turn(self, u: Work, v: Work) -> int:
         """Return how long after u another group's operation may use their unit; 0 if at once."""
-        takes_turns = (
-            self.rules == "issue" and u.in_order_unit and u.in_order_unit == v.in_order_unit
-        )
-        return u.issue + self.hop if takes_turns else 0
+        shared = u.in_order_unit is not None and u.in_order_unit == v.in_order_unit
+        return u.issue + self.hop if shared and self.rules == "issue" else 0
 
 
 def read_model(
@@ -268,21 +267,16 @@ def _pace(step: Step, machine: Machine) -> tuple[int, int]:
 def _check(operation: Operation, path: str, file: str, machine: Machine) -> None:
     """Refuse what the machine has no place for."""
     widest, name = max(group.warps for group in machine.groups), short(operation.name)
-    result, memory = operation.result, None
-    if result is not None and result.memory in ("smem", "tmem"):
-        memory = result.memory
+    memory = operation.result.memory if operation.result else "registers"
     for step in operation.cost.steps if operation.cost else ():
         if step.unit not in machine.units:
             message = f"{machine.name} has no unit named {short(step.unit)}, which {name} uses"
             raise InputError(message, path=f"{path}.cost.steps", file=file)
     if operation.warps > widest:
-        raise InputError(
-            f"operation {name} needs {operation.warps} warps, the widest warp group of "
-            f"{machine.name} has {widest}",
-            path=f"{path}.warps",
-            file=file,
-        )
-    if memory is not None and memory not in machine.memories.by_name:
+        wide = f"the widest warp group of {machine.name} has {widest}"
+        message = f"operation {name} needs {operation.warps} warps, {wide}"
+        raise InputError(message, path=f"{path}.warps", file=file)
+    if memory in ("smem", "tmem") and memory not in machine.memories.by_name:
         message = f"{machine.name} has no {memory} for the result of {name}"
         raise InputError(message, path=f"{path}.result.memory", file=file)
 
@@ -385,14 +379,5 @@ def _registers(machine: Machine) -> RegisterFile | None:
     given = machine.registers
     if given is None:
         return None
-    return RegisterFile(
-        file=given.file.value,
-        limit=given.limit.value,
-        step=given.step.value,
-        least=given.least.value,
-        most=given.most.value,
-        warps=given.warps.value,
-        threads=given.warps.value * machine.threads_per_warp.value,
-        reserve=int(given.reserve.value),
-        launch=None if given.launch is None else given.launch.value,
-    )
+    figures: dict[str, Any] = {name: said and int(said.value) for name, said in given}
+    return RegisterFile(threads=figures["warps"] * machine.threads_per_warp.value, **figures)

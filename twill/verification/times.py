@@ -84,10 +84,8 @@ def group_widths(placed: Placed) -> Iterator[str]:
     for operation in placed.model.operations:
         group = placed.groups[placed.place[operation.name]]
         if group.warps < operation.warps:
-            yield (
-                f"{operation.name} needs {operation.warps} warps, its group {group.name} "
-                f"has {group.warps}"
-            )
+            its = f"its group {group.name} has {group.warps}"
+            yield f"{operation.name} needs {operation.warps} warps, {its}"
     pool = {entry.warps: entry.count for entry in machine.groups}
     for width in sorted(set(widths)):
         count, most = widths.count(width), pool.get(width, 0)
@@ -100,13 +98,11 @@ def group_widths(placed: Placed) -> Iterator[str]:
 def variable_latency(placed: Placed) -> Iterator[str]:
     """8. Variable latency: such operations, and only they, are on groups of their own."""
     for operation in placed.model.operations:
-        group = placed.groups[placed.place[operation.name]]
+        name, group = operation.name, placed.groups[placed.place[operation.name]]
         if operation.variable_latency and not group.variable_latency:
-            yield f"{operation.name} has variable latency, its group {group.name} is not for it"
+            yield f"{name} has variable latency, its group {group.name} is not for it"
         if group.variable_latency and not operation.variable_latency:
-            yield (
-                f"{operation.name} has a fixed latency, its group {group.name} is for variable ones"
-            )
+            yield f"{name} has a fixed latency, its group {group.name} is for variable ones"
 
 
 def dependence(placed: Placed) -> Iterator[str]:
@@ -138,11 +134,9 @@ def capacity(placed: Placed) -> Iterator[str]:
             occupy(used, time, r.length, r.count)
         if used.max() > most:
             row = int(used.argmax())
-            holders = [o.name for o, t, r in taken if (row - t) % placed.interval < r.length]
-            yield (
-                f"unit {unit} in slot {row}: {int(used[row])} in use by "
-                f"{', '.join(holders)}, capacity {most}"
-            )
+            inside = (o.name for o, t, r in taken if (row - t) % placed.interval < r.length)
+            by = f"{int(used[row])} in use by {', '.join(inside)}"
+            yield f"unit {unit} in slot {row}: {by}, capacity {most}"
 
 
 def turns(placed: Placed) -> Iterator[str]:
@@ -155,11 +149,9 @@ def turns(placed: Placed) -> Iterator[str]:
                 continue
             given = (start[second.name] - start[first.name]) % placed.interval
             if given < needed:
-                yield (
-                    f"{second.name} of group {place[second.name]} follows {first.name} of "
-                    f"group {place[first.name]} on {first.in_order_unit} after {given}, "
-                    f"passing the turn takes {needed}"
-                )
+                u, v = (f"{o.name} of group {place[o.name]}" for o in (first, second))
+                after = f"on {first.in_order_unit} after {given}"
+                yield f"{v} follows {u} {after}, passing the turn takes {needed}"
 
 
 def completion(placed: Placed) -> Iterator[str]:
