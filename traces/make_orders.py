@@ -84,15 +84,10 @@ def flash_attention_4(*, rescaling: bool = False) -> Loop:
                 _columns(loop, "cast", part, 32, elementwise=True, name=f"C{i}_{f}")
                 for f, part in enumerate(parts)
             ]
-            stores = [
-                loop.operation(
-                    "tmem_store",
-                    *some,
-                    result=loop.tile((HEAD, 32 * len(some)), "f16", "tmem"),
-                    name=f"T{i}_{name}",
-                )
-                for name, some in (("a", casts[:3]), ("b", casts[3:]))
-            ]
+            stores = []
+            for name, some in (("a", casts[:3]), ("b", casts[3:])):
+                tile = loop.tile((HEAD, 32 * len(some)), "f16", "tmem")
+                stores.append(loop.operation("tmem_store", *some, result=tile, name=f"T{i}_{name}"))
             _second_products(loop, i, v, a, stores, None if rescaling else VOTE)
     return _without_places(loop.build())
 
@@ -173,15 +168,11 @@ def _row_sums(loop: LoopBuilder, parts: Sequence[Value], a: Value, i: int) -> No
     result = loop.tile((rows,), "f32", "registers", 2 if rows == 64 else 1)
     total = loop.carried(f"l{i}", (rows,))
     running = loop.elementwise("mul", total, a, name=f"l{i}.mul")
+    attributes: dict[str, Any] = {"combine": "add", "lanes": 1, "lane_warps": 1}
     for p in parts:
+        name = f"l{i}" if p is parts[-1] else f"sum{_name(p)}"
         running = loop.operation(
-            "reduce",
-            p,
-            running,
-            result=result,
-            name=f"l{i}" if p is parts[-1] else f"sum{_name(p)}",
-            axis=1,
-            attributes={"combine": "add", "lanes": 1, "lane_warps": 1},
+            "reduce", p, running, result=result, name=name, axis=1, attributes=attributes
         )
     total.assign(running)
 
@@ -333,17 +324,8 @@ def _softmax_4(i: int) -> list[Any]:
     parts = [[f"P{i}_{f}"] + [f"Y{i}_{f}"] * (f in (1, 2)) for f in range(4)]
     sums = [f"l{i}.mul", *(f"sum{p}" for part in parts for p in part)]
     sums[-1] = f"l{i}"
-    return [
-        *beginning,
-        parts[0][0],
-        _interleaved(*parts[1], f"C{i}_0"),
-        _interleaved(*parts[2], f"C{i}_1"),
-        _interleaved(*parts[3], f"C{i}_2"),
-        f"T{i}_a",
-        f"C{i}_3",
-        f"T{i}_b",
-        *sums,
-    ]
+    later = [_interleaved(*parts[f], f"C{i}_{f - 1}") for f in (1, 2, 3)]
+    return [*beginning, parts[0][0], *later, f"T{i}_a", f"C{i}_3", f"T{i}_b", *sums]
 
 
 def _interleaved(*operations: str) -> Any:

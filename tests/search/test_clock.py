@@ -105,6 +105,9 @@ def rank(schedule: twill.Schedule) -> list[int]:
     return [-x.value if x.level == "slack" else x.value for x in schedule.proof.levels]
 
 
+engines = pytest.mark.parametrize("engine", ["both", "difference"])
+
+
 def solved() -> Iterator[tuple[twill.Loop, twill.Machine, twill.Schedule]]:
     for seed in (17, 20, 35, 36, 48):
         loop, machine = random_loop(seed)
@@ -123,7 +126,7 @@ def judge(found: twill.Schedule, best: twill.Schedule) -> None:
     assert found.proof.levels[0].proved == (found.proof.bound.reason != "not proved")
 
 
-@pytest.mark.parametrize("engine", ["both", "difference"])
+@engines
 def test_a_search_that_ends_early_keeps_its_best_schedule_and_claims_no_more(
     monkeypatch: pytest.MonkeyPatch, engine: EngineName
 ) -> None:
@@ -143,7 +146,7 @@ def test_a_search_that_ends_early_keeps_its_best_schedule_and_claims_no_more(
     assert between >= 3
 
 
-@pytest.mark.parametrize("engine", ["both", "difference"])
+@engines
 def test_an_interruption_keeps_the_best_schedule_and_claims_no_more(
     monkeypatch: pytest.MonkeyPatch, engine: EngineName
 ) -> None:

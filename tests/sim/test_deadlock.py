@@ -40,23 +40,19 @@ def deadlocked(bodies: dict[str, list[Instruction]], barriers: tuple[Barrier, ..
     return caught.value.message.split("; ", 1)[1]
 
 
-THREE = (
-    Barrier(name="never", slots=1),
-    Barrier(name="both", slots=1, arrivals=2),
-    Barrier(name="back", slots=1),
-)
+def deadlocked_with_a_third(a: list[Instruction], b: list[Instruction]) -> str:
+    both = Barrier(name="both", slots=1, arrivals=2)
+    barriers = (Barrier(name="never", slots=1), both, Barrier(name="back", slots=1))
+    third: list[Instruction] = [Wait(barrier="both"), Arrive(barrier="back")]
+    return deadlocked({"a": a, "b": b, "c": third}, barriers)
 
 
 def test_a_cycle_through_the_second_of_two_arrivers_is_named() -> None:
-    text = deadlocked(
-        {
-            "a": [Wait(barrier="never"), Arrive(barrier="both")],
-            "b": [Wait(barrier="back"), Arrive(barrier="both")],
-            "c": [Wait(barrier="both"), Arrive(barrier="back")],
-        },
-        THREE,
+    arrival = Arrive(barrier="both")
+    found = deadlocked_with_a_third(
+        [Wait(barrier="never"), arrival], [Wait(barrier="back"), arrival]
     )
-    assert text == (
+    assert found == (
         "cycle b -> c -> b: b waits for back of iteration 0 (from c); c waits for both of "
         "iteration 0 (from a, b); a waits for never of iteration 0 (from nobody)"
     )
@@ -64,15 +60,10 @@ def test_a_cycle_through_the_second_of_two_arrivers_is_named() -> None:
 
 def test_who_has_arrived_is_not_waited_for() -> None:
     # a waits for c as well, but c does not wait for a any more.
-    text = deadlocked(
-        {
-            "a": [Arrive(barrier="both"), Wait(barrier="back")],
-            "b": [Wait(barrier="never"), Arrive(barrier="both")],
-            "c": [Wait(barrier="both"), Arrive(barrier="back")],
-        },
-        THREE,
-    )
-    assert text == (
+    arrival = Arrive(barrier="both")
+    assert deadlocked_with_a_third(
+        [arrival, Wait(barrier="back")], [Wait(barrier="never"), arrival]
+    ) == (
         "a waits for back of iteration 0 (from c); b waits for never of iteration 0 (from nobody); "
         "c waits for both of iteration 0 (from b)"
     )

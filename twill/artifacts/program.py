@@ -178,12 +178,8 @@ class Wait(Part):
     """Block until the barrier's phase of iteration j - stage - distance is complete.
 
     A negative distance waits for a later iteration, as where groups take turns on a unit; there is
-    no wait for an iteration that the loop does not have.
-
-    Attributes
-    ----------
-    polling : bool, optional
-        Whether the warp tests the barrier again and again (``test_wait``) and does not sleep.
+    no wait for an iteration that the loop does not have. A `polling` warp tests the barrier again
+    and again (``test_wait``) and does not sleep.
     """
 
     do: Literal["wait"] = "wait"
@@ -196,11 +192,8 @@ class Wait(Part):
 class Arrive(Part):
     """Arrive at the barrier's phase of iteration j - stage - distance.
 
-    Attributes
-    ----------
-    expect : int, optional
-        Bytes that the phase has to wait for beside the arrivals (``arrive.expect_tx``), at most
-        the machine's `Synchronisation.transactions`.
+    It is told to `expect` so many bytes beside the arrivals (``arrive.expect_tx``), at most the
+    machine's `Synchronisation.transactions`.
     """
 
     do: Literal["arrive"] = "arrive"

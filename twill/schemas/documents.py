@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field, create_model
@@ -10,6 +11,7 @@ from twill.artifacts.base import Part
 from twill.artifacts.loop import Dependence, Invariant, Origin, Tile
 from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import JournalRow, Sweep
+from twill.studies.audit.subject import Finding
 from twill.studies.bench.simulator import Speed
 from twill.studies.bench.solver import Growth, Outcome, SpeedUp
 from twill.studies.published import Experiment, Figure
@@ -252,13 +254,11 @@ MachineFacts = create_model(
 )
 
 
-class AuditFinding(Part):
+@dataclass(frozen=True, kw_only=True)
+class AuditFinding(Finding):
     """Something to mend in a machine file; see `twill.studies.audit.subject.Finding`."""
 
     check: str
-    where: str
-    what: str
-    mend: str
 
 
 class MachineAudit(Document):
