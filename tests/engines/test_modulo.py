@@ -11,7 +11,7 @@ import pytest
 import twill
 from tests.support.small import random_loop
 from twill.bounds import bounds
-from twill.engines.cbc import modulo_schedule, shortest_modulo_schedule
+from twill.engines.cbc import modulo_schedule
 from twill.errors import SolverError
 from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
@@ -103,4 +103,4 @@ def test_what_a_limit_stopped_is_no_answer(
     monkeypatch.setattr(pulp.PULP_CBC_CMD, "pulp_cbc_path", str(stopped))
     assert modulo_schedule(problem, 2, nodes=60) == ("unknown", None)
     with pytest.raises(SolverError):
-        shortest_modulo_schedule(problem, 2)
+        modulo_schedule(problem, 2, shortest=True)

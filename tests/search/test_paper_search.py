@@ -11,7 +11,7 @@ from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.artifacts.schedule import Rules
 from twill.bounds import bounds, longest_paths
 from twill.engines import EngineFactory, Question
-from twill.engines.cbc import shortest_modulo_schedule
+from twill.engines.cbc import modulo_schedule
 from twill.engines.cpsat import CpSatEngine
 from twill.engines.paper import VerbatimEngine
 from twill.engines.yices import DifferenceEngine
@@ -137,7 +137,7 @@ def test_cbc_and_the_engine_agree_on_the_shortest_modulo_schedule(
         problem = build_problem(*random_loop(seed), rules="paper")
         least = bounds(problem).interval
         for interval in (least, least + 1):
-            status, found = shortest_modulo_schedule(problem, interval)
+            status, found = modulo_schedule(problem, interval, shortest=True)
             length = found.length if found else None
             assert length == modulo_length(problem, interval), seed
             assert (status == "sat") == (length is not None)

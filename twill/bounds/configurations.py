@@ -11,6 +11,7 @@ Gomory, Operations Research 9, 1961).
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -119,9 +120,9 @@ def _best(
     pieces: Sequence[Piece], capacities: Mapping[str, int], known: int
 ) -> ConfigurationBound | None:
     """Return the best bound of some pieces, where it is more than what is known."""
-    time: dict[Uses, int] = {}
+    time: Counter[Uses] = Counter()
     for piece in pieces:
-        time[piece.uses] = time.get(piece.uses, 0) + piece.length
+        time[piece.uses] += piece.length
     if _greedily(time, capacities) <= known:
         return None
     kinds = sorted(time, key=lambda uses: (-time[uses], uses))
@@ -146,10 +147,10 @@ def _pieces(operation: ProblemOperation, turns: Mapping[str, int]) -> Iterator[P
     mine = [*operation.reservations, *(Reservation(name, 0, n, 1) for name, n in turns.items())]
     cuts = sorted({r.start for r in mine} | {r.start + r.length for r in mine})
     for start, end in itertools.pairwise(cuts):
-        uses: dict[str, int] = {}
+        uses: Counter[str] = Counter()
         for r in mine:
             if r.start <= start < r.start + r.length:
-                uses[r.unit] = uses.get(r.unit, 0) + r.count
+                uses[r.unit] += r.count
         if uses:
             yield Piece(operation.name, start, end - start, tuple(sorted(uses.items())))
 

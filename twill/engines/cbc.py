@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any
 
-from twill.bounds import longest_paths
+from twill.bounds import delays, longest, longest_paths
 from twill.console import end_with_parent, interruptible
 from twill.engines import Status
 from twill.errors import SolverError
@@ -39,7 +39,7 @@ class ModuloSchedule:
 
 
 def modulo_schedule(
-    problem: Problem, interval: int, *, nodes: int | None = None
+    problem: Problem, interval: int, *, nodes: int | None = None, shortest: bool = False
 ) -> tuple[Status, ModuloSchedule | None]:
     """Find a modulo schedule at a fixed interval.
 
@@ -47,43 +47,27 @@ def modulo_schedule(
     schedule as short as they allow.
 
     `nodes`: most nodes of CBC's search tree; ``unknown`` if they do not suffice.
+    `shortest`: whether the rows shall be those of a schedule of least length.
 
     Raises
     ------
     SolverError
         If CBC fails.
     """
-    if longest_paths(problem, interval) is None:
-        return "unsat", None
-    model, rows, _ = _program(problem, interval)
-    busiest = max(problem.operations, key=lambda o: o.cycles).index
-    model += rows[busiest, 0] == 1
-    status = _solve(model, nodes)
-    return status, _read(problem, interval, rows) if status == "sat" else None
-
-
-def shortest_modulo_schedule(
-    problem: Problem, interval: int
-) -> tuple[Status, ModuloSchedule | None]:
-    """Find a modulo schedule of least length at a fixed interval.
-
-    Raises
-    ------
-    SolverError
-        If CBC fails.
-    """
-    import pulp
-
     paths = longest_paths(problem, interval)
     if paths is None:
         return "unsat", None
     model, rows, start = _program(problem, interval)
-    least = max(int(paths[:, o.index].max()) + o.cycles for o in problem.operations)
-    length = model.add_variable("length", least, cat="Integer")
-    for operation in problem.operations:
-        model += start[operation.index] + operation.cycles <= length
-    model.setObjective(pulp.lpSum([length]))
-    status = _solve(model)
+    if shortest:
+        least = max(int(paths[:, o.index].max()) + o.cycles for o in problem.operations)
+        length = model.add_variable("length", least, cat="Integer")
+        for operation in problem.operations:
+            model += start[operation.index] + operation.cycles <= length
+        model.setObjective(1 * length)
+    else:
+        busiest = max(problem.operations, key=lambda o: o.cycles).index
+        model += rows[busiest, 0] == 1
+    status = _solve(model, nodes)
     return status, _read(problem, interval, rows) if status == "sat" else None
 
 
@@ -148,17 +132,10 @@ def _capacity(problem: Problem, interval: int, unit: str, rows: Rows, model: Any
 
 def _least_stages(problem: Problem, interval: int, row: list[int]) -> list[int]:
     """Return issue times in the given rows with the least stages (longest paths)."""
-    stage = [0] * len(row)
-    changed = True
-    while changed:
-        changed = False
-        for position, edge in enumerate(problem.edges):
-            u, v = edge.producer, edge.consumer
-            behind = problem.least_delay(position) + row[u] - row[v]
-            needed = stage[u] + -(-behind // interval) - edge.distance
-            if needed > stage[v]:
-                stage[v], changed = needed, True
-    return [r + interval * k for r, k in zip(row, stage, strict=True)]
+    behind = [(u, v, weight + row[u] - row[v]) for u, v, weight in delays(problem, interval)]
+    stages = longest(len(row), ((u, v, -(-time // interval)) for u, v, time in behind))
+    assert stages is not None
+    return [r + interval * k for r, k in zip(row, stages.max(axis=0).tolist(), strict=True)]
 
 
 def _solve(model: Any, nodes: int | None = None) -> Status:

@@ -16,7 +16,7 @@ from twill.bounds import Bounds, bounds, longest_paths
 from twill.bounds.infeasible import refuse_infeasible
 from twill.deadline import Deadline
 from twill.engines import Answer, Engine, EngineFactory, Limits, Question
-from twill.engines.cbc import shortest_modulo_schedule
+from twill.engines.cbc import modulo_schedule
 from twill.errors import RefusedError
 from twill.problem import Problem
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
@@ -137,7 +137,7 @@ class _PaperSearch:
         question = f"modulo schedule: I = {interval}, the shortest"
         self._options.report(question)
         if interval <= COARSE_SLOTS:
-            status, schedule = shortest_modulo_schedule(self._problem, interval)
+            status, schedule = modulo_schedule(self._problem, interval, shortest=True)
             length = None if schedule is None else schedule.length
             found = _Shortest(length, status != "unknown", "CBC")
         else:

@@ -190,9 +190,10 @@ class Formulas(Context):
         ]
         return int(terms.sum(parts)) if parts else int(zero)
 
-    def equals(self, number: int, value: int) -> int:
-        """Return the atom: an integer term is `value`."""
-        return int(self.terms.arith_eq_atom(number, self.terms.integer(value)))
+    def one_of(self, terms: Iterable[int]) -> int:
+        """Return the atom: exactly one of some terms is true."""
+        total = self.total((1, term) for term in terms)
+        return int(self.terms.arith_eq_atom(total, self.terms.integer(1)))
 
     def at_most(self, number: int, value: int) -> int:
         """Return the atom: an integer term is at most `value`."""

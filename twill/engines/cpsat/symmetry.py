@@ -15,8 +15,6 @@ from twill.problem.lifetimes import chains
 
 Exchange = tuple[int, ...]
 """Of every operation the one whose place it takes."""
-Labels = list[Hashable]
-PAIR = 2
 
 
 def symmetry(problem: Problem) -> Exchange | None:
@@ -34,7 +32,7 @@ def symmetry(problem: Problem) -> Exchange | None:
     alike: dict[int, list[int]] = {}
     for v, label in enumerate(_refined(problem)):
         alike.setdefault(label, []).append(v)
-    if max(map(len, alike.values())) != PAIR:
+    if max(map(len, alike.values())) != 2:
         return None
     exchange = list(range(len(problem.operations)))
     for members in alike.values():
@@ -67,7 +65,7 @@ def _numbered(labels: Sequence[Hashable]) -> list[int]:
     return [known.setdefault(label, len(known)) for label in labels]
 
 
-def _labels(problem: Problem) -> Labels:
+def _labels(problem: Problem) -> list[Hashable]:
     """Return what is known of each operation but its name."""
     return [
         (replace(o, name="", index=0), written.kind, repr(written.operands), repr(written.result))
@@ -96,7 +94,7 @@ def _arcs(problem: Problem) -> list[tuple[int, int, Hashable]]:
 def _facts(problem: Problem, place: Sequence[int]) -> Counter[Hashable]:
     """Return everything that is said of operations, with those in their places named instead."""
     index = problem.index
-    facts: Labels = [("is", place[v], label) for v, label in enumerate(_labels(problem))]
+    facts: list[Hashable] = [("is", place[v], label) for v, label in enumerate(_labels(problem))]
     facts += [("arc", place[u], place[v], label) for u, v, label in _arcs(problem)]
     for pinned in problem.pinned:
         facts.append(("pinned", pinned.registers, frozenset(place[v] for v in pinned.used_by)))

@@ -130,12 +130,10 @@ class CpSatSystem:
 
     def length(self, most: int) -> Any:
         """Return a variable for the time from first issue to last completion, at one interval."""
-        times, interval = self.times, self.times.low
+        times = self.times
         length = times.model.new_int_var(0, most, "L")
         for v, operation in enumerate(self.problem.operations):
-            stages = times.stages[v] - times.stages[times.base]
-            rows = times.rows[v] - times.rows[times.base]
-            times.model.add(length >= stages * interval + rows + operation.cycles)
+            times.model.add(length >= times.later(v, times.base) + operation.cycles)
         return length
 
     def slack(self, most: int) -> Any:
@@ -143,14 +141,12 @@ class CpSatSystem:
 
         At one interval only, as for `length`.
         """
-        times, interval = self.times, self.times.low
+        times = self.times
         slack = times.model.new_int_var(0, most, "slack")
         for edge in self.problem.edges:
             u, v = edge.producer, edge.consumer
             together = self.places.same(u, v)
-            stages = 0 if u == v else times.stages[v] - times.stages[u]
-            rows = 0 if u == v else times.rows[v] - times.rows[u]
-            apart = (stages + edge.distance) * interval + rows
+            apart = times.later(v, u, edge.distance)
             if not edge.streaming:
                 times.clauses.add(apart >= edge.cross_delay + slack, [together])
             if edge.blocking and not edge.streaming:

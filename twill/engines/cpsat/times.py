@@ -138,6 +138,13 @@ class Times:
         np.fill_diagonal(stages, 0)
         return [row.tolist() for row in stages]
 
+    def later(self, v: int, u: int, iterations: int = 0) -> Any:
+        """Return M(v) + iterations * I - M(u), where I is fixed."""
+        if u == v:
+            return iterations * self.low
+        stages, rows = self.stages[v] - self.stages[u], self.rows[v] - self.rows[u]
+        return (stages + iterations) * self.low + rows
+
     def later_stage(self, v: int, u: int, amount: int) -> Literal:
         """Return the literal k(v) - k(u) >= amount."""
         if u == v:

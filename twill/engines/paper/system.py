@@ -7,7 +7,7 @@ subformula (all t' before t + d, all copies of an operation that runs at t) it i
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from twill.engines import Question
 from twill.engines.yices.system import anchor_of
@@ -93,6 +93,10 @@ class Program:
         if second != self.formulas.false:
             self.formulas.state(self.formulas.no(first), self.formulas.no(second))
 
+    def fits(self, items: Iterable[tuple[int, int]], most: int) -> None:
+        """State that the weights of the true ones among some terms sum to at most `most`."""
+        self.formulas.state(self.formulas.at_most(self.formulas.total(items), most))
+
     def read(self) -> Assignment:
         """Return the schedule of the last model."""
         starts = [self.formulas.values(copies[0])[0].index(True) for copies in self._op]
@@ -133,8 +137,7 @@ class System(Program):
         """Every operation of every copy is scheduled exactly once."""
         for copies in self._op:
             for entries in copies:
-                total = self.formulas.total((1, entry) for entry in entries)
-                self.formulas.state(self.formulas.equals(total, 1))
+                self.formulas.state(self.formulas.one_of(entries))
 
     def _consistency(self) -> None:
         """Copy i is copy 0, i I later."""
@@ -166,13 +169,13 @@ class System(Program):
                 if r.unit == unit
             ]
             for t in range(self.span):
-                total = self.formulas.total(
+                running = (
                     (r.count, self.op(v, i, t - r.start - c))
                     for v, r in users
                     for i in range(self.copies)
                     for c in range(r.length)
                 )
-                self.formulas.state(self.formulas.at_most(total, capacity))
+                self.fits(running, capacity)
 
     # -- Figure 5: memory ---------------------------------------------------------------------
 
@@ -214,24 +217,18 @@ class System(Program):
     def _memory_capacity(self) -> None:
         """In every slot the live results fit each memory."""
         for memory, capacity in self.problem.memories.items():
-            stored = [o for o in self.problem.operations if o.memory == memory]
+            operations, room = self.problem.operations, capacity - self.problem.fixed[memory]
+            stored = [o for o in operations if o.memory == memory and o.footprint]
             for t in range(self.span):
-                total = self.formulas.total(
-                    (o.footprint, self._live[o.index][i][t])
-                    for o in stored
-                    if o.footprint
-                    for i in range(self.copies)
-                )
-                room = capacity - self.problem.fixed[memory]
-                self.formulas.state(self.formulas.at_most(total, room))
+                live = ((o.footprint, x[t]) for o in stored for x in self._live[o.index])
+                self.fits(live, room)
 
     # -- Figure 6: warps ----------------------------------------------------------------------
 
     def _warp_uniqueness(self) -> None:
         """Every operation is on exactly one group, and on one that is wide enough."""
         for operation, places in zip(self.problem.operations, self.on, strict=True):
-            total = self.formulas.total((1, place) for place in places)
-            self.formulas.state(self.formulas.equals(total, 1))
+            self.formulas.state(self.formulas.one_of(places))
             for group, place in zip(self.groups, places, strict=True):
                 if group.warps < operation.warps:
                     self.formulas.state(self.formulas.no(place))
@@ -246,14 +243,10 @@ class System(Program):
     def _warps_of_an_sm(self) -> None:
         """The groups that are used are among those of the machine, and an SM holds their warps."""
         for pool in pools(self.groups):
-            used = self.formulas.total((1, self.used(w)) for w in pool.members)
-            self.formulas.state(self.formulas.at_most(used, pool.most))
+            self.fits(((1, self.used(w)) for w in pool.members), pool.most)
         most = self.problem.machine.warps.value
         if sum(group.warps for group in self.groups) > most:
-            total = self.formulas.total(
-                (group.warps, self.used(w)) for w, group in enumerate(self.groups)
-            )
-            self.formulas.state(self.formulas.at_most(total, most))
+            self.fits(((group.warps, self.used(w)) for w, group in enumerate(self.groups)), most)
 
     def _register_limit(self) -> None:
         """In every slot the live results on a group fit its registers per thread."""
@@ -264,15 +257,12 @@ class System(Program):
         for w, t in itertools.product(range(len(self.groups)), range(self.span)):
             if most <= self.groups[w].live_limit:
                 continue
-            total = self.formulas.total(
-                (
-                    o.registers,
-                    self.formulas.both(self._live[o.index][i][t], self.on[o.index][w]),
-                )
+            here = (
+                (o.registers, self.formulas.both(live[t], self.on[o.index][w]))
                 for o in held
-                for i in range(self.copies)
+                for live in self._live[o.index]
             )
-            self.formulas.state(self.formulas.at_most(total, self.groups[w].live_limit))
+            self.fits(here, self.groups[w].live_limit)
 
     def _cross_warp_spills(self) -> None:
         """Across groups a consumer issues later by the cost of the transfer and the signal."""

@@ -90,7 +90,7 @@ class Sums:
         self.stated.append((name, event))
         entry, on = self._sums[name], self._system.places.on
         with self._clauses.under(self._system.guards.get(entry.family)):
-            diagram = Diagram(self._clauses, self._items(name, entry, event))
+            diagram = Diagram(self._clauses, self._items(entry, event))
             if entry.capacity is not None:
                 self._clauses.clause(diagram.at_most(entry.capacity))
                 return
@@ -101,7 +101,7 @@ class Sums:
         if self._allocations is not None:
             self._link(self._allocations, event)
 
-    def _items(self, name: str, entry: Sum, event: int) -> list[tuple[int, Literal]]:
+    def _items(self, entry: Sum, event: int) -> list[tuple[int, Literal]]:
         starting, places = entry.occupants[event], self._system.places
         most = entry.capacity
         if most is None:
@@ -113,7 +113,7 @@ class Sums:
             if entry.family == "capacity":
                 alive = self._instances.overlaps(occupant, starting)
             else:
-                alive = self._alive(name, entry, position, event, most // occupant.weight + 1)
+                alive = self._alive(entry, position, event, most // occupant.weight + 1)
             items.extend((occupant.weight, literal) for literal in alive)
         if entry.capacity is None:
             for pinned in self._system.problem.pinned:
@@ -121,28 +121,26 @@ class Sums:
                 items.append((pinned.registers, self._clauses.either(users)))
         return items
 
-    def _alive(
-        self, name: str, entry: Sum, position: int, event: int, most: int
-    ) -> Iterator[Literal]:
+    def _alive(self, entry: Sum, position: int, event: int, most: int) -> Iterator[Literal]:
         """Yield a literal for each instance that may be alive, the most recent first."""
         occupant, starting = entry.occupants[position], entry.occupants[event]
         for back in range(most):
-            key = (name, position, event, back)
+            key = (entry.key, position, event, back)
             if key not in self._counted:
                 self._counted[key] = self._instances.alive(occupant, starting, back)
             literal = self._counted[key]
             if position in entry.rings and (back or position == event):
-                literal = self._with_its_ring(name, position, event, back)
+                literal = self._with_its_ring(entry, position, event, back)
             if literal is False:
                 return
             yield literal
 
-    def _with_its_ring(self, name: str, position: int, event: int, back: int) -> Literal:
+    def _with_its_ring(self, entry: Sum, position: int, event: int, back: int) -> Literal:
         """Return a literal that is true if an instance is alive and its ring has so many slots."""
-        own = self._counted_at_least(self._sums[name].name, position, position, back + 1)
+        own = self._counted_at_least(entry.name, position, position, back + 1)
         if position == event:
             return own
-        some, plain = (self._counted[name, position, event, b] for b in (0, back))
+        some, plain = (self._counted[entry.key, position, event, b] for b in (0, back))
         return self._instances.any_of([[plain], [some, own]])
 
     def _counted_at_least(self, memory: str, position: int, event: int, count: int) -> Literal:
