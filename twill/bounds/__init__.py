@@ -18,34 +18,17 @@ NO_PATH = -(1 << 62)
 
 @dataclass(frozen=True)
 class Bounds:
-    """Lower bounds on I, in the problem's time units.
+    """Lower bounds on I, in the problem's time units."""
 
-    Attributes
-    ----------
-    by_unit : dict
-        ResMII of each functional unit.
-    resource_unit : str
-        The unit with the largest.
-    recurrence : int
-        RecMII, 0 without recurrences.
-    recurrence_cycle : tuple of str
-        Operations of the recurrence that sets it.
-    issue : int
-        The longest time that warps take to issue one asynchronous operation: they are in order,
-        so that its next instance follows only then.
-    issue_operation : str
-        That operation.
-    configurations : ConfigurationBound, optional
-        What all units need together, where that is more than each of them needs.
-    """
-
-    by_unit: dict[str, int]
-    resource_unit: str
-    recurrence: int
-    recurrence_cycle: tuple[str, ...]
+    by_unit: dict[str, int]  # ResMII of each functional unit
+    resource_unit: str  # the unit with the largest
+    recurrence: int  # RecMII, 0 without recurrences
+    recurrence_cycle: tuple[str, ...]  # operations of the recurrence that sets it
+    # The longest time that warps take to issue one asynchronous operation: they are in order, so
+    # that its next instance follows only then.
     issue: int = 0
     issue_operation: str = ""
-    configurations: ConfigurationBound | None = None
+    configurations: ConfigurationBound | None = None  # where all units need more than each of them
 
     @property
     def resource(self) -> int:
@@ -154,16 +137,11 @@ def _summed(
 
 def recurrence_bound(problem: Problem) -> tuple[int, tuple[str, ...]]:
     """Return RecMII and the operations of the recurrence that sets it."""
-    arcs = [
-        (e.producer, e.consumer, problem.least_delay(i), e.distance)
-        for i, e in enumerate(problem.edges)
-    ]
-    size = len(problem.operations)
-    low, high = 0, sum(delay for _, _, delay, _ in arcs) + 1
+    low, high = 0, sum(delay for _, _, delay in delays(problem, 0)) + 1
     cycle: list[int] = []
     while low < high:
         middle = (low + high) // 2
-        found = _positive_cycle(size, arcs, middle)
+        found = _positive_cycle(len(problem.operations), delays(problem, middle))
         if found:
             low, cycle = middle + 1, found
         else:
@@ -210,17 +188,16 @@ def closure(matrix: NDArray[np.int64]) -> NDArray[np.int64] | None:
     return None if (np.diagonal(matrix) > 0).any() else matrix
 
 
-def _positive_cycle(size: int, arcs: list[tuple[int, int, int, int]], interval: int) -> list[int]:
-    """Return a cycle whose delays exceed its distance times `interval` (Bellman-Ford)."""
+def _positive_cycle(size: int, arcs: Sequence[tuple[int, int, int]]) -> list[int]:
+    """Return a cycle of arcs (u, v, weight) that is longer than 0 (Bellman-Ford)."""
     distance = [0] * size
     before = [-1] * size
     changed = -1
     for _ in range(size):
         changed = -1
-        for u, v, delay, iterations in arcs:
-            reach = distance[u] + delay - iterations * interval
-            if reach > distance[v]:
-                distance[v], before[v], changed = reach, u, v
+        for u, v, weight in arcs:
+            if distance[u] + weight > distance[v]:
+                distance[v], before[v], changed = distance[u] + weight, u, v
         if changed < 0:
             return []
     node = changed

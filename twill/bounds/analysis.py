@@ -49,27 +49,15 @@ class Recurrence:
 
 @dataclass(frozen=True)
 class Analysis:
-    """A loop on a machine, as far as it can be costed.
-
-    Attributes
-    ----------
-    costs : dict
-        Static costs of the operations that have one, by name.
-    problem, bounds : Problem, Bounds or None
-        None while anything is unknown.
-    recurrences : tuple of Recurrence
-        Largest bound first.
-    refusal : InputError or None
-        Why there are no totals.
-    """
+    """A loop on a machine, as far as it can be costed."""
 
     loop: Loop
     machine: Machine
-    costs: dict[str, StaticCost]
-    problem: Problem | None = None
+    costs: dict[str, StaticCost]  # of the operations that have one, by name
+    problem: Problem | None = None  # None while anything is unknown, as are the bounds
     bounds: Bounds | None = None
-    recurrences: tuple[Recurrence, ...] = ()
-    refusal: InputError | None = None
+    recurrences: tuple[Recurrence, ...] = ()  # largest bound first
+    refusal: InputError | None = None  # why there are no totals
 
     @property
     def unknown(self) -> tuple[str, ...]:

@@ -40,76 +40,38 @@ conflicts or in the latest."""
 
 @dataclass(frozen=True)
 class Question:
-    """The joint system of a problem at one interval.
-
-    Attributes
-    ----------
-    interval, length : int
-        I, and the time from first issue to last completion at most.
-    groups : sequence of WarpGroup
-        The warp groups that a schedule may use.
-    families : sequence of str
-        The constraint families that are stated.
-    explain : bool
-        Whether a refutation shall name the families that it needs.
-    seed : int
-        The solver's random seed.
-    hints : tuple of Hint
-        What engines for similar questions reported.
-    """
+    """The joint system of a problem at one interval."""
 
     problem: Problem
     interval: int
-    length: int
-    groups: Sequence[WarpGroup]
-    families: Sequence[str] = FAMILIES
-    explain: bool = False
-    seed: int = 0
-    hints: tuple[Hint, ...] = ()
+    length: int  # from first issue to last completion, at most
+    groups: Sequence[WarpGroup]  # that a schedule may use
+    families: Sequence[str] = FAMILIES  # that are stated
+    explain: bool = False  # whether a refutation shall name the families that it needs
+    seed: int = 0  # of the solver
+    hints: tuple[Hint, ...] = ()  # what engines for similar questions reported
 
 
 @dataclass(frozen=True)
 class Range:
-    """The joint systems of a problem at all intervals of a range.
-
-    Attributes
-    ----------
-    low, high : int
-        The least and the largest I.
-    most_stages : int
-        The length of an iteration is at most so many intervals.
-    groups, families
-        As of a `Question`.
-    """
+    """The joint systems of a problem at all intervals of a range."""
 
     problem: Problem
     low: int
     high: int
-    most_stages: int
+    most_stages: int  # so many intervals is the length of an iteration at most
     groups: Sequence[WarpGroup]
     families: Sequence[str] = FAMILIES
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a solution may have at most, or of slack at least; None is no limit.
+    """What a solution may have at most, or of slack at least; None is no limit."""
 
-    Attributes
-    ----------
-    length : int, optional
-        Time from first issue to last completion (the system's own length without it).
-    groups : int, optional
-        Warp groups used.
-    transfers : int, optional
-        Dependences that move a register value to another group.
-    slack : int, optional
-        Least time between a producer's completion and its blocking consumer's issue.
-    """
-
-    length: int | None = None
-    groups: int | None = None
-    transfers: int | None = None
-    slack: int | None = None
+    length: int | None = None  # from first issue to last completion; None: the question's own
+    groups: int | None = None  # used
+    transfers: int | None = None  # dependences that move a register value to another group
+    slack: int | None = None  # between a producer's completion and its blocking consumer's issue
 
 
 NO_LIMITS = Limits()
@@ -117,22 +79,12 @@ NO_LIMITS = Limits()
 
 @dataclass(frozen=True)
 class Answer:
-    """Outcome of a question to an engine.
-
-    Attributes
-    ----------
-    families : tuple of str
-        Constraint families of the unsatisfiable core, if it was asked for.
-    hints : tuple of Hint
-        For engines that are asked similar questions.
-    solver : str
-        Who answered.
-    """
+    """Outcome of a question to an engine."""
 
     status: Status
     assignment: Assignment | None = None
-    families: tuple[str, ...] = ()
-    hints: tuple[Hint, ...] = ()
+    families: tuple[str, ...] = ()  # of the unsatisfiable core, if it was asked for
+    hints: tuple[Hint, ...] = ()  # for engines that are asked similar questions
     solver: str = ""
 
 
@@ -155,53 +107,27 @@ EngineFactory = Callable[[Question], Engine]
 
 @dataclass(frozen=True)
 class Refutation:
-    """Outcome of a question about a range of intervals.
+    """Outcome of a question about a range of intervals."""
 
-    Attributes
-    ----------
-    status : str
-        ``unsat``: no interval of the range has a schedule.
-    bound : int
-        Every smaller interval of the range is refuted.
-    interval, assignment : int and Assignment, or None
-        The interval found, and its schedule.
-    hints : tuple of Hint
-        For engines that are asked similar questions.
-    """
-
-    status: Status
-    bound: int
+    status: Status  # ``unsat``: no interval of the range has a schedule
+    bound: int  # every smaller interval of the range is refuted
     interval: int | None = None
     assignment: Assignment | None = None
-    hints: tuple[Hint, ...] = ()
+    hints: tuple[Hint, ...] = ()  # for engines that are asked similar questions
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """Under which a prover is asked.
-
-    Attributes
-    ----------
-    limits : Limits
-        What the schedule may have.
-    seed : int
-        The solver's random seed.
-    effort : float, optional
-        Work after which the answer is ``unknown``, in CP-SAT's deterministic time, which does not
-        depend on how fast the machine is (a unit is about ten seconds); without it there is no end.
-    hints : tuple of Hint
-        What engines for similar questions reported.
-    way : int
-        In which of `WAYS` ways to search. Any of them may get stuck where another does not.
-    tell : callable
-        Told the interval and the schedule whenever the search for a best one finds a better one.
-    """
+    """Under which a prover is asked."""
 
     limits: Limits = NO_LIMITS
     seed: int = 0
+    # Work after which the answer is ``unknown``, in CP-SAT's deterministic time, which does not
+    # depend on how fast the machine is (a unit is about ten seconds); None: there is no end.
     effort: float | None = None
-    hints: tuple[Hint, ...] = ()
-    way: int = 0
+    hints: tuple[Hint, ...] = ()  # what engines for similar questions reported
+    way: int = 0  # of `WAYS`; any of them may get stuck where another does not
+    # Told the interval and the schedule whenever the search for a best one finds a better one.
     tell: Callable[[int, Assignment], None] = lambda _interval, _found: None
 
 

@@ -24,17 +24,9 @@ Rows = dict[tuple[int, int], Any]
 
 @dataclass(frozen=True)
 class ModuloSchedule:
-    """A modulo schedule without warps.
+    """A modulo schedule without warps."""
 
-    Attributes
-    ----------
-    start : tuple of int
-        Issue time within an iteration by operation.
-    length : int
-        L.
-    """
-
-    start: tuple[int, ...]
+    start: tuple[int, ...]  # by operation, within an iteration
     length: int
 
 
@@ -107,27 +99,18 @@ def _program(problem: Problem, interval: int) -> tuple[Any, Rows, list[Any]]:
                 start[edge.consumer] - start[edge.producer]
                 >= problem.least_delay(position) - edge.distance * interval
             )
-    for unit in problem.capacities:
-        _capacity(problem, interval, unit, rows, model)
-    return model, rows, start
-
-
-def _capacity(problem: Problem, interval: int, unit: str, rows: Rows, model: Any) -> None:
-    """Bound a unit in every row of the modular reservation table."""
-    import pulp
-
-    users = [(o.index, r) for o in problem.operations for r in o.reservations if r.unit == unit]
-    if sum(r.count * -(-r.length // interval) for _, r in users) <= problem.capacities[unit]:
-        return
-    for slot in range(interval):
-        model += (
-            pulp.lpSum(
+    for unit, capacity in problem.capacities.items():
+        users = [(o.index, r) for o in problem.operations for r in o.reservations if r.unit == unit]
+        if sum(r.count * -(-r.length // interval) for _, r in users) <= capacity:
+            continue
+        for slot in range(interval):
+            running = (
                 r.count * rows[v, (slot - r.start - cycle) % interval]
                 for v, r in users
                 for cycle in range(r.length)
             )
-            <= problem.capacities[unit]
-        )
+            model += pulp.lpSum(running) <= capacity
+    return model, rows, start
 
 
 def _least_stages(problem: Problem, interval: int, row: list[int]) -> list[int]:

@@ -20,32 +20,15 @@ SHUFFLES = 12
 
 @dataclass(frozen=True)
 class Buffer:
-    """`count` ranges of `size` that are all disjoint.
-
-    Attributes
-    ----------
-    size, count : int
-        Length of a range in bytes or columns, and how many there are.
-    alignment : int
-        Addresses are multiples of it.
-    halved : bool
-        Whether a range takes only half the lanes of its TMEM columns, so that one in the other
-        half may have the same address.
-    side : int or None
-        Buffers with the same number have all their ranges in the same half.
-    pinned : bool
-        Whether it is placed before all others.
-    start : int
-        Issue time of what fills it first, for the order of placement.
-    """
+    """`count` ranges of `size` bytes or columns that are all disjoint."""
 
     size: int
     count: int
     alignment: int
-    halved: bool = False
-    side: int | None = None
-    pinned: bool = False
-    start: int = 0
+    halved: bool = False  # half the lanes of its columns; in the other one may have its address
+    side: int | None = None  # buffers with the same number have all their ranges in the same half
+    pinned: bool = False  # placed before all others
+    start: int = 0  # issue time of what fills it first, for the order of placement
 
     @property
     def weight(self) -> int:

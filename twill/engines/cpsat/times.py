@@ -232,9 +232,14 @@ class Times:
             whole += 1
         apart = self.stages[v] - self.stages[u] if u != v else 0
         self.clauses.add(apart + iterations >= whole, unless)
-        while not self._always(whole, amount):
-            enough = self.later_stage(v, u, whole + 1 - iterations)
-            self._require_row(v, u, amount, -whole, [*unless, enough])
+        # In some rows so many whole intervals are too few.
+        while any((whole - 1) * i + 1 < amount for i in (self.low, self.high)):
+            excuses = [*unless, self.later_stage(v, u, whole + 1 - iterations)]
+            if u == v or self._known(v, u, amount, -whole) is not None:
+                self.clauses.clause(*excuses, self.later_row(v, u, amount, -whole))
+            else:
+                shifted = self.rows[v] - self.rows[u] + whole * self.interval
+                self.clauses.add(shifted >= amount, excuses)
             whole += 1
 
     def clear(
@@ -251,19 +256,6 @@ class Times:
     def outside(self, v: int, u: int, span: int, unless: Sequence[Literal] = ()) -> None:
         """State that v is not issued within `span` from the issue of u on, modulo I."""
         self.clear(u, v, span, 1, unless)
-
-    def _always(self, whole: int, amount: int) -> bool:
-        """Return whether `whole` I + r(v) - r(u) reaches `amount` whatever the rows are."""
-        return all((whole - 1) * i + 1 >= amount for i in (self.low, self.high))
-
-    def _require_row(
-        self, v: int, u: int, amount: int, intervals: int, unless: Sequence[Literal]
-    ) -> None:
-        if u == v or self._known(v, u, amount, intervals) is not None:
-            self.clauses.clause(*unless, self.later_row(v, u, amount, intervals))
-            return
-        shifted = self.rows[v] - self.rows[u] - intervals * self.interval
-        self.clauses.add(shifted >= amount, unless)
 
 
 def import_ortools() -> Any:

@@ -23,21 +23,12 @@ def copies(interval: int, length: int) -> int:
 
 
 class Program:
-    """What is said of the straight-line program Q: K copies of the schedule, I apart.
-
-    Attributes
-    ----------
-    copies : int
-        K = ceil(L/I), the iterations in Q.
-    span : int
-        T, the length of Q.
-    on : list of list of int
-        opw[v, w]: whether operation v is on group w.
-    """
+    """What is said of the straight-line program Q: K copies of the schedule, I apart."""
 
     def __init__(self, asked: Question) -> None:
         self.problem, self.interval, self.length = asked.problem, asked.interval, asked.length
         self.groups, self.families = tuple(asked.groups), tuple(asked.families)
+        # K, the iterations in Q, and T, its length.
         self.copies = copies(self.interval, self.length)
         self.span = (self.copies - 1) * self.interval + self.length
         self.formulas = Formulas(asked.seed)
@@ -45,6 +36,7 @@ class Program:
         self.guards = {family: fresh() for family in self.families} if asked.explain else {}
         size, span = range(len(self.problem.operations)), range(self.span)
         self._op = [[[fresh() for _ in span] for _ in range(self.copies)] for _ in size]
+        # opw[v, w]: whether operation v is on group w.
         self.on = [[fresh() for _ in self.groups] for _ in size]
         self._prefixes: dict[tuple[int, int], list[int]] = {}
         self._crossing: dict[tuple[int, int], int] = {}
@@ -83,10 +75,6 @@ class Program:
     def inside(self, edge: Edge) -> Iterator[tuple[int, int]]:
         """Copies and slots of a producer whose consumer is in Q as well."""
         return itertools.product(range(max(0, self.copies - edge.distance)), range(self.span))
-
-    def implies(self, condition: int, consequence: int) -> None:
-        """State that the consequence holds where the condition does."""
-        self.formulas.state(self.formulas.no(condition), consequence)
 
     def excludes(self, first: int, second: int) -> None:
         """State that not both hold."""
@@ -143,7 +131,8 @@ class System(Program):
         """Copy i is copy 0, i I later."""
         for v in range(len(self._op)):
             for i, t in itertools.product(range(1, self.copies), range(self.span)):
-                self.implies(self.op(v, 0, t), self.op(v, i, t + i * self.interval))
+                later = self.op(v, i, t + i * self.interval)
+                self.formulas.state(self.formulas.no(self.op(v, 0, t)), later)
 
     def _completion(self) -> None:
         """Every operation ends before T."""
