@@ -152,8 +152,12 @@ def questions(problem: Problem, generator: random.Random, interval: int) -> Iter
         yield Limits(length=2 * interval + 1, groups=2, transfers=1, slack=1)
 
 
-@pytest.mark.parametrize("rules", ["issue", "paper"])
-@pytest.mark.parametrize("make", [random_loop, richer_loop])
+on_all_loops = pytest.mark.parametrize(
+    ("make", "rules"), [*itertools.product([random_loop, richer_loop], ["issue", "paper"])]
+)
+
+
+@on_all_loops
 def test_both_engines_agree_under_every_limit(make: Maker, rules: Rules) -> None:
     answers = []
     for seed in range(300, 316):
@@ -186,8 +190,7 @@ def keeps(problem: Problem, interval: int, found: Assignment, limits: Limits) ->
     )
 
 
-@pytest.mark.parametrize("rules", ["issue", "paper"])
-@pytest.mark.parametrize("make", [random_loop, richer_loop])
+@on_all_loops
 def test_a_range_is_answered_as_its_intervals_are_one_by_one(make: Maker, rules: Rules) -> None:
     intervals = []
     for seed in range(400, 416):

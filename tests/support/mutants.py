@@ -13,7 +13,6 @@ from twill.artifacts.program import (
     Instruction,
     Interleave,
     Issue,
-    Program,
     Storage,
     Wait,
 )
@@ -174,6 +173,3 @@ def _storages(storage: Storage, every: Sequence[Storage]) -> Iterator[tuple[str,
             f"slot {number} moved onto slot {k} of {_storage_name(other)}",
             storage.model_copy(update=moved),
         )
-
-
-__all__ = ["Mutant", "Program", "mutants"]

@@ -171,25 +171,11 @@ def summary(studies: Sequence[Study]) -> list[list[object]]:
         harmful = [verdict for verdict in verdicts if verdict.harm]
         reported = sum(verdict.reported is not None for verdict in harmful)
         also = sum(v.reported is not None for v in verdicts if not v.harm)
-        rows.append(
-            [
-                name,
-                len(verdicts),
-                len(harmful),
-                reported,
-                also,
-            ]
-        )
+        rows.append([name, len(verdicts), len(harmful), reported, also])
     return rows
 
 
-COLUMNS = (
-    "program",
-    "mutants",
-    "harmful",
-    "reported",
-    "harmless, reported",
-)
+COLUMNS = ("program", "mutants", "harmful", "reported", "harmless, reported")
 
 
 def program(name: str) -> Schedule:
@@ -217,6 +203,19 @@ def program(name: str) -> Schedule:
     return schedule(loop, machine)
 
 
+Programs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="PROGRAM",
+        help="A packaged schedule or loop, a schedule.json, sequential:LOOP or "
+        "multi-warp:LOOP; without any, every packaged schedule.",
+    ),
+]
+Most = Annotated[
+    int | None, typer.Option(min=1, help="Most mutants of each program, chosen at random.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of the choice and the perturbations.")]
+Runs = Annotated[int, typer.Option(min=1, help="Runs by which numbers are judged.")]
 NAME = "python -m tests.support.mutate"
 app = typer.Typer(name=NAME, add_completion=False, pretty_exceptions_enable=False)
 
@@ -224,22 +223,11 @@ app = typer.Typer(name=NAME, add_completion=False, pretty_exceptions_enable=Fals
 @app.command()
 @command
 def main(
-    programs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="PROGRAM",
-            help="A packaged schedule or loop, a schedule.json, sequential:LOOP or "
-            "multi-warp:LOOP; without any, every packaged schedule.",
-        ),
-    ] = None,
-    runs: Annotated[
-        int, typer.Option(min=1, help="Runs by which numbers are judged.")
-    ] = DEFAULT_RUNS,
+    programs: Programs = None,
+    runs: Runs = DEFAULT_RUNS,
     iterations: Annotated[int, typer.Option(min=1, help="Trip count.")] = DEFAULT_ITERATIONS,
-    most: Annotated[
-        int | None, typer.Option(min=1, help="Most mutants of each program, chosen at random.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the choice and the perturbations.")] = 0,
+    most: Most = None,
+    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Make one mistake after the other in programs and see whether the checks report it."""
