@@ -10,7 +10,6 @@ from typing import Literal
 from pydantic import Field
 
 from twill.artifacts.base import Artifact
-from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.sim.analysis import (
     Batches,
@@ -37,10 +36,8 @@ from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.engine.warps import ISSUE
 
-ITERATIONS_WITH_RACES = 16
-"""Iterations in which a changed schedule is looked at for races."""
-MOST_UNITS = 2
-"""Units that are tried twice as fast."""
+ITERATIONS_WITH_RACES = 16  # iterations in which a changed schedule is looked at for races
+MOST_UNITS = 2  # units that are tried twice as fast
 
 
 class Run(Artifact):
@@ -210,12 +207,10 @@ def simulate(
     """Execute a schedule under some conditions, see `run`."""
     conditions = conditions or Conditions()
     clock_mhz, clock_source = clock_of(schedule.machine, conditions.clock)
-    sm = StreamingMultiprocessor(
-        schedule,
-        conditions,
-        () if recording is None else (recording,),
-        watched_from=_watched_from(recording, conditions.iterations),
-    )
+    observers = () if recording is None else (recording,)
+    wanted = recording.iterations if recording is not None else None
+    watched_from = 0 if wanted is None else max(0, conditions.iterations - wanted)
+    sm = StreamingMultiprocessor(schedule, conditions, observers, watched_from=watched_from)
     sm.run()
     busy = _busy(schedule)
     steady = steady_state(
@@ -227,6 +222,7 @@ def simulate(
     static = static_interval(schedule)
     measured = float(steady.interval) if steady else None
     work = flop_per_iteration(schedule.loop)
+    multiprocessors = schedule.machine.multiprocessors.value
     stalls, groups = _spent(sm)
     return Run(
         schedule=schedule.name,
@@ -247,30 +243,18 @@ def simulate(
         clock_mhz=clock_mhz,
         clock_source=clock_source,
         flop_per_iteration=work,
-        tflops=tflops(work, measured, schedule.machine.multiprocessors.value, clock_mhz)
-        if measured and work
-        else None,
+        tflops=tflops(work, measured, multiprocessors, clock_mhz) if measured and work else None,
         tolerance=conditions.tolerance,
         achieved=measured <= static * (1 + conditions.tolerance) if measured and static else None,
         total_cycles=max(sm.finished_at),
         utilization={unit: cycles / measured for unit, cycles in busy.items()} if measured else {},
         stalls=stalls,
         groups=groups,
-        profile=_profile(sm, recording, steady),
+        profile=_profile(sm, recording, steady) if recording is not None and steady else None,
     )
 
 
-def _watched_from(recording: Recording | None, iterations: int) -> int:
-    if recording is None or recording.iterations is None:
-        return 0
-    return max(0, iterations - recording.iterations)
-
-
-def _profile(
-    sm: StreamingMultiprocessor, recording: Recording | None, steady: SteadyState | None
-) -> Profile | None:
-    if recording is None or steady is None:
-        return None
+def _profile(sm: StreamingMultiprocessor, recording: Recording, steady: SteadyState) -> Profile:
     count = len(sm.hardware.contexts)
     contexts = {
         (warp.group.name, warp.number + k): (sm.hardware.contexts.index(warp.context) + k) % count
@@ -340,7 +324,7 @@ def static_interval(schedule: Schedule) -> float | None:
 
 def _busy(schedule: Schedule) -> dict[str, float]:
     """Return the cycles for which one iteration fills each unit, issue slots aside."""
-    machine: Machine = schedule.machine
+    machine = schedule.machine
     busy = dict.fromkeys(machine.units, 0.0)
     for operation in schedule.loop.operations:
         for step in machine.cost(operation).steps:
@@ -354,8 +338,7 @@ def _spent(sm: StreamingMultiprocessor) -> tuple[dict[str, float], dict[str, dic
     """Return the cycles of the groups' first warps: stalls of all of them, everything of each."""
     groups = {w.group.name: dict(sorted(w.spent.items())) for w in sm.warps if w.number == 0}
     stalls: dict[str, float] = defaultdict(float)
-    for spent in groups.values():
-        for cause, cycles in spent.items():
-            if cause != ISSUE:
-                stalls[cause] += cycles
+    for cause, cycles in (spent for group in groups.values() for spent in group.items()):
+        if cause != ISSUE:
+            stalls[cause] += cycles
     return dict(sorted(stalls.items())), groups

@@ -20,8 +20,7 @@ MSER_BATCH = 5
 STUDENT = {20: 2.093, 10: 2.262, 5: 2.776}
 """Two-sided 95 % quantile of Student's t for that many batches (one less degree of freedom)."""
 MOST_MHZ = 100_000.0
-FLOP_OF_ONE_PRODUCT = 2
-"""A multiplication and an addition."""
+FLOP_OF_ONE_PRODUCT = 2  # a multiplication and an addition
 
 
 class Batches(Part):

@@ -23,8 +23,7 @@ from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.errors import TwillError
 from twill.sim.analysis.rings import Changed, deeper, rings
 
-WORTH = 0.001
-"""Relative gain below which a change is not worth a line."""
+WORTH = 0.001  # relative gain below which a change is not worth a line
 MOST_SLOTS = 4
 CONCERNS = {"issue": "operation", "await": "operation", "put": "value", "get": "reader"}
 """What names the operation without which an instruction is not needed, by what it does."""

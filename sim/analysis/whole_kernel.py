@@ -21,8 +21,7 @@ from twill.sim.engine import Conditions
 from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
 
-MOST_SIMULATED = 64
-"""Iterations; longer loops are continued at the pace of the steady state."""
+MOST_SIMULATED = 64  # iterations; longer loops are continued at the pace of the steady state
 DEFAULT_TOKENS = 16384
 DEFAULT_HEADS = 16
 MOST = 1 << 24

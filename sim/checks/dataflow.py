@@ -9,6 +9,7 @@ asked only about what is left.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -31,30 +32,17 @@ from twill.sim.checks.tiles import (
 )
 
 SCALAR = Tile(shape=(1,), dtype="f32")
-NOTHING = 0
-"""The expression of a slot that holds nothing; computing with it gives no number."""
+NOTHING = 0  # the expression of a slot that holds nothing; computing with it gives no number
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where one operand of an operation comes from.
+    """Where one operand of an operation comes from."""
 
-    Attributes
-    ----------
-    kind : str
-        ``made`` in the loop, ``invariant``, ``constant``, ``zero`` or ``factor``.
-    name : str
-        Of the value or the invariant.
-    distance : int
-        The instance of so many iterations before.
-    axes : tuple, optional
-        See `twill.artifacts.loop.Dependence`.
-    """
-
-    kind: str
-    name: str = ""
-    distance: int = 0
-    axes: Axes | None = None
+    kind: str  # ``made`` in the loop, ``invariant``, ``constant``, ``zero`` or ``factor``
+    name: str = ""  # of the value or the invariant
+    distance: int = 0  # the instance of so many iterations before
+    axes: Axes | None = None  # see `twill.artifacts.loop.Dependence`
 
 
 class Dataflow:
@@ -79,14 +67,11 @@ class Dataflow:
         for operation in loop.operations:
             if stand_ins and operation.kind != "load":
                 self._stand_in(operation)
-            else:
-                self._prepare(operation)
-
-    def _prepare(self, operation: Operation) -> None:
-        sources = self._sources(operation)
-        if operation.kind != "load":
-            self.functions[operation.name] = function_of(operation, self._between[operation.name])
-        self.sources[operation.name] = sources
+                continue
+            name = operation.name
+            self.sources[name] = self._sources(operation)
+            if operation.kind != "load":
+                self.functions[name] = function_of(operation, self._between[name])
 
     @classmethod
     def of(cls, loop: Loop) -> Dataflow:
@@ -252,13 +237,10 @@ class Expressions:
         return self.number("made", operation, *operands)
 
     def _outside(self, operation: str, number: int, source: Source, iteration: int) -> int:
-        match source.kind:
-            case "invariant":
-                return self.number("invariant", source.name)
-            case "factor":
-                return self.number("factor", operation, number, iteration)
-            case kind:
-                return self.number(kind, operation, number)
+        if source.kind == "invariant":
+            return self.number("invariant", source.name)
+        when = (iteration,) if source.kind == "factor" else ()
+        return self.number(source.kind, operation, number, *when)
 
     def mixed(self, first: int, second: int) -> int:
         """Return a tile whose first half is of one expression and whose second of another."""
@@ -313,17 +295,15 @@ class Expressions:
 
     def _operands(self, number: int) -> set[int]:
         kind, *rest = self._table[number]
-        if kind == "made":
-            rest = rest[1:]
-        return {n for n in rest if isinstance(n, int)} if kind in _COMPOUND else set()
+        compound = kind in ("made", "mixed", "warps")
+        return {n for n in rest if isinstance(n, int)} if compound else set()
 
     def _needed(self, wanted: set[int]) -> set[int]:
         needed, pending = set(wanted), list(wanted)
         while pending:
-            for operand in self._operands(pending.pop()):
-                if operand not in needed:
-                    needed.add(operand)
-                    pending.append(operand)
+            new = self._operands(pending.pop()) - needed
+            needed |= new
+            pending += new
         return needed
 
     def _tile(self, number: int, tiles: dict[int, Array], inputs: Inputs) -> Array:
@@ -359,19 +339,15 @@ class Expressions:
         operation = self.dataflow.operations[name]
         if self.dataflow.stand_ins:
             return np.asarray(self.dataflow.functions[name](*operands))
+        sources = zip(operands, self.dataflow.sources[name], strict=True)
         given = [
             _as_operand(value, source.axes, self.dataflow.operand(name, number))
-            for number, (value, source) in enumerate(
-                zip(operands, self.dataflow.sources[name], strict=True)
-            )
+            for number, (value, source) in enumerate(sources)
         ]
         with np.errstate(all="ignore"):
             made = self.dataflow.functions[name](*given)
             result = operation.result
             return np.asarray(made) if result is None else rounded(made, result.dtype)
-
-
-_COMPOUND = ("made", "mixed", "warps")
 
 
 def _as_operand(value: Array, axes: Axes | None, tile: Tile) -> Array:
@@ -388,7 +364,6 @@ def _spliced(parts: Sequence[Array]) -> Array:
     shape = max((part.shape for part in parts), key=len)
     flat = [np.broadcast_to(part, shape).reshape(-1) for part in parts]
     size = flat[0].size
-    cuts = [size * k // len(flat) for k in range(len(flat) + 1)]
-    return np.concatenate(
-        [values[a:b] for values, a, b in zip(flat, cuts, cuts[1:], strict=False)]
-    ).reshape(shape)
+    cuts = itertools.pairwise(size * k // len(flat) for k in range(len(flat) + 1))
+    pieces = [values[a:b] for values, (a, b) in zip(flat, cuts, strict=True)]
+    return np.concatenate(pieces).reshape(shape)

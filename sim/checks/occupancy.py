@@ -145,8 +145,7 @@ class Occupancy:
         self._there[slot] = life
 
     def _end_write(self, event: WriteEnds) -> None:
-        life = self._lives.get(_key(event))
-        if life is not None:
+        if (life := self._lives.get(_key(event))) is not None:
             life.last_access = max(life.last_access, event.end)
 
     def _end_read(self, event: ReadEnds) -> None:
@@ -257,9 +256,9 @@ class Occupancy:
                     warps = [r.warps for r in readers if self._home[r.name] == name]
                     threads = schedule.machine.threads(max(warps))
                     found[f"registers of {name}"] += tile.registers_each(threads)
-        for group in schedule.groups if registers is not None else ():
-            assert registers is not None
-            found[f"registers of {group.name}"] += round(registers.reserve.value)
+        if registers is not None:
+            for group in schedule.groups:
+                found[f"registers of {group.name}"] += round(registers.reserve.value)
         return dict(found)
 
     def report(self, cycles: float, live: Mapping[str, int] | None = None) -> dict[str, Occupied]:
@@ -274,10 +273,9 @@ class Occupancy:
         found = {}
         for place, series in self.series().items():
             peak, since = max((amount, -cycle) for cycle, amount in series)
-            memory = machine.memories.by_name.get(place)
             found[place] = Occupied(
                 unit=UNITS.get(place, UNITS["registers"]),
-                capacity=memory.capacity if memory else self._limit(place),
+                capacity=self._capacity(place),
                 allocated=given.get(place, 0),
                 always=always.get(place, 0),
                 peak=peak,
@@ -289,11 +287,13 @@ class Occupancy:
             found[FILE] = self._file(found, along=bool(along))
         return found
 
-    def _limit(self, place: str) -> int | None:
-        registers = self._schedule.machine.registers
+    def _capacity(self, place: str) -> int | None:
+        registers, memories = self._schedule.machine.registers, self._schedule.machine.memories
         groups = {f"registers of {group.name}": group for group in self._schedule.groups}
+        if place in memories.by_name:
+            return memories.by_name[place].capacity
         if place not in groups:
-            return 0 if self._schedule.machine.memories.by_name else None
+            return 0 if memories.by_name else None
         return groups[place].registers or (registers.limit.value if registers is not None else None)
 
     def _file(self, groups: Mapping[str, Occupied], *, along: bool) -> Occupied:

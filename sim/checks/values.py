@@ -70,9 +70,8 @@ class Numbers(Part):
     @property
     def right(self) -> bool:
         """Whether all results are those of the loop as written, and of the formula if any."""
-        if self.formula_error is None or self.formula_tolerance is None:
-            return not self.wrong
-        return not self.wrong and self.formula_error <= self.formula_tolerance
+        error, tolerance = self.formula_error, self.formula_tolerance
+        return not self.wrong and (error is None or tolerance is None or error <= tolerance)
 
 
 class Values:

@@ -30,14 +30,11 @@ from twill.sim.engine.events import (
 )
 from twill.sim.engine.work import Work
 
-REMEMBERED = 4
-"""Commands of each group that an in-order unit remembers."""
+REMEMBERED = 4  # commands of each group that an in-order unit remembers
 
-Clock = list[int]
-"""For each agent the last of its epochs that is known to be over."""
+Clock = list[int]  # for each agent the last of its epochs that is known to be over
 Epochs = dict[int, int]
-_Party = tuple[str, bool]
-"""Who arrives at a barrier: a name, and whether it is of a group."""
+_Party = tuple[str, bool]  # who arrives at a barrier: a name, and whether it is of a group
 
 
 def join(clock: Clock, other: Sequence[int]) -> None:
@@ -52,30 +49,15 @@ def knows(clock: Sequence[int], epochs: Mapping[int, int]) -> bool:
 
 @dataclass(eq=False)
 class OperationClock:
-    """One operation in one iteration: what its agents know, and their epochs in it.
+    """One operation in one iteration: what its agents know, and their epochs in it."""
 
-    Attributes
-    ----------
-    clock : Clock
-        What all that issued it know together.
-    group, asynchronous : str, bool
-        Whose it is, and whether a unit executes it.
-    agent : int
-        It itself, where it is asynchronous.
-    issued : Epochs
-        Epochs of the warps that issued it, or take part in it.
-    behind : Clock or None
-        What its in-order unit knew when it started on it.
-    seen : dict
-        How often the clock of each warp that issues it had changed when it was last looked at.
-    """
-
-    clock: Clock
+    clock: Clock  # what all that issued it know together
     group: str
-    asynchronous: bool
-    agent: int = -1
-    issued: Epochs = field(default_factory=dict)
-    behind: Clock | None = None
+    asynchronous: bool  # whether a unit executes it
+    agent: int = -1  # it itself, where it is asynchronous
+    issued: Epochs = field(default_factory=dict)  # of the warps that issued or take part in it
+    behind: Clock | None = None  # what its in-order unit knew when it started on it
+    # How often the clock of each warp that issues it had changed when it was last looked at.
     seen: dict[int, int] = field(default_factory=dict)
 
 

@@ -39,8 +39,7 @@ class Signals:
     poll: int
 
 
-ROUNDING = 1e-9
-"""Parts of a whole that are binary fractions of it add up to it within this."""
+ROUNDING = 1e-9  # parts of a whole that are binary fractions of it add up to it within this
 FREE = Signals(wait=0, arrive=0, signal=0, poll=1)
 
 

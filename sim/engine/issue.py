@@ -39,8 +39,7 @@ class Choice:
     holds: bool = False
 
 
-NOBODY = Choice()
-"""The choice of a context in which no warp issues or sleeps."""
+NOBODY = Choice()  # the choice of a context in which no warp issues or sleeps
 
 
 class IssueStage:

@@ -25,12 +25,10 @@ FORMS = (
     "fixed:N, uniform:A,B, lognormal:MEDIAN,SIGMA, mixture, mixture:RATES or trace:FILE in cycles "
     f"up to {MOST_CYCLES}, with OPERATION= before it for one load"
 )
-LARGEST_EXPONENT = 700
-"""Of e, within the range of floating-point numbers."""
+LARGEST_EXPONENT = 700  # of e, within the range of floating-point numbers
 FURTHER_COLUMNS = (["bytes"], ["quantile"], ["bytes", "quantile"], ["quantile", "bytes"])
 MOST_ROWS = 200_000
-Points = tuple[tuple[float, float], ...]
-"""Quantiles from 0 to 1 with cycles, both ascending."""
+Points = tuple[tuple[float, float], ...]  # quantiles from 0 to 1 with cycles, both ascending
 
 
 Source = Callable[[random.Random, Work, float], float]

@@ -13,10 +13,8 @@ from twill.sim.engine.events import Access, Clock, ReadBegins, ReadEnds, WriteBe
 from twill.sim.engine.slots import NOWHERE, STAGING, Slots, beneath, copy_for
 from twill.sim.engine.work import Work, handed_on
 
-Instance = tuple[str, int]
-"""An operation and its iteration."""
-SHARED = -1
-"""The warp of what all warps share."""
+Instance = tuple[str, int]  # an operation and its iteration
+SHARED = -1  # the warp of what all warps share
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,9 @@ DEFAULT_EVENTS, TRACED_EVENTS = 1 << 16, 1 << 24
 DEFAULT_ITERATIONS = 512
 """Enough for a chain that closes after eight periods of the longest length that is looked for."""
 
-Warp = tuple[str, int]
-"""A group and the number of a warp in it."""
+Warp = tuple[str, int]  # a group and the number of a warp in it
 
-Instance = tuple[str, int]
-"""An operation, value or barrier, and the iteration."""
+Instance = tuple[str, int]  # an operation, value or barrier, and the iteration
 
 
 class Span(NamedTuple):

@@ -147,8 +147,7 @@ class Slots:
             self.reading_until[slot] = until
 
 
-Slot = tuple[str, bool, int]
-"""A value, whether it is the staging of a register value, and the slot."""
+Slot = tuple[str, bool, int]  # a value, whether it is the staging of a register value, and the slot
 
 
 def beneath(storage: Iterable[Storage]) -> dict[Slot, list[Slot]]:

@@ -14,10 +14,8 @@ from twill.sim.engine.events import Clock, Issued, Stall, Stalled
 from twill.sim.engine.hardware import AsynchronousUnit, Context, Unit
 from twill.sim.engine.work import Segment, Work
 
-ISSUE = "issue"
-"""What a warp spends its cycles on that are no stall."""
-Running = tuple[Issue, Work, int]
-"""A part, its operation and its iteration."""
+ISSUE = "issue"  # what a warp spends its cycles on that are no stall
+Running = tuple[Issue, Work, int]  # a part, its operation and its iteration
 
 
 @dataclass(slots=True)

@@ -17,8 +17,7 @@ from twill.tables import Column, Table
 
 LEAST_SHARE = 0.005
 MOST_LINKS = 14
-MOST_SUBJECTS = 34
-"""Characters of a list of operations in a table."""
+MOST_SUBJECTS = 34  # characters of a list of operations in a table
 OF_REGISTERS = "registers of "
 
 
@@ -189,20 +188,11 @@ def _print_advice(advice: Sequence[Advice]) -> None:
         say(f"Nothing of {len(advice)} changes that were tried makes it faster.")
         return
     less = f"{len(advice) - len(worth)} other changes that were tried save less than"
-    Table(
-        [
-            Column("what to change, tried"),
-            Column("cycles per iteration", form=cycles),
-            Column("saved", form=percent),
-            Column("fits"),
-        ],
-        [(one.what, one.interval_cycles, one.gain, yes(one.fits) if one.needs else "")
-         for one in worth],
-        notes=[
-            *(f"{one.what}: needs {one.needs}" for one in worth if one.needs),
-            f"{less} {percent(WORTH)}.",
-        ],
-    ).print()  # fmt: skip
+    columns = [Column("what to change, tried"), Column("cycles per iteration", form=cycles)]
+    columns += [Column("saved", form=percent), Column("fits")]
+    rows = [(a.what, a.interval_cycles, a.gain, yes(a.fits) if a.needs else "") for a in worth]
+    notes = [f"{one.what}: needs {one.needs}" for one in worth if one.needs]
+    Table(columns, rows, notes=[*notes, f"{less} {percent(WORTH)}."]).print()
 
 
 # -- checks -----------------------------------------------------------------------------------
@@ -224,12 +214,11 @@ def print_checks(checks: Checks) -> None:
         notes.append(f"EXCEEDED what there is: {', '.join(checks.exceeded)}")
     columns = [Column(heading, form=count) for heading in ("capacity", "allocated")]
     columns += [Column("peak", form=number), Column("mean", form=count), Column("of")]
-    Table(
-        [Column("occupancy"), *columns],
-        [(name, e.capacity, e.allocated, e.peak, e.mean, e.unit.removeprefix("registers "))
-         for name, e in every],
-        notes=notes,
-    ).print()  # fmt: skip
+    rows = [
+        (name, e.capacity, e.allocated, e.peak, e.mean, e.unit.removeprefix("registers "))
+        for name, e in every
+    ]
+    Table([Column("occupancy"), *columns], rows, notes=notes).print()
 
 
 def _print_numbers(numbers: Numbers) -> None:
@@ -264,21 +253,10 @@ def print_kernel(found: Kernel) -> None:
         notes.append(f"no rule, counted as nothing: {', '.join(found.not_costed)}")
     headings = ("sequence", "batch", "tiles", "iterations", "before", "loop", "after")
     columns = [Column(heading, form=count) for heading in headings]
-    Table(
-        [*columns, Column("time", "us", tenths), Column("TFLOP/s", form=teraflops)],
-        [
-            (
-                e.sequence,
-                e.batch,
-                e.tiles_per_multiprocessor,
-                e.iterations,
-                e.prologue_cycles,
-                e.loop_cycles,
-                e.epilogue_cycles,
-                e.microseconds,
-                e.tflops,
-            )
-            for e in found.estimates
-        ],
-        notes=notes,
-    ).print()
+    columns += [Column("time", "us", tenths), Column("TFLOP/s", form=teraflops)]
+    rows = []
+    for e in found.estimates:
+        tiles = e.tiles_per_multiprocessor
+        parts = (e.prologue_cycles, e.loop_cycles, e.epilogue_cycles)
+        rows.append((e.sequence, e.batch, tiles, e.iterations, *parts, e.microseconds, e.tflops))
+    Table(columns, rows, notes=notes).print()

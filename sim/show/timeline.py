@@ -19,26 +19,21 @@ from twill.sim.engine.record import Instance, Recording, Span, Use, in_time
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NEAR = 32
-"""Cycles between instructions of one operation that are still one slice."""
+NEAR = 32  # cycles between instructions of one operation that are still one slice
 WAITS = ("barrier", "completion", "synchronisation", "queue")
 """Stalls that end a slice; others are shorter than an instruction's turn."""
 FORMATS = (".svg", ".png")
 INTERVALS = 2
-THIN = 1 / 800
-"""Share of the width below which a bar has no white edge, which would hide it."""
+THIN = 1 / 800  # share of the width below which a bar has no white edge, which would hide it
 WIDTH_INCHES, ROW_INCHES, FRAME_INCHES = 16.0, 0.42, 2.0
 LEGEND_COLUMNS = 12
-CHARACTERS = 200
-"""Characters of a label that fit side by side over the whole width."""
+CHARACTERS = 200  # characters of a label that fit side by side over the whole width
 HEIGHT = 0.8
 STALL_COLOURS = {"barrier": "0.80", "completion": "0.80", "synchronisation": "0.55"}
 OTHER_STALL = "0.90"
-OF_OPERATIONS = COLOURS[:-1]
-"""The last one is grey, which is waiting."""
+OF_OPERATIONS = COLOURS[:-1]  # the last one is grey, which is waiting
 WORKING = ("issue", "work")
-Look = tuple[str, str]
-"""Colour and hatch."""
+Look = tuple[str, str]  # colour and hatch
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import bisect
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from twill.artifacts.program import Storage
@@ -28,8 +28,7 @@ PROCESSES = {GROUPS: "warp groups", UNITS: "units", MEMORY: "memory"}
 CYCLES_PER_MICROSECOND = 1000
 SMEM, TMEM = "SMEM bytes", "TMEM columns"
 HALVES = 2
-Extent = tuple[int, int, int]
-"""Begin, end and half of the lanes of tensor memory."""
+Extent = tuple[int, int, int]  # begin, end and half of the lanes of tensor memory
 
 
 def trace(schedule: Schedule, recording: Recording) -> str:
@@ -88,46 +87,36 @@ class _Threads:
         for wakeup in self._recording.wakeups:
             to = None if wakeup.warp else self._find(GROUPS, wakeup.group, wakeup.cycle)
             source = self._source(wakeup) if to is not None else None
-            if to is None or source is None or source.cycle > wakeup.cycle:
+            if to is None or source is None:
                 continue
             number += 1
             common = {"cat": wakeup.kind, "name": wakeup.subject, "id": number}
-            yield {"ph": "s", **common, **source.event}
-            yield {"ph": "f", "bp": "e", **common, **to.event}
+            yield {"ph": "s", **common, **source}
+            yield {"ph": "f", "bp": "e", **common, **to}
 
-    def _find(self, process: int, name: str, cycle: float) -> _Point | None:
+    def _find(self, process: int, name: str, cycle: float) -> Event | None:
         """Return a cycle on the thread of a group or unit, or None if no slice is there."""
         number = self._numbers.get((process, name), 0)
         slices = self._slices.get((process, number), ())
         index = bisect.bisect_right(slices, cycle, key=lambda piece: piece.begin) - 1
         if index < 0 or slices[index].end <= cycle:
             return None
-        return _Point(process, number, cycle)
+        return {"pid": process, "tid": number, "ts": _stamp(cycle)}
 
-    def _source(self, wakeup: Waited) -> _Point | None:
+    def _source(self, wakeup: Waited) -> Event | None:
         """Return what a wait ended with: an arrive, or the end of an operation's work."""
         operation = wakeup.subject
         if wakeup.kind != "completion":
             arrivals = self._recording.arrivals[wakeup.subject, wakeup.iteration]
             last = max(arrivals, key=lambda a: (a.visible, a.cycle), default=None)
-            if last is None or last.group:
-                return last and self._find(GROUPS, last.group, last.cycle)
+            if last is None:
+                return None
+            if last.group:
+                seen = last.cycle <= wakeup.cycle
+                return self._find(GROUPS, last.group, last.cycle) if seen else None
             operation = last.operation
-        ends = self._recording.work_ends.get((operation, wakeup.iteration))
-        return ends and self._find(UNITS, ends[0], ends[1] - 1)
-
-
-@dataclass(frozen=True)
-class _Point:
-    """A cycle on a thread."""
-
-    process: int
-    thread: int
-    cycle: float
-
-    @property
-    def event(self) -> Event:
-        return {"pid": self.process, "tid": self.thread, "ts": _stamp(self.cycle)}
+        unit, end = self._recording.work_ends.get((operation, wakeup.iteration), ("", math.inf))
+        return self._find(UNITS, unit, end - 1) if end - 1 <= wakeup.cycle else None
 
 
 def _named(kind: str, name: str, order: int, track: Event) -> Iterator[Event]:
@@ -227,10 +216,9 @@ def _amounts(lives: list[tuple[float, float, Extent]]) -> Iterator[tuple[float, 
     index = {edge: number for number, edge in enumerate(bounds)}
     halves = {half for _, _, (_, _, half) in lives}
     weight = 1 / HALVES if len(halves) > 1 or 1 in halves else 1.0
-    changes: list[tuple[float, int, Extent]] = []
-    for begin, end, extent in lives:
-        changes += [(begin, 1, extent), (end, -1, extent)]
-    changes.sort()
+    changes = sorted(
+        change for begin, end, where in lives for change in ((begin, 1, where), (end, -1, where))
+    )
     count: dict[tuple[int, int], int] = defaultdict(int)
     amount, shown = 0.0, -1.0
     for number, (cycle, change, (low, high, half)) in enumerate(changes):
