@@ -183,10 +183,8 @@ def flop(operation: Operation) -> int:
     """
     if not operation.kind.startswith("mma") or not operation.operands or operation.result is None:
         return 0
-    factor = operation.operands[0]
-    if not factor.shape:
-        return 0
-    return FLOP_OF_ONE_PRODUCT * math.prod(operation.result.shape) * factor.shape[-1]
+    depth = operation.operands[0].shape[-1:]
+    return FLOP_OF_ONE_PRODUCT * math.prod((*operation.result.shape, *depth)) if depth else 0
 
 
 def flop_per_iteration(loop: Loop) -> int:

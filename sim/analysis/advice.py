@@ -19,7 +19,7 @@ from twill.artifacts.program import (
     Wait,
     references,
 )
-from twill.artifacts.schedule import Group, Placement, Schedule
+from twill.artifacts.schedule import Group, Schedule
 from twill.errors import TwillError
 from twill.sim.analysis.rings import Changed, deeper, rings
 
@@ -175,20 +175,16 @@ def _split(schedule: Schedule, group: Group, moved: set[str], width: int) -> Sch
         for i in program.body
         if isinstance(i, Arrive) or (isinstance(i, Wait) and i.barrier in named)
     }
-    new = group.model_copy(update={"name": name, "warps": width})
+    new, there = group.model_copy(update={"name": name, "warps": width}), {"group": name}
     return schedule.model_copy(
         update={
             "groups": (*schedule.groups, new),
             "placements": tuple(
-                Placement(operation=p.operation, group=name, start=p.start)
-                if p.operation in moved
-                else p
+                p.model_copy(update=there) if p.operation in moved else p
                 for p in schedule.placements
             ),
             "storage": tuple(
-                s.model_copy(update={"group": name})
-                if s.value in moved and s.group == group.name
-                else s
+                s.model_copy(update=there) if s.value in moved and s.group == group.name else s
                 for s in schedule.storage
             ),
             "barriers": tuple(
@@ -197,7 +193,7 @@ def _split(schedule: Schedule, group: Group, moved: set[str], width: int) -> Sch
             ),
             "programs": (
                 *(_only(p, kept) if p.group == group.name else p for p in schedule.programs),
-                _announcing_nothing(_only(program, moved)).model_copy(update={"group": name}),
+                _announcing_nothing(_only(program, moved)).model_copy(update=there),
             ),
         }
     )

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from pydantic import NonNegativeInt
 
 from twill.artifacts.base import Part
-from twill.artifacts.program import Arrive, Await, Wait
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
 from twill.sim.checks.dataflow import Dataflow
@@ -21,6 +20,7 @@ from twill.sim.checks.tiles import known
 from twill.sim.checks.values import Numbers, Values
 from twill.sim.engine import Conditions
 from twill.sim.engine.events import Observer
+from twill.sim.engine.operations import reach
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 SPARE_ITERATIONS = 4
@@ -53,16 +53,7 @@ class Checks(Part):
 
 def enough_iterations(schedule: Schedule) -> int:
     """Return how many iterations show all that a program does."""
-    distances = [
-        abs(instruction.distance)
-        for program in schedule.programs
-        for instruction in program.body
-        if isinstance(instruction, Wait | Await | Arrive)
-    ]
-    slots = [storage.slots for storage in schedule.storage]
-    stages = [program.last_stage for program in schedule.programs]
-    longest = max(slots, default=0) + max(stages, default=0) + max(distances, default=0)
-    return 2 * longest + SPARE_ITERATIONS
+    return 2 * reach(schedule) + SPARE_ITERATIONS
 
 
 def check(

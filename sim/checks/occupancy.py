@@ -105,6 +105,7 @@ class Occupancy:
         self._sizes = {(s.value, _apart(s)): _size(s) for s in schedule.storage}
         self._memory = {s.value: s.memory for s in schedule.storage if s.reader is None}
         self._home = schedule.assignment
+        self._groups = {f"registers of {group.name}": group for group in schedule.groups}
         self._lives: dict[_Key, _Life] = {}
         self._beneath = beneath(schedule.storage)
         self._there: dict[Slot, _Life] = {}
@@ -240,7 +241,7 @@ class Occupancy:
 
     def _places(self) -> Iterator[str]:
         yield from (m for m in ("smem", "tmem") if m in self._schedule.machine.memories.by_name)
-        yield from (f"registers of {group.name}" for group in self._schedule.groups)
+        yield from self._groups
 
     def _always(self) -> dict[str, int]:
         """Return what invariants, addresses and counters occupy throughout."""
@@ -257,8 +258,8 @@ class Occupancy:
                     threads = schedule.machine.threads(max(warps))
                     found[f"registers of {name}"] += tile.registers_each(threads)
         if registers is not None:
-            for group in schedule.groups:
-                found[f"registers of {group.name}"] += round(registers.reserve.value)
+            for place in self._groups:
+                found[place] += round(registers.reserve.value)
         return dict(found)
 
     def report(self, cycles: float, live: Mapping[str, int] | None = None) -> dict[str, Occupied]:
@@ -289,44 +290,36 @@ class Occupancy:
 
     def _capacity(self, place: str) -> int | None:
         registers, memories = self._schedule.machine.registers, self._schedule.machine.memories
-        groups = {f"registers of {group.name}": group for group in self._schedule.groups}
         if place in memories.by_name:
             return memories.by_name[place].capacity
-        if place not in groups:
+        if place not in self._groups:
             return 0 if memories.by_name else None
-        return groups[place].registers or (registers.limit.value if registers is not None else None)
+        given = self._groups[place].registers
+        return given or (registers.limit.value if registers is not None else None)
 
     def _file(self, groups: Mapping[str, Occupied], *, along: bool) -> Occupied:
         """Return the register file as the sum over all threads of what their groups have."""
-        registers = self._schedule.machine.registers
-        assert registers is not None
-        threads = {
-            f"registers of {g.name}": self._schedule.machine.threads(g.warps)
-            for g in self._schedule.groups
-        }
-        peaks = [entry for name, entry in groups.items() if name in threads]
+        machine = self._schedule.machine
+        threads = {place: machine.threads(group.warps) for place, group in self._groups.items()}
 
         def whole(amount: Callable[[Occupied], float]) -> float:
             return sum(amount(groups[name]) * n for name, n in threads.items())
 
+        live = whole(lambda group: group.along_program or group.always)
         return Occupied(
             unit="registers",
             capacity=pool(self._schedule),
             allocated=int(whole(lambda group: group.allocated)),
             always=int(whole(lambda group: group.always)),
             peak=whole(lambda group: group.peak),
-            peak_cycle=max((entry.peak_cycle for entry in peaks), default=0.0),
+            peak_cycle=max((groups[name].peak_cycle for name in threads), default=0.0),
             mean=whole(lambda group: group.mean),
-            along_program=int(whole(lambda group: group.along_program or group.always))
-            if along
-            else None,
+            along_program=int(live) if along else None,
         )
 
     def _given(self) -> dict[str, int]:
         """Return what rings and invariants are given, or groups."""
-        found = {
-            f"registers of {group.name}": group.registers or 0 for group in self._schedule.groups
-        }
+        found = {place: group.registers or 0 for place, group in self._groups.items()}
         for memory in ("smem", "tmem"):
             storage = [s for s in self._schedule.storage if s.memory == memory]
             taken = [(address, address + s.size) for s in storage for address in s.addresses]

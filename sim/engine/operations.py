@@ -7,10 +7,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from twill.artifacts.hardware import Unit
-from twill.artifacts.program import Await, Wait
+from twill.artifacts.program import Arrive, Await, Wait
 from twill.artifacts.schedule import Schedule
-from twill.sim.engine import Conditions, Mechanism
+from twill.sim.engine import Conditions
 from twill.sim.engine.barriers import Barriers
 from twill.sim.engine.events import Arrived, Busy, Clock, Completed, Started
 from twill.sim.engine.hardware import AsynchronousUnit, Command, Hardware, Use
@@ -65,22 +64,20 @@ class Operations:
         )
         self._home = schedule.assignment
         self._running: dict[Instance, Execution] = defaultdict(Execution)
-        self._remembered = _farthest(schedule)
+        self._remembered = 2 + reach(schedule)
         self._through_memory = {name: self._passes(work) for name, work in works.items()}
         # Warps of its group that take part in each operation, of those that are executed.
         self.warps: dict[str, tuple[int, ...]] = {}
         self.finished_at = [0.0] * conditions.iterations
         self.last_begun_at, self._last = math.inf, conditions.iterations - 1
+        unlimited = {"queue": None, "in_flight": None} if "queues" in conditions.without else {}
+        units = {
+            name: schedule.machine.units[name].model_copy(update=unlimited)
+            for name in sorted({w.demands[0].unit for w in works.values() if w.asynchronous})
+        }
         self._units = {
-            unit: AsynchronousUnit(
-                unit,
-                _description(schedule.machine.units[unit], conditions.without),
-                clock,
-                hardware,
-                self._serve,
-                self._use,
-            )
-            for unit in sorted({w.demands[0].unit for w in works.values() if w.asynchronous})
+            name: AsynchronousUnit(name, unit, clock, hardware, self._serve, self._use)
+            for name, unit in units.items()
         }
         # Units whose queues can block who issues to them.
         self.queues = {name: unit for name, unit in self._units.items() if unit.blocks}
@@ -266,13 +263,10 @@ class Operations:
         """
         if not self._through_memory[work.name]:
             return []
-        found = [
-            (read.value, iteration - read.distance)
-            for read in work.reads
-            if not self.memory.in_registers(read.value)
-        ]
+        registers = self.memory.in_registers
+        found = [(r.value, iteration - r.distance) for r in work.reads if not registers(r.value)]
         slots = self.memory.count(work.name, staged=False)
-        if slots is not None and not self.memory.in_registers(work.name):
+        if slots is not None and not registers(work.name):
             old, users = iteration - slots, [(work.name, 0), *self.memory.readers[work.name]]
             found += [(name, old + distance) for name, distance in users]
             found += self.memory.users_beneath(work.name, iteration % slots, staged=False)
@@ -294,31 +288,18 @@ class Operations:
         ]
 
     def _is_underway(self, operation: str, iteration: int, group: str) -> bool:
+        if self.works[operation].asynchronous or self._home[operation] != group:
+            return False
         execution = self._running.get((operation, iteration))
-        synchronous = not self.works[operation].asynchronous and self._home[operation] == group
-        return (
-            synchronous
-            and execution is not None
-            and execution.arrived > 0
-            and (execution.done_at is None or execution.done_at > self.clock.now)
-        )
+        if execution is None or not execution.arrived:
+            return False
+        return execution.done_at is None or execution.done_at > self.clock.now
 
 
-def _description(unit: Unit, without: frozenset[Mechanism]) -> Unit:
-    """Return a unit, without its queue if that is switched off."""
-    if "queues" not in without:
-        return unit
-    return unit.model_copy(update={"queue": None, "in_flight": None})
-
-
-def _farthest(schedule: Schedule) -> int:
-    """Return more iterations than any instruction looks back, or any group runs ahead."""
-    distances = [
-        instruction.distance
-        for program in schedule.programs
-        for instruction in program.body
-        if isinstance(instruction, Wait | Await)
-    ]
-    slots = [storage.slots for storage in schedule.storage]
-    stages = [program.last_stage for program in schedule.programs]
-    return 2 + max(distances, default=0) + max(slots, default=0) + max(stages, default=0)
+def reach(schedule: Schedule) -> int:
+    """Return how many iterations a program's slots, stages and distances span together."""
+    body = [instruction for program in schedule.programs for instruction in program.body]
+    distances = (abs(i.distance) for i in body if isinstance(i, Wait | Await | Arrive))
+    slots = (storage.slots for storage in schedule.storage)
+    stages = (program.last_stage for program in schedule.programs)
+    return max(slots, default=0) + max(stages, default=0) + max(distances, default=0)
