@@ -108,7 +108,7 @@ class BindingEvents:
         contexts: Mapping[Warp, int] | None = None,
         shared: Collection[str] = (),
     ) -> None:
-        self._recording, self._variable = recording, variable
+        self.recording, self._variable = recording, variable
         self._spans = {warp: in_time(spans) for warp, spans in recording.spans.items()}
         self._uses = {unit: in_time(uses) for unit, uses in recording.uses.items()}
         self._issues: dict[Instance, list[tuple[Warp, Span]]] = defaultdict(list)
@@ -139,7 +139,7 @@ class BindingEvents:
 
     def back_from(self, iteration: int) -> Iterator[Step]:
         """Yield the chain that ends with an iteration's last completion, latest step first."""
-        completions = self._recording.completions.items()
+        completions = self.recording.completions.items()
         ends = [(cycle, operation) for (operation, of), cycle in completions if of == iteration]
         if ends:
             cycle, operation = max(ends)
@@ -246,7 +246,7 @@ class BindingEvents:
         return None
 
     def _arrival(self, warp: Warp, span: Span, end: float) -> _Link | None:
-        every = self._recording.arrivals[span.subject, span.iteration]
+        every = self.recording.arrivals[span.subject, span.iteration]
         arrivals = [arrival for arrival in every if arrival.visible <= end + ROUNDING]
         if not arrivals:
             return None
@@ -299,14 +299,7 @@ def _last_before(events: Sequence[tuple[Any, ...]], cycle: float) -> int:
 
 
 def critical_cycle(
-    recording: Recording,
-    last: int,
-    first: int,
-    interval: float | None,
-    *,
-    variable: Collection[str] = (),
-    contexts: Mapping[Warp, int] | None = None,
-    shared: Collection[str] = (),
+    events: BindingEvents, last: int, first: int, interval: float | None
 ) -> Cycle | None:
     """Return what sets the pace between two iterations of a recorded execution.
 
@@ -317,8 +310,9 @@ def critical_cycle(
     """
     steps: list[Step] = []
     seen: dict[tuple[str, str, str], dict[int, int]] = defaultdict(dict)
-    until = max((c for (_, i), c in recording.completions.items() if i == first), default=0.0)
-    for step in BindingEvents(recording, variable, contexts, shared).back_from(last):
+    completions = events.recording.completions.items()
+    until = max((cycle for (_, of), cycle in completions if of == first), default=0.0)
+    for step in events.back_from(last):
         if step.end <= until:
             break
         steps.append(step)

@@ -9,7 +9,7 @@ from itertools import groupby
 from twill.artifacts.base import Part
 from twill.artifacts.schedule import Schedule
 from twill.sim.analysis import SteadyState
-from twill.sim.analysis.critical import Cycle, Step, critical_cycle, together
+from twill.sim.analysis.critical import BindingEvents, Cycle, Step, critical_cycle, together
 from twill.sim.engine.record import Recording, Span, Warp, in_time
 from twill.sim.engine.work import Work
 
@@ -137,15 +137,8 @@ def profile(
     count = len(set(contexts.values())) and max(contexts.values()) + 1
     variable = {name for name, work in works.items() if work.variable_latency}
     shared = {name for name, unit in schedule.machine.units.items() if unit.scope == "sm"}
-    chain = critical_cycle(
-        recording,
-        last,
-        first,
-        interval if steady.period else None,
-        variable=variable,
-        contexts=contexts,
-        shared=shared,
-    )
+    events = BindingEvents(recording, variable, contexts, shared)
+    chain = critical_cycle(events, last, first, interval if steady.period else None)
     return Profile(
         first=first,
         last=last,
@@ -196,20 +189,15 @@ def _groups(
         spans = recording.spans.get((group.name, 0))
         if not spans:
             continue
-        found: dict[tuple[str, str, str], float] = defaultdict(float)
-        for (cause, subject), cycles in _within(spans, begin, end).items():
-            value = values.get(subject, "") if cause not in (ISSUE, IDLE) else ""
-            found[cause, subject, value] += cycles
-        for (cause, subject, value), cycles in sorted(
-            found.items(), key=lambda item: (-item[1], item[0])
-        ):
+        spent = _within(spans, begin, end)
+        for cause, subject in sorted(spent, key=lambda key: (-spent[key], key)):
             yield Spent(
                 group=group.name,
                 cause=cause,
                 subject=subject,
-                value=value,
-                cycles=cycles / (last - first),
-                share=cycles / (end - begin),
+                value=values.get(subject, "") if cause not in (ISSUE, IDLE) else "",
+                cycles=spent[cause, subject] / (last - first),
+                share=spent[cause, subject] / (end - begin),
             )
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from twill.artifacts.base import Part
@@ -179,22 +180,17 @@ def kernel(
     )
 
 
-@dataclass
 class _Pace:
     """Cycles of the loop for any trip count."""
 
-    schedule: Schedule
-    conditions: Conditions
-
-    def __post_init__(self) -> None:
-        self._known: dict[int, tuple[list[float], int, float]] = {}
+    def __init__(self, schedule: Schedule, conditions: Conditions) -> None:
+        self.schedule, self.conditions = schedule, conditions
+        self._simulated = cache(self._run)
 
     def cycles(self, iterations: int) -> tuple[float, float]:
         """Return the cycles of the loop, and those before anything but loads starts."""
         simulated = min(iterations, MOST_SIMULATED)
-        if simulated not in self._known:
-            self._known[simulated] = self._run(simulated)
-        finished, in_flight, waiting = self._known[simulated]
+        finished, in_flight, waiting = self._simulated(simulated)
         total = max(finished)
         if iterations > simulated:
             slots = max((storage.slots for storage in self.schedule.storage), default=0)

@@ -116,8 +116,7 @@ class Races:
 
     def _end_read(self, event: ReadEnds) -> None:
         history = self._histories[self._cells.of(event)]
-        access = history.reads.get((event.operation, event.of_iteration))
-        if access is not None:
+        if (access := history.reads.get((event.operation, event.of_iteration))) is not None:
             access.close()
 
     def _begin_write(self, event: WriteBegins) -> None:
@@ -161,8 +160,7 @@ class Races:
     def _beneath(self, cell: Cell) -> Iterator[tuple[Cell, _History]]:
         """Yield the cells that lie over the addresses of one, with what was done to them."""
         for other in self._cells.beneath(cell):
-            history = self._histories.get(other)
-            if history is not None:
+            if (history := self._histories.get(other)) is not None:
                 yield other, history
 
     def _compare(
@@ -183,8 +181,14 @@ class Races:
         kind = self._lacking(access, clock, other, place)
         if kind is not None:
             verb = "reads" if isinstance(event, ReadBegins) else "writes"
+            (name, of), (before, earlier) = access.who, other.who
+            what = f"{cell.value} in {cell.place} slot {cell.slot}"
+            if (place.value, place.place, place.slot) != (cell.value, cell.place, cell.slot):
+                done += f" {place.value} in {place.place} slot {place.slot} at its addresses"
             raise SimulationError(
-                kind, _message(verb, access, cell, done, other, place, LACKING[kind])
+                kind,
+                f"{name} of iteration {of} {verb} {what}, which {before} of iteration {earlier} "
+                f"{done}; {LACKING[kind]}",
             )
 
     def _lacking(self, access: _Done, clock: Clock, other: _Done, place: Cell) -> str | None:
@@ -220,16 +224,3 @@ class Races:
         join(clock, before.clock)
         join(clock, done)
         return True
-
-
-def _message(
-    verb: str, access: _Done, cell: Cell, done: str, other: _Done, place: Cell, lack: str
-) -> str:
-    (name, of), (before, earlier) = access.who, other.who
-    what = f"{cell.value} in {cell.place} slot {cell.slot}"
-    if (place.value, place.place, place.slot) != (cell.value, cell.place, cell.slot):
-        done = f"{done} {place.value} in {place.place} slot {place.slot} at its addresses"
-    return (
-        f"{name} of iteration {of} {verb} {what}, which {before} of iteration {earlier} {done}; "
-        f"{lack}"
-    )

@@ -16,27 +16,16 @@ ALWAYS_OPEN = Unit("")
 
 @dataclass(slots=True)
 class Choice:
-    """Which warp of a context goes on next.
-
-    Attributes
-    ----------
-    second : float
-        Cycle at which the next other one of the context could.
-    since : int
-        How many warps had begun to issue or to sleep when this one did.
-    noticed : float or None
-        Cycle at which somebody outside the context could notice one of its warps, at the earliest;
-        None until it is asked for.
-    holds : bool
-        Whether that is still so.
-    """
+    """Which warp of a context goes on next."""
 
     warp: Warp | None = None
     cycle: float = math.inf
-    second: float = math.inf
-    since: int = 0
+    second: float = math.inf  # cycle at which the next other one of the context could
+    since: int = 0  # how many warps had begun to issue or to sleep when this one did
+    # Cycle at which somebody outside the context could notice one of its warps, at the earliest;
+    # None until it is asked for.
     noticed: float | None = math.inf
-    holds: bool = False
+    holds: bool = False  # whether that is still so
 
 
 NOBODY = Choice()  # the choice of a context in which no warp issues or sleeps
@@ -152,10 +141,7 @@ class IssueStage:
             elif earliest < second:
                 second = earliest
         choice.warp, choice.cycle, choice.second, choice.holds = best, cycle, second, keep
-        if best is None:
-            choice.since, choice.noticed = 0, math.inf
-        else:
-            choice.since, choice.noticed = best.since, None
+        choice.since, choice.noticed = (0, math.inf) if best is None else (best.since, None)
 
     def _limit(self, choice: Choice, horizon: float) -> float:
         """Return until when nobody can come between the instructions of a warp.

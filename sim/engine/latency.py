@@ -245,7 +245,11 @@ class LatencyFile:
             )
         found: dict[int, list[tuple[float, float]]] = defaultdict(list)
         for number, row in enumerate(rows, start=1):
-            cells = _cells(row, columns, number, file)
+            if len(row) != len(columns):
+                what = f"{len(columns)} cells (got {len(row)})"
+                raise InputError(what, path=f"row {number}", file=file)
+            texts = zip(columns, row, strict=True)
+            cells = {column: _number(cell, number, column, file) for column, cell in texts}
             found[int(cells.get("bytes", 0))].append((cells.get("quantile", -1), cells["cycles"]))
         if not found:
             raise InputError("no latencies", file=file)
@@ -287,15 +291,6 @@ def _rows(lines: list[str], file: str) -> Iterator[list[str]]:
             yield row
     except csv.Error as error:
         raise InputError(f"not CSV: {error}", file=file) from None
-
-
-def _cells(row: list[str], columns: list[str], number: int, file: str) -> dict[str, float]:
-    if len(row) != len(columns):
-        raise InputError(f"{len(columns)} cells (got {len(row)})", path=f"row {number}", file=file)
-    return {
-        column: _number(text, number, column, file)
-        for column, text in zip(columns, row, strict=True)
-    }
 
 
 def _number(text: str, row: int, column: str, file: str) -> float:

@@ -38,23 +38,13 @@ Look = tuple[str, str]  # colour and hatch
 
 @dataclass(frozen=True)
 class Slice:
-    """Cycles of one track.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Operations that are executed, or what is waited for.
-    iterations : tuple of int
-        Of each of them.
-    kind : str
-        ``issue``, ``work`` (of a unit) or the kind of a stall.
-    """
+    """Cycles of one track."""
 
     begin: float
     end: float
-    names: tuple[str, ...]
-    iterations: tuple[int, ...]
-    kind: str
+    names: tuple[str, ...]  # operations that are executed, or what is waited for
+    iterations: tuple[int, ...]  # of each of them
+    kind: str  # ``issue``, ``work`` (of a unit) or the kind of a stall
 
     @property
     def name(self) -> str:

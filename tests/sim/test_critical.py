@@ -171,12 +171,13 @@ def test_a_chain_that_random_latencies_make_does_not_close() -> None:
     assert not found.closed
     assert "never repeats exactly" in found.words
     # However near an interval comes to the length of some chain.
-    steps = list(BindingEvents(recording, {"K", "V"}).back_from(250))
+    events = BindingEvents(recording, {"K", "V"})
+    steps = list(events.back_from(250))
     last = next(step for step in steps if step.kind == "latency")
     near = next(step for step in steps if step.subject == last.subject and step.iteration < 240)
     ratio = (last.end - near.end) / (last.iteration - near.iteration)
-    closed = critical_cycle(recording, 250, 100, ratio, variable={"K", "V"})
-    opened = critical_cycle(recording, 250, 100, None, variable={"K", "V"})
+    closed = critical_cycle(events, 250, 100, ratio)
+    opened = critical_cycle(events, 250, 100, None)
     assert closed is not None
     assert opened is not None
     assert (closed.closed, opened.closed) == (True, False)
