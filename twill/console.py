@@ -243,6 +243,8 @@ def _deliver_again(dropped: sys.UnraisableHookArgs) -> None:
 def _forget_output() -> None:
     """Keep the interpreter from trying once more at its end to write what cannot be written."""
     with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
