@@ -47,26 +47,16 @@ class Batches(Part):
 
 @dataclass(frozen=True)
 class SteadyState:
-    """The measured steady state.
+    """The measured steady state."""
 
-    Attributes
-    ----------
-    interval : Fraction
-        Cycles from one iteration's completion to the next, on average.
-    period : int or None
-        Iterations after which the distances repeat; None if they do not.
-    first, last : int
-        The iterations between whose completions it was measured; what lies before `first` is the
-        warm-up.
-    confidence : Batches or None
-        How far the interval is known where the distances do not repeat; None where they do, or
-        where there are too few of them.
-    """
-
-    interval: Fraction
-    period: int | None
+    interval: Fraction  # cycles from one iteration's completion to the next, on average
+    period: int | None  # iterations after which the distances repeat; None if they do not
+    # The iterations between whose completions it was measured; what lies before `first` is the
+    # warm-up.
     first: int
     last: int
+    # How far the interval is known where the distances do not repeat; None where they do, or where
+    # there are too few of them.
     confidence: Batches | None = None
 
 
