@@ -23,8 +23,7 @@ from twill.names import file_name
 from twill.sim.engine import Conditions
 from twill.sim.engine.record import Recording
 from twill.sim.show.timeline import draw_timeline
-from twill.studies.compare import comparison
-from twill.studies.compare_view import write_comparisons
+from twill.studies.compare import comparison, write_comparisons
 from twill.studies.sweep import run_sweep
 
 HOSTILE = "../../outside/x"

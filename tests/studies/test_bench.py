@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support.commands import in_process
-from twill.studies.bench.process import peak_bytes
-from twill.studies.bench.solver import (
+from twill.studies.bench import (
     CASES,
     ENGINES,
     Bench,
@@ -23,6 +22,7 @@ from twill.studies.bench.solver import (
     growth_cases,
     kernel_cases,
 )
+from twill.studies.bench.process import peak_bytes
 from twill.studies.bench.view import plot_growth
 
 MIB = 1 << 20

@@ -16,17 +16,16 @@ import pytest
 
 import twill
 from twill.artifacts.schedule import Schedule
+from twill.console import silent
 from twill.errors import InputError, RefusedError
 from twill.frontends.schedules import load_schedule
 from twill.sim.engine import Conditions
 from twill.studies.compare import (
     Comparison,
     Comparisons,
-    compare_all,
+    compare,
     comparison,
     document,
-)
-from twill.studies.compare_view import (
     frame,
     markdown,
     plot_comparisons,
@@ -148,7 +147,7 @@ def test_a_loop_without_a_schedule_is_named() -> None:
     )
     changed = replace(subject, name="mine", machine=none)
     with pytest.raises(RefusedError, match=r"^mine on hopper_h100: "):
-        compare_all([changed])
+        compare(changed, Conditions(), timeout=None, report=silent)
 
 
 def test_a_variant_that_cannot_run_is_a_row_with_its_reason() -> None:

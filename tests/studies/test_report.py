@@ -12,15 +12,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tests.sim.test_critical import ring
 from tests.studies.test_sweep import AXES, sweep
-from tests.support.programs import ring
 from twill.artifacts.schedule import Schedule
 from twill.cli.main import app
 from twill.errors import InputError
 from twill.frontends.schedules import load_schedule
 from twill.sim.engine import Conditions
-from twill.studies.compare import comparison
-from twill.studies.compare_view import write_comparisons
+from twill.studies.compare import comparison, write_comparisons
 from twill.studies.report import inlined, page, section
 from twill.studies.report.steady import WIDTH, steady, timeline
 from twill.studies.sweep import run_sweep

@@ -20,12 +20,20 @@ from twill.frontends.schedules import load_schedule
 from twill.search.request import Options
 from twill.sim.execute import run
 from twill.studies.published import Figure
-from twill.studies.reproduce import CASES, LONGEST_FIRST, reproduce
-from twill.studies.reproduce.claims import Case, CaseResult, Claim, Settings, Timing, packaged
-from twill.studies.reproduce.feasibility import ask, least, wished
+from twill.studies.reproduce import CASES, LONGEST_FIRST, reproduce, write_page
+from twill.studies.reproduce.claims import (
+    Case,
+    CaseResult,
+    Claim,
+    Settings,
+    Timing,
+    ask,
+    least,
+    packaged,
+    wished,
+)
 from twill.studies.reproduce.kernels import FORWARD_BLACKWELL as BLACKWELL
 from twill.studies.reproduce.kernels import fa4_pins
-from twill.studies.reproduce.page import write_page
 from twill.verification import verify
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
@@ -94,7 +102,7 @@ def test_a_search_without_an_answer_fails_every_claim_that_is_left() -> None:
 def test_the_table_fits_80_columns(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from twill.studies.reproduce.page import print_claims
+    from twill.studies.reproduce import print_claims
 
     monkeypatch.setenv("COLUMNS", "80")
     print_claims(made_up())
@@ -181,7 +189,7 @@ def test_golden_intervals_that_are_quick_to_compute() -> None:
     assert hopper["fa3_forward_128x128: FlashAttention-3 (cycles)"] == expert == 2048
     assert hopper["fa_fwd_hopper interval (cycles)"] == 4 * 512
     assert golden()["hopper_backward"]["metrics"]["fa_bwd_hopper interval (cycles)"] == 2688
-    modulo = bounds(wished(*packaged("fa_bwd_blackwell"))).interval
+    modulo = bounds(wished("fa_bwd_blackwell")).interval
     assert (
         golden()["blackwell_backward"]["metrics"]["fa_bwd_blackwell modulo interval (cycles)"]
         == modulo
@@ -193,7 +201,7 @@ def test_golden_intervals_that_are_quick_to_compute() -> None:
 
 def test_the_running_example_at_fixed_intervals_and_stages() -> None:
     """Two products on one tensor core: I = 2 needs a second stage, I = 1 never works."""
-    problem = wished(*packaged("paper_example"))
+    problem = wished("paper_example")
     assert ask(problem, 2, 2, 20.0).said == "feasible"
     one = ask(problem, 2, 1, 20.0)
     assert one.feasible is False
@@ -206,11 +214,11 @@ def test_the_running_example_at_fixed_intervals_and_stages() -> None:
 
 
 def test_wishes_make_a_question_infeasible_and_restoring_them_feasible() -> None:
-    loop, machine = packaged("skipped_interval_issue")
-    few = ask(wished(loop, machine, groups=1), 3, 1, 20.0)
+    name = "skipped_interval_issue"
+    few = ask(wished(name, groups=1), 3, 1, 20.0)
     assert few.feasible is False
-    assert ask(wished(loop, machine), 3, 1, 20.0).feasible is True
-    assert ask(wished(loop, machine, groups=1), 3, 2, 20.0).feasible is True
+    assert ask(wished(name), 3, 1, 20.0).feasible is True
+    assert ask(wished(name, groups=1), 3, 2, 20.0).feasible is True
 
 
 def test_a_search_stops_at_the_level_that_matters(

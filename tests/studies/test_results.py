@@ -15,8 +15,7 @@ from twill.artifacts.sweep import Sweep, text_hash
 from twill.errors import InputError
 from twill.frontends.schedules import load_schedule
 from twill.sim.engine import Conditions
-from twill.studies.compare import comparison
-from twill.studies.compare_view import write_comparisons
+from twill.studies.compare import comparison, write_comparisons
 from twill.studies.sweep import run_sweep
 
 SIM = ("python", "-m", "twill.sim")

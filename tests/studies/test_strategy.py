@@ -14,14 +14,13 @@ from tests.support.windows import simulated
 from twill.artifacts.order import Order
 from twill.frontends import schedules
 from twill.frontends.loops import packaged_loops
-from twill.studies.reproduce.roles import roles_of
 from twill.studies.reproduce.strategy import (
     FEATURES,
     STRATEGIES,
     Strategy,
     Windows,
+    roles_of,
     scheduled,
-    strategy,
 )
 from twill.traces.make_orders import flash_attention_3_order, flash_attention_4_order
 
@@ -31,7 +30,7 @@ FA3, FA4 = "FlashAttention-3", "FlashAttention-4"
 
 def classified(order: Document) -> Strategy:
     schedule = schedules.scheduled(Order.from_json(json.dumps(order)))
-    return strategy(schedule, simulated(schedule))
+    return Strategy(schedule, simulated(schedule))
 
 
 def group(order: Document, name: str) -> list[Any]:
@@ -133,7 +132,7 @@ def test_flash_attention_4_without_one_property(
     order = flash_attention_4_order()
     destroy(order)
     schedule = schedules.scheduled(Order.from_json(json.dumps(order)))
-    found = strategy(schedule, simulated(schedule))
+    found = Strategy(schedule, simulated(schedule))
     assert found.names == ()
     # What was destroyed may keep the products from overlapping as well; nothing else is touched.
     assert set(found.lacks(FA4)) - {"exponentials under other sub-tiles' products"} == lost
@@ -182,7 +181,7 @@ def test_the_running_example_is_hoisted_and_its_exponential_hidden(
     paper_schedule: twill.Schedule,
 ) -> None:
     """I = 2, S at 0, P at 2, O at 3 (Figure 1d): P is in S's slot, O's S is a round before."""
-    found = strategy(paper_schedule)
+    found = Strategy(paper_schedule)
     assert found.hoisted == {0: True}
     assert found.ahead == {0: True}  # S of the next iteration at 2, O at 3
     assert found.under_own == {0: 1.0}
@@ -193,7 +192,7 @@ def test_the_running_example_is_hoisted_and_its_exponential_hidden(
 def test_simulated_and_scheduled_agree_on_the_running_example(
     paper_schedule: twill.Schedule,
 ) -> None:
-    assert strategy(paper_schedule, simulated(paper_schedule)).under_own == {0: 1.0}
+    assert Strategy(paper_schedule, simulated(paper_schedule)).under_own == {0: 1.0}
 
 
 @pytest.mark.parametrize("seed", range(5))

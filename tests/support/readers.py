@@ -28,8 +28,8 @@ from twill.artifacts.machine import Machine, packaged_machines
 from twill.artifacts.schedule import Schedule, TimeScale
 from twill.artifacts.sweep import Sealed, Sweep, Swept, SweptRun, text_hash
 from twill.bounds.analysis import analyse
+from twill.cli import number, pairs
 from twill.cli.loop import parse_settings
-from twill.cli.options import number, pairs
 from twill.console import WARNING
 from twill.frontends.loops import load_loop
 from twill.frontends.schedules import load_schedule
@@ -48,8 +48,7 @@ from twill.sim.engine.latency import LatencyFile, parse_latencies
 from twill.sim.engine.work import Work, works
 from twill.sim.execute import run
 from twill.studies.audit import audit, read_subject
-from twill.studies.compare import Comparisons, comparison
-from twill.studies.compare_view import write_comparisons
+from twill.studies.compare import Comparisons, comparison, write_comparisons
 from twill.studies.sweep import journal, load, run_sweep
 from twill.studies.sweep.parameters import MOST_VALUES, values
 from twill.studies.sweep.points import Runnable, tasks

@@ -1,1 +1,215 @@
-"""The command line."""
+"""The command line, and what commands share: groups of options, values, JSON with its schema."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+from typer import Argument, Option
+
+from twill.console import command as ending_in_one_line
+from twill.console import say, say_written
+from twill.errors import InputError, RefusedError, short
+from twill.files import STANDARD_OUTPUT
+
+if TYPE_CHECKING:
+    from twill.artifacts.base import Artifact
+    from twill.sim.engine import Conditions
+
+MOST_JOBS = 256
+MOST_DIGITS = 18  # of whole numbers; Python refuses to read those of thousands
+SCHEMA_VERSION = 1  # of all that is printed as JSON and is no artifact
+Jobs = Annotated[
+    int, Option("--jobs", "-j", min=1, max=MOST_JOBS, help="Processes that run at a time.")
+]
+Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
+LoopName = Annotated[
+    str,
+    Argument(help="A packaged name, loop.json, a ddg-0.1 graph (.json) or a TTGIR dump (.mlir)."),
+]
+ScheduleName = Annotated[
+    str,
+    Argument(
+        metavar="SCHEDULE", help="schedule.json, IR (.mlir) or the name of a packaged schedule."
+    ),
+]
+ResultsFolder = Annotated[
+    str | None,
+    Option(
+        "--output",
+        "-o",
+        metavar="FOLDER",
+        help="Keep data, tables, plots and schedules here; a sweep goes on where it was.",
+    ),
+]
+MachineName = Annotated[str, Argument(help="A packaged name or a file (.toml, .json).")]
+Machines = Annotated[
+    list[str] | None,
+    Option(
+        "--machine",
+        "-m",
+        help="Where loops run; may be repeated. The one that a packaged loop is meant for without "
+        "it.",
+    ),
+]
+Clock = Annotated[
+    float | None, Option(metavar="MHZ", help="Clock for TFLOP/s; the machine file's without it.")
+]
+SolverSeconds = Annotated[float | None, Option(min=0.001, help="Seconds to schedule each loop.")]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Under which conditions schedules run."""
+
+    iterations: Annotated[int, Option(help="Trip count of the loop.")] = 64
+    seed: Annotated[
+        int, Option(min=0, help="Seed of the variable latencies and of the warps' ages.")
+    ] = 0
+    latency: Annotated[
+        list[str] | None,
+        Option(
+            metavar="[LOAD=]SOURCE",
+            help="Cycles of every variable-latency load, or of one: fixed:N, uniform:A,B, "
+            "lognormal:M,SIGMA (M: median), mixture[:RATES], trace:FILE. May be repeated.",
+        ),
+    ] = None
+    clock: Clock = None
+
+    def conditions(self) -> Conditions:
+        """Return them as the simulator takes them."""
+        from twill.sim.engine import Conditions
+
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Conditions.of(**{name: v for name, v in given.items() if v is not None})
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where what a command makes goes, and how it is told of."""
+
+    output: Annotated[
+        str | None,
+        Option("--output", "-o", help="Write what is made, a JSON file, here (- for stdout)."),
+    ] = None
+    as_json: Json = False
+
+    def keep(
+        self,
+        made: Artifact,
+        schema: str,
+        data: Callable[[], Mapping[str, Any]],
+        show: Callable[[], object],
+    ) -> None:
+        """Write what was made, and print it as data or for people, unless it went to stdout."""
+        if self.output is not None:
+            made.save(self.output)
+        if self.output != STANDARD_OUTPUT:
+            tell(schema, data, show, as_json=self.as_json)
+            say_written(None if self.as_json else self.output)
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Make a command: errors are one line, and a parameter that is a dataclass is its options."""
+    parameters, groups = [], {}
+    hints = get_type_hints(function, include_extras=True)
+    for parameter in inspect.signature(function).parameters.values():
+        kind = hints[parameter.name]
+        if not is_dataclass(kind):
+            parameters.append(parameter.replace(annotation=kind))
+            continue
+        assert isinstance(kind, type)
+        groups[parameter.name] = kind
+        types = get_type_hints(kind, include_extras=True)
+        parameters += [
+            inspect.Parameter(
+                field.name, parameter.kind, default=field.default, annotation=types[field.name]
+            )
+            for field in fields(kind)
+        ]
+
+    @functools.wraps(function)
+    def flat(**given: Any) -> None:
+        made = {
+            name: kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            for name, kind in groups.items()
+        }
+        function(**given, **made)
+
+    flat.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as typed
+    flat.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return ending_in_one_line(flat)
+
+
+def tell(
+    schema: str, data: Callable[[], Mapping[str, Any]], show: Callable[[], object], *, as_json: bool
+) -> None:
+    """Print something as data or for people."""
+    if as_json:
+        print_json(schema, data())
+    else:
+        show()
+
+
+def print_json(schema: str, data: Mapping[str, Any]) -> None:
+    """Write data as JSON to stdout, with the name and the version of its schema first."""
+    say(json_text(schema, data))
+
+
+def json_text(schema: str, data: Mapping[str, Any]) -> str:
+    """Return data as JSON with the name and the version of its schema first."""
+    head = {"schema": f"twill.{schema}", "schema_version": SCHEMA_VERSION}
+    return json.dumps({**head, **data, **head}, indent=1, ensure_ascii=False)
+
+
+@contextlib.contextmanager
+def refusals(*, as_json: bool) -> Iterator[None]:
+    """Print a refusal as data and end in its exit status, if JSON was asked for."""
+    try:
+        yield
+    except RefusedError as error:
+        if not as_json:
+            raise
+        print_json("refusal", {"refused": error.data})
+        raise typer.Exit(error.exit_status) from None
+
+
+def pairs(texts: Iterable[str] | None, between: str, option: str) -> list[tuple[str, str]]:
+    """Split the values of a repeatable option in two.
+
+    Raises
+    ------
+    InputError
+        If a part is missing.
+    """
+    found = []
+    for text in texts or ():
+        first, _, second = text.partition(between)
+        if not first.strip() or not second.strip():
+            raise InputError(f"two parts with {between!r} between (got {short(text)})", path=option)
+        found.append((first.strip(), second.strip()))
+    return found
+
+
+def number(text: str, option: str) -> int:
+    """Return a whole number that was given as text.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    if not text.isdecimal() or len(text) > MOST_DIGITS:
+        raise InputError(f"a whole number (got {short(text)})", path=option)
+    return int(text)
+
+
+def numbers(text: str, option: str) -> list[int]:
+    """Split ``10,20,50``."""
+    return [number(part.strip(), option) for part in text.split(",")]

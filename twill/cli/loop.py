@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
-from twill.cli.options import Json, LoopName, Output, command, print_json
+from twill.cli import Json, LoopName, Output, command, print_json, tell
 from twill.console import say_written
 from twill.errors import InputError, short
 from twill.files import write_whole
 from twill.tables import Column, Table
-
-if TYPE_CHECKING:
-    from twill.artifacts.loop import Loop
-    from twill.artifacts.machine import Machine
 
 app = typer.Typer(no_args_is_help=True, help="Loops to schedule.")
 
@@ -41,7 +39,7 @@ def show(
     loop: LoopName,
     machine: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--machine", "-m", help="A packaged name or a file; a packaged loop's own without it."
         ),
     ] = None,
@@ -54,47 +52,32 @@ def show(
         machine = packaged_loops()[loop].machine
     found = load_loop(loop)
     if machine is None:
-        _show_structure(found, as_json)
+        from twill.show.loop import print_structure, structure_data
+
+        structure, show = partial(structure_data, found), partial(print_structure, found)
+        tell("loop-structure", structure, show, as_json=as_json)
         return
     from twill.artifacts.machine import Machine
-
-    _show_costs(found, Machine.named(machine), as_json)
-
-
-def _show_structure(loop: Loop, as_json: bool) -> None:
-    from twill.show.loop import print_structure, structure_data
-
-    if as_json:
-        print_json("loop-structure", structure_data(loop))
-    else:
-        print_structure(loop)
-
-
-def _show_costs(loop: Loop, machine: Machine, as_json: bool) -> None:
     from twill.bounds.analysis import analyse
     from twill.show.costs import costs_data, print_costs
 
-    analysis = analyse(loop, machine)
-    if as_json:
-        print_json("loop-costs", costs_data(analysis))
-    else:
-        print_costs(analysis)
-    if analysis.refusal is not None:
-        raise analysis.refusal
+    costs = analyse(found, Machine.named(machine))
+    tell("loop-costs", partial(costs_data, costs), partial(print_costs, costs), as_json=as_json)
+    if costs.refusal is not None:
+        raise costs.refusal
 
 
 @app.command()
 @command
 def extract(
-    file: Annotated[str, typer.Argument(help="A TTGIR dump in MLIR's generic form (.mlir).")],
+    file: Annotated[str, Argument(help="A TTGIR dump in MLIR's generic form (.mlir).")],
     output: Output,
     loop: Annotated[
-        str | None,
-        typer.Option("--loop", help="Which loop, by name or number, where there are several."),
+        str | None, Option("--loop", help="Which loop, by name or number, where there are several.")
     ] = None,
     whole_tiles: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--whole-tiles", help="Keep tensor memory accesses apart from the arithmetic between."
         ),
     ] = False,
@@ -104,20 +87,19 @@ def extract(
     from twill.show.loop import extraction_data, print_extraction
 
     found = load_ttgir(file, loop=loop, whole_tiles=whole_tiles)
-    output.keep(
-        found, "loop-extraction", lambda: extraction_data(found), lambda: print_extraction(found)
-    )
+    data, show = partial(extraction_data, found), partial(print_extraction, found)
+    output.keep(found, "loop-extraction", data, show)
 
 
 @app.command()
 @command
 def subtile(
     loop: LoopName,
-    factor: Annotated[int, typer.Option("--factor", help="How many sub-tiles, 2 to 64.")],
+    factor: Annotated[int, Option("--factor", help="How many sub-tiles, 2 to 64.")],
     output: Output,
     along: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--along",
             metavar="OPERATION:DIMENSION",
             help="Dimension of an operation's result to split; chosen so that loads stay shared "
@@ -126,7 +108,7 @@ def subtile(
     ] = None,
     machine: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--machine",
             "-m",
             help="Whose product instructions limit the sizes; that of the loop's architecture "
@@ -143,31 +125,25 @@ def subtile(
     on = None if machine is None else Machine.named(machine)
     plan = plan_subtiles(load_loop(loop), factor, along=along, machine=on)
     made = Rewriter(plan, threads_per_warp(plan.loop, on)).loop()
-    output.keep(
-        made,
-        "loop-subtiles",
-        lambda: subtiles_data(plan, made),
-        lambda: print_subtiles(plan, made),
-    )
+    data, show = partial(subtiles_data, plan, made), partial(print_subtiles, plan, made)
+    output.keep(made, "loop-subtiles", data, show)
 
 
 @app.command()
 @command
 def dump(
     kernel: Annotated[
-        str, typer.Argument(metavar="FILE.py:KERNEL", help="A kernel decorated with triton.jit.")
+        str, Argument(metavar="FILE.py:KERNEL", help="A kernel decorated with triton.jit.")
     ],
-    sm: Annotated[int, typer.Option("--sm", help="Compute capability: 90 or 100.")],
+    sm: Annotated[int, Option("--sm", help="Compute capability: 90 or 100.")],
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="Type of an argument or value of a constant."
-        ),
+        Option("--set", metavar="NAME=VALUE", help="Type of an argument or value of a constant."),
     ] = None,
-    warps: Annotated[int, typer.Option(min=1, help="Warps of the kernel.")] = 4,
+    warps: Annotated[int, Option(min=1, help="Warps of the kernel.")] = 4,
     output: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--output", "-o", help="Write the dump here (- for stdout); KERNEL.smNN.mlir without."
         ),
     ] = None,

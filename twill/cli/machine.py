@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import typer
 
-from twill.cli.options import Json, MachineName, command, print_json
+from twill.cli import Json, MachineName, command, print_json, tell
 from twill.console import say
+from twill.formats import plural
 from twill.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -34,27 +36,19 @@ def list_(as_json: Json = False) -> None:
 
 @app.command()
 @command
-def show(
-    machine: MachineName,
-    as_json: Json = False,
-) -> None:
+def show(machine: MachineName, as_json: Json = False) -> None:
     """Draw a machine's SM and list its units, memories, warps and costs of signals."""
     from twill.artifacts.machine import Machine
     from twill.show.machine import machine_data, print_machine
 
     found = Machine.named(machine)
-    if as_json:
-        print_json("machine-facts", machine_data(found))
-    else:
-        print_machine(found)
+    data, show = partial(machine_data, found), partial(print_machine, found)
+    tell("machine-facts", data, show, as_json=as_json)
 
 
 @app.command()
 @command
-def check(
-    machine: MachineName,
-    as_json: Json = False,
-) -> None:
+def check(machine: MachineName, as_json: Json = False) -> None:
     """Audit a machine file; exit status 1 if there is something to mend."""
     from twill.studies.audit import audit, read_subject
 
@@ -88,7 +82,6 @@ def _print_audit(subject: Subject, findings: list[tuple[str, Finding]]) -> None:
     for _, finding in findings:
         say(f"{finding.where}: {finding.what}")
         say(f"    {finding.mend}")
-    count = len(findings)
-    verdict = f"{count} finding{'s' if count > 1 else ''}" if findings else "clean"
+    verdict = plural(len(findings), "finding") if findings else "clean"
     loops = ", ".join(loop.name for loop in subject.loops) or "no packaged loop"
     say(f"{subject.machine.file}: {verdict} ({len(CHECKS)} checks; rules tried on {loops})")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from twill.cli import loop, machine, run, schedule, show, studies, sweep
 from twill.console import run_app, say
@@ -25,19 +26,15 @@ for command in (run.run, studies.compare, sweep.sweep, studies.report, studies.p
     simulator.command()(command)
 
 app = _tree(
-    "twill",
-    "Provably optimal software pipelines and warp specializations for tensor core GPUs.",
+    "twill", "Provably optimal software pipelines and warp specializations for tensor core GPUs."
 )
-for command in (schedule.schedule, schedule.verify, schedule.explain):
-    app.command()(command)
-for command in (show.show, show.diff, show.extract, studies.reproduce):
-    app.command()(command)
-for tree, name in (
-    (loop.app, "loop"),
-    (machine.app, "machine"),
-    (simulator, "sim"),
-    (studies.bench, "bench"),
+for command in (
+    *(schedule.schedule, schedule.verify, schedule.explain),
+    *(show.show, show.diff, show.extract, studies.reproduce),
 ):
+    app.command()(command)
+trees = {"loop": loop.app, "machine": machine.app, "sim": simulator, "bench": studies.bench}
+for name, tree in trees.items():
     app.add_typer(tree, name=name)
 
 
@@ -52,7 +49,7 @@ def _version(show: bool) -> None:
 @app.callback()
 def _main(
     _version_shown: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
-from twill.cli.options import Json, RunOptions, command
+from twill.cli import Json, RunOptions, command
 from twill.console import progress, say
 from twill.errors import RefusedError
 from twill.files import STANDARD_OUTPUT, check_target, write_whole
 
 if TYPE_CHECKING:
     from twill.artifacts.schedule import Schedule
+    from twill.sim.analysis.whole_kernel import Kernel
+    from twill.sim.checks import Checks
     from twill.sim.engine import Conditions
     from twill.sim.engine.record import Recording
     from twill.sim.execute import Run
@@ -26,33 +29,29 @@ class SmOptions(RunOptions):
 
     warp_scheduler: Annotated[
         str,
-        typer.Option(
+        Option(
             help="Which of several ready warps an issue context takes: round-robin, or oldest (the "
             "last one again while it is ready, otherwise the oldest)."
         ),
     ] = "round-robin"
     bundle: Annotated[
         int,
-        typer.Option(
-            min=1, help="Instructions executed as one; above 1 the error against 1 is printed."
-        ),
+        Option(min=1, help="Instructions executed as one; above 1 the error against 1 is printed."),
     ] = 1
     without: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="MECHANISM",
             help="Switch a mechanism off: issue-slots, issue-cost, synchronisation, completion, "
             "shared-ports, queues. May be repeated.",
         ),
     ] = None
     interference: Annotated[
-        bool, typer.Option("--interference", help="Let units slow each other down (machine file).")
+        bool, Option("--interference", help="Let units slow each other down (machine file).")
     ] = False
     tolerance: Annotated[
         float,
-        typer.Option(
-            help="Relative excess over the static interval that still counts as achieved."
-        ),
+        Option(help="Relative excess over the static interval that still counts as achieved."),
     ] = 0.02
 
 
@@ -62,30 +61,26 @@ class KernelOptions:
 
     sequence: Annotated[
         str | None,
-        typer.Option(
-            metavar="N,N,...", help="Estimate the whole kernel at these sequence lengths."
-        ),
+        Option(metavar="N,N,...", help="Estimate the whole kernel at these sequence lengths."),
     ] = None
-    tokens: Annotated[int, typer.Option(min=1, help="Batch times length of the kernel.")] = 16384
-    heads: Annotated[int, typer.Option(min=1, help="Heads of the kernel.")] = 16
+    tokens: Annotated[int, Option(min=1, help="Batch times length of the kernel.")] = 16384
+    heads: Annotated[int, Option(min=1, help="Heads of the kernel.")] = 16
     persistent: Annotated[
-        bool, typer.Option(help="Whether a block of the kernel goes on to its next tile.")
+        bool, Option(help="Whether a block of the kernel goes on to its next tile.")
     ] = True
 
-    def estimated(self, schedule: Schedule, conditions: Conditions, result: Run) -> Run:
-        """Return a run with what it says of the whole kernel."""
+    def estimate(self, schedule: Schedule, conditions: Conditions, sequence: str) -> Kernel:
+        """Return what a run says of the whole kernel at some sequence lengths."""
         from twill.sim.analysis.whole_kernel import kernel, parse_sequences
 
-        assert self.sequence is not None
-        found = kernel(
+        return kernel(
             schedule,
-            parse_sequences(self.sequence),
+            parse_sequences(sequence),
             conditions,
             tokens=self.tokens,
             heads=self.heads,
             persistent=self.persistent,
         )
-        return result.model_copy(update={"kernel": found})
 
 
 @dataclass(frozen=True)
@@ -94,34 +89,27 @@ class CheckOptions:
 
     checks: Annotated[
         bool,
-        typer.Option(
-            help="Look for races, and measure occupancy, over the program's first iterations."
-        ),
+        Option(help="Look for races, and measure occupancy, over the program's first iterations."),
     ] = True
     values: Annotated[
         bool,
-        typer.Option(
-            "--values", help="Compute each operation on NumPy tiles and compare the results."
-        ),
+        Option("--values", help="Compute each operation on NumPy tiles and compare the results."),
     ] = False
 
-    def checked(self, schedule: Schedule, conditions: Conditions, result: Run) -> Run:
-        """Return a run with what the checks say."""
+    def check(self, schedule: Schedule, conditions: Conditions) -> Checks:
+        """Return what the checks say."""
         from twill.sim.checks import check
         from twill.verification.registers import registers_along_programs
 
-        if not self.checks and not self.values:
-            return result
         # Where the paper's rules hold, programs keep to the schedule's clock.
         along = schedule.machine.registers is not None and schedule.rules != "paper"
-        found = check(
+        return check(
             schedule,
             seed=conditions.seed,
             latency=conditions.latency,
             values=self.values,
             live=registers_along_programs(schedule) if along else None,
         )
-        return result.model_copy(update={"checks": found})
 
 
 @dataclass(frozen=True)
@@ -130,15 +118,13 @@ class PictureOptions:
 
     trace: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="FILE.json", help="Write a trace for Perfetto (- for stdout, and nothing else)."
         ),
     ] = None
     timeline: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", help="Draw the steady state: a file that ends in .svg or .png."
-        ),
+        Option(metavar="FILE", help="Draw the steady state: a file that ends in .svg or .png."),
     ] = None
 
     def recording(self) -> Recording:
@@ -164,36 +150,61 @@ class PictureOptions:
             draw_timeline(schedule, recording, *within, self.timeline)
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """How a run is told of, and judged."""
+
+    advice: Annotated[
+        bool, Option("--advice", help="Try changes of the schedule and tell their gain.")
+    ] = False
+    strict: Annotated[
+        bool,
+        Option(
+            help="Exit with status 1 if the static interval is not achieved, or if more registers "
+            "or memory are occupied than there are."
+        ),
+    ] = False
+    as_json: Json = False
+
+    def print(self, result: Run) -> None:
+        """Print what was found."""
+        from twill.sim.show import print_run
+
+        if self.as_json:
+            say(json.dumps(result.model_dump(mode="json", by_alias=True), indent=1))
+        else:
+            print_run(result)
+
+    def judge(self, result: Run) -> None:
+        """End with a status that says whether the promise is kept and the numbers are right."""
+        found = result.checks
+        exceeded = found is not None and bool(found.exceeded)
+        if self.strict and not exceeded and result.achieved is None:
+            reason = "no steady state" if result.measured_interval_cycles is None else "no interval"
+            raise RefusedError(f"{result.schedule}: {reason} to compare with what was promised")
+        wrong = found is not None and found.numbers is not None and not found.numbers.right
+        if wrong or (self.strict and (exceeded or not result.achieved)):
+            raise typer.Exit(1)
+
+
 @command
 def run(
     schedule_file: Annotated[
-        str,
-        typer.Argument(
-            metavar="SCHEDULE", help="schedule.json or the name of a packaged schedule."
-        ),
+        str, Argument(metavar="SCHEDULE", help="schedule.json or the name of a packaged schedule.")
     ],
     how: SmOptions,
     kernel: KernelOptions,
     look: CheckOptions,
     pictures: PictureOptions,
+    *,
     waits: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Where an order's asynchronous results are awaited: late (before their first use) "
             "or hoisted (all where the first is); as the order says without it."
         ),
     ] = None,
-    advice: Annotated[
-        bool, typer.Option("--advice", help="Try changes of the schedule and tell their gain.")
-    ] = False,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            help="Exit with status 1 if the static interval is not achieved, or if more registers "
-            "or memory are occupied than there are."
-        ),
-    ] = False,
-    as_json: Json = False,
+    verdict: Verdict,
 ) -> None:
     """Run a schedule and say whether it keeps its promise."""
     from twill.frontends.schedules import load_schedule
@@ -204,36 +215,18 @@ def run(
     with progress(f"simulating {schedule_file}") as report:
         result = simulate(schedule, conditions, recording)
         result = with_bundle_error(schedule, result, conditions)
-        if advice:
+        if verdict.advice:
             report("trying changes")
             result = with_advice(schedule, result, conditions)
+        more: dict[str, object] = {}
         if kernel.sequence is not None:
             report("estimating the kernel")
-            result = kernel.estimated(schedule, conditions, result)
-        report("checking")
-        result = look.checked(schedule, conditions, result)
+            more["kernel"] = kernel.estimate(schedule, conditions, kernel.sequence)
+        if look.checks or look.values:
+            report("checking")
+            more["checks"] = look.check(schedule, conditions)
+        result = result.model_copy(update=more)
     pictures.write(schedule, recording, result)
     if pictures.trace != STANDARD_OUTPUT:
-        _print(result, as_json=as_json)
-    _judge(result, strict=strict)
-
-
-def _print(result: Run, *, as_json: bool) -> None:
-    from twill.sim.show import print_run
-
-    if as_json:
-        say(json.dumps(result.model_dump(mode="json", by_alias=True), indent=1))
-        return
-    print_run(result)
-
-
-def _judge(result: Run, *, strict: bool) -> None:
-    """End with a status that says whether the promise is kept and the numbers are right."""
-    found = result.checks
-    exceeded = found is not None and bool(found.exceeded)
-    if strict and not exceeded and result.achieved is None:
-        reason = "no steady state" if result.measured_interval_cycles is None else "no interval"
-        raise RefusedError(f"{result.schedule}: {reason} to compare with what was promised")
-    wrong = found is not None and found.numbers is not None and not found.numbers.right
-    if wrong or (strict and (exceeded or not result.achieved)):
-        raise typer.Exit(1)
+        verdict.print(result)
+    verdict.judge(result)

@@ -10,8 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
-from twill.cli.options import (
+from twill.cli import (
     Json,
     LoopName,
     Output,
@@ -47,40 +48,34 @@ class Question:
     """What a schedule is asked for, beside loop and machine."""
 
     time: Annotated[
-        TimeMode, typer.Option(help="Unit of time: clock cycles, or the paper's normalized costs.")
+        TimeMode, Option(help="Unit of time: clock cycles, or the paper's normalized costs.")
     ] = TimeMode.exact
-    rules: Annotated[RulesName, typer.Option(help="Reading of the constraints.")] = RulesName.issue
+    rules: Annotated[RulesName, Option(help="Reading of the constraints.")] = RulesName.issue
     engine: Annotated[
         EngineName,
-        typer.Option(
+        Option(
             help="Yices finds and CP-SAT refutes; one of them; or the paper's figures as printed."
         ),
     ] = EngineName.both
     search: Annotated[
-        SearchName,
-        typer.Option(help="Every interval and number of stages, or the paper's Algorithm 1."),
+        SearchName, Option(help="Every interval and number of stages, or the paper's Algorithm 1.")
     ] = SearchName.complete
-    budget: Annotated[
-        int, typer.Option(min=1, help="Normalized time: bound on the sum of costs.")
-    ] = 300
-    most_stages: Annotated[
-        int | None, typer.Option(min=1, help="Bound on the number of stages.")
-    ] = None
+    budget: Annotated[int, Option(min=1, help="Normalized time: bound on the sum of costs.")] = 300
+    most_stages: Annotated[int | None, Option(min=1, help="Bound on the number of stages.")] = None
     limit: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME=N", help="At most N: registers, groups, transfers or stages. Repeatable."
         ),
     ] = None
     pin: Annotated[
         list[str] | None,
-        typer.Option(metavar="OP=GROUP", help="Put an operation on a named group. Repeatable."),
+        Option(metavar="OP=GROUP", help="Put an operation on a named group. Repeatable."),
     ] = None
     order: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B", help="B issues no earlier than A. Repeatable."),
+        list[str] | None, Option(metavar="A,B", help="B issues no earlier than A. Repeatable.")
     ] = None
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the solver.")] = 0
+    seed: Annotated[int, Option(min=0, help="Random seed of the solver.")] = 0
 
     def request(self, loop: Loop, machine: Machine) -> Request:
         """Return all that is asked."""
@@ -108,18 +103,18 @@ class Effort:
 
     timeout: Annotated[
         float | None,
-        typer.Option(min=0.001, help="Seconds; the best schedule by then, with honest bounds."),
+        Option(min=0.001, help="Seconds; the best schedule by then, with honest bounds."),
     ] = None
     memory: Annotated[
         int | None,
-        typer.Option(min=1, metavar="MB", help="Most memory of the solving process (10^6 bytes)."),
+        Option(min=1, metavar="MB", help="Most memory of the solving process (10^6 bytes)."),
     ] = None
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Solve it even if the answer is known.")
+        bool, Option("--no-cache", help="Solve it even if the answer is known.")
     ] = False
     verbose: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--verbose", "-v", help="Print each question to a solver, and its answer, on stderr."
         ),
     ] = False
@@ -139,13 +134,13 @@ class Effort:
 @command
 def schedule(
     loop: LoopName,
-    machine: Annotated[str, typer.Option("--machine", "-m", help="A packaged name or a file.")],
+    machine: Annotated[str, Option("--machine", "-m", help="A packaged name or a file.")],
     question: Question,
     effort: Effort,
     output: Output,
     robust: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="LATENCY",
             help="Among optimal schedules (other seeds, engines, ring depths that fit) take the "
             "one that is fastest in simulation, for example under uniform:400,4000.",
@@ -202,12 +197,9 @@ def _tell(solved: Solved, choice: Choice | None, output: Output) -> None:
 def verify(
     schedule_file: ScheduleName,
     reprove: Annotated[
-        bool,
-        typer.Option("--reprove", help="Refute again, by the other engine, what one has refuted."),
+        bool, Option("--reprove", help="Refute again, by the other engine, what one has refuted.")
     ] = False,
-    timeout: Annotated[
-        float | None, typer.Option(min=0.001, help="Seconds for each refutation.")
-    ] = None,
+    timeout: Annotated[float | None, Option(min=0.001, help="Seconds for each refutation.")] = None,
     as_json: Json = False,
 ) -> None:
     """Check a schedule against every rule of the model; exit status 1 if one is broken.
@@ -250,11 +242,9 @@ def _verdict(verdict: Verdict) -> dict[str, object]:
 @command
 def explain(
     schedule_file: ScheduleName,
-    levers: Annotated[
-        bool, typer.Option(help="Also solve what would bring the interval down.")
-    ] = True,
+    levers: Annotated[bool, Option(help="Also solve what would bring the interval down.")] = True,
     timeout: Annotated[
-        float, typer.Option(min=0.001, help="Seconds for the explanation and for each lever.")
+        float, Option(min=0.001, help="Seconds for the explanation and for each lever.")
     ] = 20.0,
     as_json: Json = False,
 ) -> None:

@@ -8,8 +8,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
-from twill.cli.options import Json, Output, ScheduleName, command, json_text, print_json
+from twill.cli import Json, Output, ScheduleName, command, json_text, print_json
 from twill.console import WIDTH, say, say_written
 from twill.errors import InputError
 from twill.files import STANDARD_OUTPUT, write_whole
@@ -28,7 +29,7 @@ def show(
     schedule_file: ScheduleName,
     form: Annotated[
         Form,
-        typer.Option(
+        Option(
             "--as",
             help="table: operations, and an interval as letters. code: pseudo-code of each group. "
             "json: the same as data. ir: MLIR that reads back. graph: dependences. timeline: "
@@ -38,7 +39,7 @@ def show(
     ] = Form.table,
     output: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--output",
             "-o",
             help="Write it here. Pictures end in .svg, .png or .html; a graph in .dot too, roles "
@@ -46,8 +47,7 @@ def show(
         ),
     ] = None,
     iterations: Annotated[
-        int | None,
-        typer.Option(min=1, help="Trip count of the code or its data; left open without it."),
+        int | None, Option(min=1, help="Trip count of the code or its data; left open without it.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -126,7 +126,7 @@ def _drawer(form: Form) -> Callable[[Schedule, str], None]:
 
 @command
 def extract(
-    file: Annotated[str, typer.Argument(help="IR that `twill show --as ir` wrote (.mlir).")],
+    file: Annotated[str, Argument(help="IR that `twill show --as ir` wrote (.mlir).")],
     output: Output,
 ) -> None:
     """Read a schedule back from its IR."""
@@ -148,12 +148,12 @@ def extract(
 @command
 def diff(
     first: Annotated[
-        str, typer.Argument(help="schedule.json, IR (.mlir) or the name of a packaged schedule.")
+        str, Argument(help="schedule.json, IR (.mlir) or the name of a packaged schedule.")
     ],
-    second: Annotated[str, typer.Argument(help="Another one.")],
+    second: Annotated[str, Argument(help="Another one.")],
     output: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--output",
             "-o",
             help="Draw both, with what was moved: .svg, .png or .html; - is SVG on stdout.",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
-from twill.cli.options import (
+from twill.cli import (
     Jobs,
     Json,
     Machines,
@@ -19,30 +21,42 @@ from twill.cli.options import (
     json_text,
     numbers,
     print_json,
+    tell,
 )
 from twill.console import progress, say, say_written
 from twill.errors import InputError, short
 from twill.files import STANDARD_OUTPUT, check_target, make_folder, write_whole
 
-if TYPE_CHECKING:
-    from twill.studies.bench.solver import Bench, Case
-
 bench = typer.Typer(no_args_is_help=True, help="Measure the solver and the simulator.")
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """Where loops run, and how long they may be scheduled."""
+
+    machine: Machines = None
+    timeout: SolverSeconds = None
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What is printed in place of tables for people."""
+
+    markdown: Annotated[bool, Option("--markdown", help="Print Markdown.")] = False
+    csv: Annotated[bool, Option("--csv", help="Print CSV.")] = False
 
 
 @command
 def compare(
     items: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="LOOP|SCHEDULE...", help="Packaged names or files; a loop is scheduled first."
         ),
     ],
     how: RunOptions,
-    machine: Machines = None,
-    timeout: SolverSeconds = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    where: Subjects,
+    texts: Texts,
     output: ResultsFolder = None,
     as_json: Json = False,
 ) -> None:
@@ -51,24 +65,24 @@ def compare(
     A variant that cannot run is a row with its reason; the exit status is 1 if that is a schedule
     itself.
     """
-    from twill.studies import compare_view as view
-    from twill.studies.compare import compare_all, document
+    from twill.studies import compare as study
     from twill.studies.subjects import subjects
 
     make_folder(output)
     with progress("comparing") as report:
-        found = compare_all(
-            subjects(items, machine or ()), how.conditions(), timeout=timeout, report=report
-        )
-    written = [] if output is None else view.write_comparisons(found, Path(output))
+        found = [
+            study.compare(subject, how.conditions(), timeout=where.timeout, report=report)
+            for subject in subjects(items, where.machine or ())
+        ]
+    written = [] if output is None else study.write_comparisons(found, Path(output))
     if as_json:
-        say(document(found).to_json().removesuffix("\n"))
-    elif csv:
-        say(view.frame(found).to_csv(index=False, lineterminator="\n").rstrip("\n"))
-    elif markdown:
-        say(view.markdown(found).rstrip("\n"))
+        say(study.document(found).to_json().removesuffix("\n"))
+    elif texts.csv:
+        say(study.frame(found).to_csv(index=False, lineterminator="\n").rstrip("\n"))
+    elif texts.markdown:
+        say(study.markdown(found).rstrip("\n"))
     else:
-        view.print_comparisons(found)
+        study.print_comparisons(found)
         say_written(*written)
     if any(v.variant == "joint" and v.note for one in found for v in one.variants):
         raise typer.Exit(1)
@@ -78,13 +92,13 @@ def compare(
 def report(
     results: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="RESULTS...",
             help="Folders that `sweep -o` or `compare -o` wrote, or schedules.",
         ),
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE.html", help="Where to write the page.")
+        str, Option("--output", "-o", metavar="FILE.html", help="Where to write the page.")
     ] = "report.html",
 ) -> None:
     """Write one page with tables, plots, timelines, stalls and roles; it needs no network."""
@@ -101,7 +115,7 @@ def report(
 @command
 def published(
     switches: Annotated[
-        bool, typer.Option("--switches", help="Switch one mechanism at a time instead.")
+        bool, Option("--switches", help="Switch one mechanism at a time instead.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -125,25 +139,24 @@ def published(
 @command
 def reproduce(
     case: Annotated[
-        list[str] | None, typer.Option("--case", help="Only this case; may be repeated.")
+        list[str] | None, Option("--case", help="Only this case; may be repeated.")
     ] = None,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds for each search; a claim not decided fails.")
+        float, Option(min=0.1, help="Seconds for each search; a claim not decided fails.")
     ] = 120.0,
     stop: Annotated[
-        float,
-        typer.Option(min=0.1, help="Seconds after which the paper's printed encoding is stopped."),
+        float, Option(min=0.1, help="Seconds after which the paper's printed encoding is stopped.")
     ] = 30.0,
     jobs: Jobs = 2,
     markdown: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the results as a page, with figures beside it."),
+        Option(metavar="FILE", help="Write the results as a page, with figures beside it."),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Compute the paper's claims; exit status 1 if one does not hold."""
+    from twill.studies.reproduce import print_claims, write_page
     from twill.studies.reproduce import reproduce as compute
-    from twill.studies.reproduce.page import print_claims, write_page
 
     if markdown == STANDARD_OUTPUT:
         raise InputError("figures go beside the page: name a file", path="--markdown")
@@ -161,39 +174,49 @@ def reproduce(
         raise typer.Exit(1)
 
 
+@dataclass(frozen=True)
+class Kernels:
+    """Which kernels the solver is measured on, and how it solves them."""
+
+    case: Annotated[
+        list[str] | None, Option("--case", help="Only this kernel; may be repeated.")
+    ] = None
+    engine: Annotated[
+        list[str] | None, Option("--engine", help="Only this engine; may be repeated.")
+    ] = None
+    time: Annotated[
+        list[str] | None,
+        Option("--time", help="Only this time mode of the kernels; may be repeated."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Which synthetic loops the solver is measured on."""
+
+    growth: Annotated[
+        str | None,
+        Option(metavar="SIZES", help="Only synthetic loops, of these sizes, for example 10,20,50."),
+    ] = None
+    seeds: Annotated[str, Option(help="Seeds of the synthetic loops.")] = "0,1,2"
+    machine: Annotated[
+        list[str] | None,
+        Option("--machine", help="Only synthetic loops for this machine; may be repeated."),
+    ] = None
+
+
 @bench.command()
 @command
 def solver(
-    case: Annotated[
-        list[str] | None, typer.Option("--case", help="Only this kernel; may be repeated.")
-    ] = None,
-    engine: Annotated[
-        list[str] | None, typer.Option("--engine", help="Only this engine; may be repeated.")
-    ] = None,
-    time: Annotated[
-        list[str] | None,
-        typer.Option("--time", help="Only this time mode of the kernels; may be repeated."),
-    ] = None,
-    growth: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZES", help="Only synthetic loops, of these sizes, for example 10,20,50."
-        ),
-    ] = None,
-    seeds: Annotated[str, typer.Option(help="Seeds of the synthetic loops.")] = "0,1,2",
-    machine: Annotated[
-        list[str] | None,
-        typer.Option("--machine", help="Only synthetic loops for this machine; may be repeated."),
-    ] = None,
+    kernels: Kernels,
+    loops: Growth,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds after which a case is stopped.")
+        float, Option(min=0.1, help="Seconds after which a case is stopped.")
     ] = 120.0,
-    stop: Annotated[
-        float, typer.Option(min=0.1, help="The same for the engine `verbatim`.")
-    ] = 30.0,
+    stop: Annotated[float, Option(min=0.1, help="The same for the engine `verbatim`.")] = 30.0,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", help="Write bench.json and the plots into this folder."),
+        Option("--output", "-o", help="Write bench.json and the plots into this folder."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -202,20 +225,25 @@ def solver(
     With neither --case nor --growth, everything. The exit status is 1 if a case has no schedule or
     fails; one that is stopped for time is a result like any other.
     """
-    from twill.studies.bench import solver as study
-    from twill.studies.bench.view import print_bench
+    from twill.studies import bench as study
+    from twill.studies.bench.view import plot_growth, print_bench
 
-    cases: list[Case] = []
+    case, engine, growth = kernels.case, kernels.engine, loops.growth
+    cases: list[study.Case] = []
     if case or growth is None:
-        cases += study.kernel_cases(case, engine, time, timeout=timeout, stop=stop)
+        cases += study.kernel_cases(case, engine, kernels.time, timeout=timeout, stop=stop)
     if growth is not None or not case:
         sizes = study.GROWTH if growth is None else numbers(growth, "--growth")
-        loops = numbers(seeds, "--seeds")
-        cases += study.growth_cases(sizes, loops, engine, machine, timeout=timeout)
+        seeds = numbers(loops.seeds, "--seeds")
+        cases += study.growth_cases(sizes, seeds, engine, loops.machine, timeout=timeout)
     make_folder(output)
     with progress("bench") as report:
         measured = study.bench(cases, report)
-    written = [] if output is None else _write_bench(measured, Path(output))
+    written: list[Path] = []
+    if output is not None:
+        written = [Path(output) / "bench.json"]
+        write_whole(written[0], json_text("bench", measured.to_dict()) + "\n")
+        written += plot_growth(measured, Path(output)) if measured.synthetic else ()
     if as_json:
         print_json("bench", measured.to_dict())
     else:
@@ -225,27 +253,16 @@ def solver(
         raise typer.Exit(1)
 
 
-def _write_bench(measured: Bench, folder: Path) -> list[Path]:
-    """Write the figures, and the plots where there are synthetic loops; return the files."""
-    from twill.studies.bench.view import plot_growth
-
-    file = folder / "bench.json"
-    write_whole(file, json_text("bench", measured.to_dict()) + "\n")
-    return [file, *(plot_growth(measured, folder) if measured.synthetic else ())]
-
-
 @bench.command()
 @command
 def simulator(
     schedule_file: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[SCHEDULE]", help="What to run; attention forward on Hopper without it."
-        ),
+        Argument(metavar="[SCHEDULE]", help="What to run; attention forward on Hopper without it."),
     ] = None,
-    iterations: Annotated[str, typer.Option(help="Trip counts.")] = "128,512,2048",
-    groups: Annotated[str, typer.Option(help="Groups of made-up programs.")] = "1,2,4,8",
-    bundles: Annotated[str, typer.Option(help="Instructions executed as one.")] = "1,2,4,8",
+    iterations: Annotated[str, Option(help="Trip counts.")] = "128,512,2048",
+    groups: Annotated[str, Option(help="Groups of made-up programs.")] = "1,2,4,8",
+    bundles: Annotated[str, Option(help="Instructions executed as one.")] = "1,2,4,8",
     as_json: Json = False,
 ) -> None:
     """Measure how fast schedules are simulated, against bare SimPy timeouts."""
@@ -261,7 +278,5 @@ def simulator(
             bundles=numbers(bundles, "--bundles"),
             report=report,
         )
-    if as_json:
-        print_json("bench-simulator", asdict(measured))
-    else:
-        print_simulator_bench(measured)
+    data, show = partial(asdict, measured), partial(print_simulator_bench, measured)
+    tell("bench-simulator", data, show, as_json=as_json)

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from twill.cli.options import (
+from twill.cli import (
     Clock,
     Jobs,
     Json,
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
     from twill.artifacts.sweep import Sweep
     from twill.studies.sweep.answers import Answer
 
-MOST_ROWS = 40
-"""Points of a table on the screen; the files have all."""
+MOST_ROWS = 40  # points of a table on the screen; the files have all
 FIGURES = ("interval_cycles", "tflops", "tensor_core_utilization", "fits")
 
 
@@ -44,35 +44,28 @@ class Parameters:
     """Parameters with values."""
 
     tma_latency: Annotated[
-        str | None,
-        typer.Option(metavar="VALUES", help="Cycles of loads, for example 200:4000:20."),
+        str | None, Option(metavar="VALUES", help="Cycles of loads, for example 200:4000:20.")
     ] = None
     latency: Annotated[
         list[str] | None,
-        typer.Option(metavar="SOURCE", help="Latency source, as for `run`; may be repeated."),
+        Option(metavar="SOURCE", help="Latency source, as for `run`; may be repeated."),
     ] = None
     depth: Annotated[
-        str | None, typer.Option(metavar="VALUES", help="Ring slots of loads, for example 1:6.")
+        str | None, Option(metavar="VALUES", help="Ring slots of loads, for example 1:6.")
     ] = None
     deeper: Annotated[
         str | None,
-        typer.Option(metavar="VALUES", help="Ring slots more than there are, for example 0:2."),
+        Option(metavar="VALUES", help="Ring slots more than there are, for example 0:2."),
     ] = None
     change: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUES", help="Any parameter by name; may be repeated."
-        ),
+        Option("--set", metavar="NAME=VALUES", help="Any parameter by name; may be repeated."),
     ] = None
 
     def axes(self) -> dict[str, Any]:
         """Return values by parameter."""
-        given = {
-            "tma-latency": self.tma_latency,
-            "depth": self.depth,
-            "deeper": self.deeper,
-            "latency": self.latency,
-        }
+        names = ("tma_latency", "depth", "deeper", "latency")
+        given = {name.replace("_", "-"): getattr(self, name) for name in names}
         named = {name: value for name, value in given.items() if value}
         return {**named, **dict(pairs(self.change, "=", "--set"))}
 
@@ -83,16 +76,13 @@ class Common:
 
     machine: Machines = None
     variant: Annotated[
-        list[str] | None,
-        typer.Option(help="sequential, multi-warp, swp or joint; may be repeated."),
+        list[str] | None, Option(help="sequential, multi-warp, swp or joint; may be repeated.")
     ] = None
-    resolve: Annotated[
-        bool | None, typer.Option("--resolve", help="Schedule anew at each point.")
-    ] = None
-    iterations: Annotated[int | None, typer.Option(min=1, help="Trip count; 64.")] = None
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of latencies; 0.")] = None
+    resolve: Annotated[bool | None, Option("--resolve", help="Schedule anew at each point.")] = None
+    iterations: Annotated[int | None, Option(min=1, help="Trip count; 64.")] = None
+    seed: Annotated[int | None, Option(min=0, help="Seed of latencies; 0.")] = None
     tolerance: Annotated[
-        float | None, typer.Option(help="Excess over the best interval that still holds; 0.02.")
+        float | None, Option(help="Excess over the best interval that still holds; 0.02.")
     ] = None
     clock: Clock = None
     timeout: SolverSeconds = None
@@ -106,10 +96,10 @@ class Common:
             raise InputError(f"one sweep alone, or loops and schedules (got {short(items)})")
         base = Sweep.named(items[0]) if named else Sweep(items=tuple(items))
         data = _plain(base)
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        for option, key in (("machine", "machines"), ("variant", "variants")):
-            if several := given.pop(option, None):
-                given[key] = several
+        keys = {"machine": "machines", "variant": "variants"}
+        given = {
+            keys.get(k, k): value for k, value in asdict(self).items() if value not in (None, [])
+        }
         return Sweep.from_json(json.dumps({**data, **given, "axes": {**data["axes"], **axes}}))
 
 
@@ -119,8 +109,7 @@ class Workers:
 
     jobs: Jobs = 1
     cluster: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Dask scheduler (needs the extra [cluster])."),
+        str | None, Option(metavar="ADDRESS", help="Dask scheduler (needs the extra [cluster]).")
     ] = None
 
     def executor(self) -> AbstractContextManager[Executor | None]:
@@ -138,7 +127,7 @@ class Workers:
 def sweep(
     items: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="SPEC|LOOP|SCHEDULE...",
             help="A sweep: a .toml file or a packaged one; or loops and schedules.",
         ),
@@ -147,7 +136,7 @@ def sweep(
     common: Common,
     workers: Workers,
     parquet: Annotated[
-        bool, typer.Option("--parquet", help="Write Parquet too (needs the extra [parquet]).")
+        bool, Option("--parquet", help="Write Parquet too (needs the extra [parquet]).")
     ] = False,
     output: ResultsFolder = None,
     as_json: Json = False,
@@ -159,7 +148,7 @@ def sweep(
     """
     from twill.studies.sweep import run_sweep
     from twill.studies.sweep.answers import answers
-    from twill.studies.sweep.table import check_parquet
+    from twill.studies.sweep.table import check_parquet, points_table
 
     if parquet:
         check_parquet()
@@ -177,7 +166,9 @@ def sweep(
         data = {"sweep": _plain(asked), "answers": [*map(asdict, told)], "rows": rows}
         print_json("sweep-results", data)
     else:
-        _print(asked, found, told)
+        points_table(asked, found, MOST_ROWS, FIGURES).print()
+        for answer in told:
+            say(textwrap.fill(answer.words, WIDTH, subsequent_indent="  ", break_on_hyphens=False))
         say_written(*written)
     if not found.empty and (found["status"] == "failed").all():
         raise typer.Exit(RefusedError.exit_status)
@@ -201,11 +192,3 @@ def _write(
     for name, text in texts.items():
         write_whole(folder / name, text)
     return [*files, *(folder / name for name in texts)]
-
-
-def _print(asked: Sweep, found: pd.DataFrame, told: list[Answer]) -> None:
-    from twill.studies.sweep.table import points_table
-
-    points_table(asked, found, MOST_ROWS, FIGURES).print()
-    for answer in told:
-        say(textwrap.fill(answer.words, WIDTH, subsequent_indent="  ", break_on_hyphens=False))

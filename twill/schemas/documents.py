@@ -11,9 +11,9 @@ from twill.artifacts.base import Part
 from twill.artifacts.loop import Dependence, Invariant, Origin, Tile
 from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import JournalRow, Sweep
-from twill.studies.audit.subject import Finding
+from twill.studies.audit import Finding
+from twill.studies.bench import Growth, Outcome, SpeedUp
 from twill.studies.bench.simulator import Speed
-from twill.studies.bench.solver import Growth, Outcome, SpeedUp
 from twill.studies.published import Experiment, Figure
 from twill.studies.sweep.answers import Answer
 
@@ -256,7 +256,7 @@ MachineFacts = create_model(
 
 @dataclass(frozen=True, kw_only=True)
 class AuditFinding(Finding):
-    """Something to mend in a machine file; see `twill.studies.audit.subject.Finding`."""
+    """Something to mend in a machine file; see `twill.studies.audit.Finding`."""
 
     check: str
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from twill.artifacts.base import Part
 from twill.artifacts.schedule import Schedule
-from twill.artifacts.sweep import KeptSchedule, Sealed, text_hash
+from twill.artifacts.sweep import SCHEDULES, KeptSchedule, Sealed, text_hash
 from twill.bounds import bounds
-from twill.console import Report, silent
+from twill.console import WIDTH, Report, say, silent
 from twill.errors import RefusedError
+from twill.figures import HATCHES, STRONG, new_figure, svg_text
+from twill.files import make_folder, write_whole
+from twill.formats import cycles, percent, ratio, signed_percent, teraflops
 from twill.names import file_name
 from twill.problem import build_problem
 from twill.sim.analysis import clock_of, flop_per_iteration
@@ -25,8 +29,24 @@ from twill.sim.engine.events import SimulationError
 from twill.sim.execute import Run, simulate
 from twill.studies.subjects import VARIANTS, Subject, experts, variant
 from twill.studies.subjects import Variant as Way
+from twill.tables import Column, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 FILE = "comparison.json"
+COLUMNS = {
+    "variant": Column("variant"),
+    "interval_cycles": Column("interval", "cycles", cycles),
+    "iterations_per_kilocycle": Column("iter. per kilocycle", form="{:.4g}".format),
+    "tflops": Column("TFLOP/s", form=teraflops),
+    "tensor_core_utilization": Column("tensor core", form=percent),
+    "speedup_over_sequential": Column("speed-up", form=ratio),
+    "over_bound": Column("over the bound", form=signed_percent),
+}
+BAR_INCHES, FRAME_INCHES, HEIGHT_INCHES = 0.52, 1.6, 4.2
+BARS = 0.86  # of the distance between groups of bars
 
 
 class Variant(Part):
@@ -132,9 +152,7 @@ class Comparisons(Sealed):
             If a file is missing, not valid, or was changed.
         """
         return tuple(
-            one.model_copy(
-                update={"schedules": {name: kept.read(folder) for name, kept in one.files.items()}}
-            )
+            one.model_copy(update={"schedules": {n: k.read(folder) for n, k in one.files.items()}})
             for one in cls.load(folder / FILE).comparisons
         )
 
@@ -145,61 +163,46 @@ def document(comparisons: Iterable[Comparison]) -> Comparisons:
     Schedules of one name get files that are told apart.
     """
     taken: set[str] = set()
-    found = tuple(
-        one.model_copy(
-            update={
-                "files": {
-                    name: KeptSchedule(
-                        file=_free(f"{one.loop}.{one.machine}.{name}", taken),
-                        hash=text_hash(schedule.to_json()),
-                    )
-                    for name, schedule in one.schedules.items()
-                }
-            }
-        )
-        for one in comparisons
-    )
-    return Comparisons(comparisons=found).seal()
+    found = []
+    for one in comparisons:
+        files = {}
+        for name, schedule in one.schedules.items():
+            file = _free(f"{one.loop}.{one.machine}.{name}", taken)
+            taken.add(file)
+            files[name] = KeptSchedule(file=file, hash=text_hash(schedule.to_json()))
+        found.append(one.model_copy(update={"files": files}))
+    return Comparisons(comparisons=tuple(found)).seal()
 
 
-def _free(name: str, taken: set[str]) -> str:
-    """Return a file's name that is not taken yet, and take it."""
-    numbered = (name if count == 1 else f"{name}#{count}" for count in itertools.count(1))
-    found = next(f for f in (f"{file_name(n)}.json" for n in numbered) if f not in taken)
-    taken.add(found)
-    return found
+def _free(name: str, taken: Container[str]) -> str:
+    """Return a file's name that is not taken yet."""
+    numbered = itertools.chain([name], (f"{name}#{count}" for count in itertools.count(2)))
+    return next(file for n in numbered if (file := f"{file_name(n)}.json") not in taken)
 
 
-def compare_all(
-    subjects: Sequence[Subject],
-    conditions: Conditions | None = None,
-    *,
-    timeout: float | None = None,
-    report: Report = silent,
-) -> list[Comparison]:
-    """Compare every subject's variants; loops without a schedule are scheduled first.
+def compare(
+    subject: Subject, conditions: Conditions, *, timeout: float | None, report: Report
+) -> Comparison:
+    """Compare a subject's variants; a loop without a schedule is scheduled first.
 
-    `timeout`: seconds for each loop that has to be scheduled.
+    `timeout`: seconds to schedule it.
 
     Raises
     ------
     RefusedError
-        If a loop has no schedule on its machine.
+        If the loop has no schedule on its machine.
     """
-    found = []
-    for subject in subjects:
-        title = f"{subject.name} on {subject.machine.name}"
-        report(title)
+    place = f"{subject.name} on {subject.machine.name}"
+    report(place)
 
-        def within(message: str, title: str = title) -> None:
-            report(f"{title}: {message}")
+    def within(message: str) -> None:
+        report(f"{place}: {message}")
 
-        try:
-            schedule = subject.solved(timeout=timeout, report=within)
-        except RefusedError as error:
-            raise RefusedError(f"{title}: {error}", error.about) from None
-        found.append(comparison(schedule, conditions, within))
-    return found
+    try:
+        schedule = subject.solved(timeout=timeout, report=within)
+    except RefusedError as error:
+        raise RefusedError(f"{place}: {error}", error.about) from None
+    return comparison(schedule, conditions, within)
 
 
 def comparison(
@@ -207,14 +210,13 @@ def comparison(
 ) -> Comparison:
     """Simulate a schedule, the naive loops of its loop and machine, and experts' schedules.
 
-    `schedule`: the schedule; the naive loops use its loop, machine and ring depths.
+    `schedule`: the naive loops use its loop, machine and ring depths.
     `conditions`: a latency source for a single load concerns hand-written schedules only where they
     have a load of that name.
     """
     conditions = conditions or Conditions()
-    ways = [variant(name, schedule, report) for name in VARIANTS] + experts(schedule)
     runs: list[tuple[Way, Run | None]] = []
-    for way in ways:
+    for way in [variant(name, schedule, report) for name in VARIANTS] + experts(schedule):
         report(way.name)
         runs.append(_run(way, conditions))
     clock_mhz, clock_source = clock_of(schedule.machine, conditions.clock)
@@ -253,18 +255,18 @@ def _pace(result: Run | None) -> float | None:
 
 def _variant(way: Way, result: Run | None, base: float | None, schedule: Schedule) -> Variant:
     ran = way.schedule or schedule
-    interval = None if result is None else result.measured_interval_cycles
+    interval = result.measured_interval_cycles if result else None
     bound = bounds(build_problem(ran.loop, ran.machine)).interval
     pace = _pace(result)
     units = [unit for unit, u in ran.machine.units.items() if u.in_order]
-    utilization = {} if result is None else result.utilization
+    utilization = result.utilization if result else {}
     return Variant(
         variant=way.name,
         interval_cycles=interval,
         iterations_per_cycle=1 / interval if interval else None,
         iterations_per_kilocycle=1000 / interval if interval else None,
         flop_per_iteration=flop_per_iteration(ran.loop),
-        tflops=None if result is None else result.tflops,
+        tflops=result.tflops if result else None,
         tensor_core_utilization=utilization.get(units[0]) if units else None,
         utilization=utilization,
         speedup_over_sequential=pace / base if pace and base else None,
@@ -272,3 +274,126 @@ def _variant(way: Way, result: Run | None, base: float | None, schedule: Schedul
         over_bound=interval / bound - 1 if interval else None,
         note=way.note,
     )
+
+
+def print_comparisons(comparisons: Sequence[Comparison]) -> None:
+    """Print a table for each loop and machine."""
+    for one in comparisons:
+        say(textwrap.fill(title(one), WIDTH))
+        table(one).print()
+
+
+def title(one: Comparison) -> str:
+    """Return what was compared under which conditions, in a line."""
+    return (
+        f"{one.loop} on {one.machine}: {one.iterations} iterations, {one.latency} load latency, "
+        f"seed {one.seed}, {one.clock_mhz:g} MHz"
+    )
+
+
+def table(one: Comparison) -> Table:
+    """Return a row for each variant, with what is to be said of it below."""
+    notes = [f"{v.variant}: {v.note}" for v in one.variants if v.note]
+    rows = [[getattr(v, name) for name in COLUMNS] for v in one.variants]
+    return Table([*COLUMNS.values()], rows, notes=notes)
+
+
+def markdown(comparisons: Sequence[Comparison]) -> str:
+    """Return the tables in Markdown."""
+    return "\n".join(f"### {title(one)}\n\n{table(one).markdown()}" for one in comparisons)
+
+
+def frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
+    """Return a tidy frame: a row for each variant of each loop and machine."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "loop": one.loop,
+            "machine": one.machine,
+            "iterations": one.iterations,
+            "seed": one.seed,
+            "latency": one.latency,
+            "clock_mhz": one.clock_mhz,
+            **{key: value for key, value in variant.model_dump().items() if key != "utilization"},
+            **{f"utilization_{unit}": share for unit, share in variant.utilization.items()},
+        }
+        for one in comparisons
+        for variant in one.variants
+    )
+
+
+def write_comparisons(comparisons: Sequence[Comparison], folder: Path) -> list[Path]:
+    """Write JSON, CSV, Markdown, the plot and the schedules; return the files.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    schedules = folder / SCHEDULES
+    make_folder(schedules)
+    found = document(comparisons)
+    texts = {
+        FILE: found.to_json(),
+        "comparison.csv": frame(comparisons).to_csv(index=False, lineterminator="\n"),
+        "comparison.md": markdown(comparisons),
+        "comparison.svg": plot_comparisons(comparisons),
+    }
+    for name, text in texts.items():
+        write_whole(folder / name, text)
+    for one in found.comparisons:
+        for name, kept in one.files.items():
+            one.schedules[name].save(schedules / kept.file)
+    return [folder / name for name in texts]
+
+
+def plot_comparisons(comparisons: Sequence[Comparison]) -> str:
+    """Return the chart as SVG: TFLOP/s, or iterations per kilocycle where nothing is multiplied.
+
+    Each loop and machine is a panel with a bar for each variant; a line shows the bound.
+    """
+    widths = [len(one.variants) for one in comparisons]
+    width = BAR_INCHES * sum(widths) + FRAME_INCHES * len(widths)
+    with new_figure(max(5.0, width), HEIGHT_INCHES, font_size=9, hatch_color="white") as figure:
+        panels = figure.subplots(1, len(widths), squeeze=False, width_ratios=widths)[0]
+        for axes, one in zip(panels, comparisons, strict=True):
+            _panel(axes, one)
+        return svg_text(figure)
+
+
+def _panel(axes: Axes, one: Comparison) -> None:
+    products = all(v.tflops is not None for v in one.variants if v.interval_cycles)
+    for place, v in enumerate(one.variants):
+        height = v.tflops if products else v.iterations_per_kilocycle
+        axes.bar(
+            place,
+            height or 0.0,
+            width=BARS,
+            color=STRONG[place % len(STRONG)],
+            hatch=HATCHES[place % len(HATCHES)],
+            edgecolor="white",
+            linewidth=0.5,
+        )
+        label = "none" if height is None else f"{height:.0f}" if products else f"{height:.3g}"
+        axes.annotate(
+            label, (place, height or 0.0), (0, 2), textcoords="offset points", ha="center"
+        )
+        if height is not None and v.interval_cycles is not None:
+            # What the variant's own loop would reach at its bound.
+            bound = height * v.interval_cycles / v.bound_cycles
+            axes.hlines(bound, place - BARS / 2, place + BARS / 2, color="black", linewidth=1.2)
+    axes.set_xticks(range(len(one.variants)), labels=[_label(v.variant) for v in one.variants])
+    axes.tick_params(axis="x", labelrotation=40, length=0)
+    for tick in axes.get_xticklabels():
+        tick.set(horizontalalignment="right", rotation_mode="anchor")
+    clock = f"TFLOP/s of the chip at {one.clock_mhz:g} MHz"
+    axes.set_ylabel(clock if products else "iterations per kilocycle")
+    axes.set_title(f"{one.loop}\n{one.machine}; line: bound", fontsize=9)
+    axes.margins(y=0.12)
+    axes.grid(visible=True, axis="y", alpha=0.3)
+    axes.set_axisbelow(True)
+
+
+def _label(name: str) -> str:
+    return name if len(name) <= 16 else name.replace("_forward", "").replace("_", " ")

@@ -14,8 +14,7 @@ from multiprocessing.connection import wait
 
 from twill.errors import InputError, MissingLibraryError
 
-START_METHOD = "spawn"
-"""Workers share nothing with a process that has threads."""
+START_METHOD = "spawn"  # workers share nothing with a process that has threads
 
 
 @contextlib.contextmanager

@@ -69,16 +69,14 @@ def _in_order(problem: Problem, interval: int, found: ModuloSchedule) -> Schedul
 def _body(
     problem: Problem, interval: int, found: ModuloSchedule, members: Sequence[str]
 ) -> tuple[Issue | Await, ...]:
-    indices = [problem.index[name] for name in members]
-    first = min(found.start[v] // interval for v in indices)
-    indices.sort(key=lambda v: (found.start[v] % interval, found.start[v], v))
-    stage = {v: found.start[v] // interval - first for v in indices}
-    names = {v: problem.operations[v].name for v in indices}
-    issues = [Issue(operation=names[v], stage=stage[v]) for v in indices]
+    begun = {v: divmod(found.start[v], interval) for v in (problem.index[n] for n in members)}
+    first = min(stage for stage, _ in begun.values())
+    ordered = sorted(begun, key=lambda v: (begun[v][1], begun[v][0], v))
+    placed = [(problem.operations[v], begun[v][0] - first) for v in ordered]
+    issues = [Issue(operation=o.name, stage=stage) for o, stage in placed]
     # Loads into registers are sent to others behind all loads of the round.
-    operations = problem.operations
-    sent = [v for v in indices if operations[v].variable_latency and operations[v].registers]
-    return (*issues, *(Await(operation=names[v], stage=stage[v]) for v in sent))
+    sent = [(o.name, stage) for o, stage in placed if o.variable_latency and o.registers]
+    return (*issues, *(Await(operation=name, stage=stage) for name, stage in sent))
 
 
 def _depth(problem: Problem, interval: int, found: ModuloSchedule, name: str) -> int:
@@ -96,14 +94,14 @@ def excess(schedule: Schedule) -> str:
 
     `schedule`: its values share no addresses, but what is updated in place has one buffer.
     """
-    updated = {d.producer for d in schedule.loop.dependences if d.in_place}
+    # Their buffers are those of the operations which update them in the same iteration.
+    updated = {d.producer for d in schedule.loop.dependences if d.in_place and not d.distance}
     found = []
     for name, memory in schedule.machine.memories.by_name.items():
         needed = sum(
             s.slots * s.size
             for s in schedule.storage
-            if s.memory == name
-            and (s.transfer or not _is_updated_later(schedule, s.value, updated))
+            if s.memory == name and (s.transfer or s.value not in updated)
         )
         needed += sum(f.size for f in schedule.fixed if f.memory == name)
         if needed > memory.capacity:
@@ -111,22 +109,13 @@ def excess(schedule: Schedule) -> str:
     return f"buffers take {', '.join(found)}: it does not fit" if found else ""
 
 
-def _is_updated_later(schedule: Schedule, value: str, updated: set[str]) -> bool:
-    """Whether a value's buffer is that of the operation which updates it in the same iteration."""
-    return value in updated and any(
-        d.producer == value and d.in_place and not d.distance for d in schedule.loop.dependences
-    )
-
-
-TRIES = 6
-"""Placements for each operation, on average, before an interval is given up."""
+TRIES = 6  # placements for each operation, on average, before an interval is given up
 
 
 def iterative_modulo_schedule(problem: Problem, interval: int) -> ModuloSchedule | None:
     """Return a modulo schedule, None where none was found; there may be one."""
-    if longest_paths(problem, interval) is None:
-        return None
-    start = _Iterative(problem, interval).run()
+    paths = longest_paths(problem, interval)
+    start = None if paths is None else _Iterative(problem, interval, paths).run()
     if start is None:
         return None
     earliest = min(start)
@@ -135,17 +124,15 @@ def iterative_modulo_schedule(problem: Problem, interval: int) -> ModuloSchedule
 
 
 class _Iterative:
-    def __init__(self, problem: Problem, interval: int) -> None:
+    def __init__(self, problem: Problem, interval: int, paths: NDArray[np.int64]) -> None:
         self.problem, self.interval = problem, interval
         size = len(problem.operations)
         self.start: list[int | None] = [None] * size
+        # Earliest time at which an operation that was evicted may come back.
         self.never: list[int] = [0] * size
-        """Earliest time at which an operation that was evicted may come back."""
-        self.used: dict[str, NDArray[np.int64]] = {
-            unit: np.zeros(interval, dtype=np.int64) for unit in problem.capacities
-        }
-        paths = longest_paths(problem, interval)
-        assert paths is not None
+        # Of each unit, row by row, what is there and what is used.
+        self.capacity = np.array([*problem.capacities.values()])[:, np.newaxis]
+        self.used = np.zeros((len(problem.capacities), interval), dtype=np.int64)
         ends = np.where(paths > NO_PATH // 2, paths, 0)
         self.height = [int(ends[v].max()) for v in range(size)]
         self.table = [self._rows(v) for v in range(size)]
@@ -157,25 +144,28 @@ class _Iterative:
                 break
             v = max(waiting, key=lambda v: (self.height[v], -v))
             waiting.discard(v)
-            earliest = max(self._earliest(v), 0)
-            time = next(
-                (t for t in range(earliest, earliest + self.interval) if self._fits(v, t)), None
-            )
+            earliest = self._earliest(v)
+            times = range(earliest, earliest + self.interval)
+            time = next((t for t in times if self._fits(v, t)), None)
             if time is None:
                 time = max(earliest, self.never[v])
                 waiting |= self._evict_for(v, time)
-            self._place(v, time)
+            self.start[v], self.never[v] = time, time + 1
+            self.used += self._taken(v, time)
             waiting |= self._evict_neighbours(v)
         found = [time for time in self.start if time is not None]
         return None if waiting or len(found) < len(self.start) else found
 
-    def _rows(self, v: int) -> dict[str, NDArray[np.int64]]:
+    def _rows(self, v: int) -> NDArray[np.int64]:
         """Return what an operation takes of every unit, row by row, when it starts in row 0."""
-        rows: dict[str, NDArray[np.int64]] = {}
+        units = {unit: index for index, unit in enumerate(self.problem.capacities)}
+        rows = np.zeros_like(self.used)
         for r in self.problem.operations[v].reservations:
-            taken = rows.setdefault(r.unit, np.zeros(self.interval, dtype=np.int64))
-            np.add.at(taken, (r.start + np.arange(r.length)) % self.interval, r.count)
+            np.add.at(rows[units[r.unit]], (r.start + np.arange(r.length)) % self.interval, r.count)
         return rows
+
+    def _taken(self, v: int, time: int) -> NDArray[np.int64]:
+        return np.roll(self.table[v], time, axis=1)
 
     def _earliest(self, v: int) -> int:
         times = [0]
@@ -187,41 +177,26 @@ class _Iterative:
         return max(times)
 
     def _fits(self, v: int, time: int) -> bool:
-        return all(
-            bool(np.all(self.used[unit] + np.roll(rows, time) <= self.problem.capacities[unit]))
-            for unit, rows in self.table[v].items()
-        )
-
-    def _place(self, v: int, time: int) -> None:
-        self.start[v], self.never[v] = time, time + 1
-        for unit, rows in self.table[v].items():
-            self.used[unit] += np.roll(rows, time)
+        taken = self._taken(v, time)
+        return bool(np.all((taken == 0) | (self.used + taken <= self.capacity)))
 
     def _remove(self, v: int) -> None:
         time, self.start[v] = self.start[v], None
         assert time is not None
-        for unit, rows in self.table[v].items():
-            self.used[unit] -= np.roll(rows, time)
+        self.used -= self._taken(v, time)
 
     def _evict_for(self, v: int, time: int) -> set[int]:
         """Remove what stands in the way of v; those that need least come first."""
         gone: set[int] = set()
-        others = [u for u, begun in enumerate(self.start) if begun is not None]
-        for u in sorted(others, key=lambda u: (self.height[u], u)):
+        placed = {u: begun for u, begun in enumerate(self.start) if begun is not None}
+        mine = self._taken(v, time) > 0
+        for u in sorted(placed, key=lambda u: (self.height[u], u)):
             if self._fits(v, time):
                 break
-            if any(
-                unit in self.table[u] and self._meet(u, v, unit, time) for unit in self.table[v]
-            ):
+            if np.any(mine & (self._taken(u, placed[u]) > 0)):
                 self._remove(u)
                 gone.add(u)
         return gone
-
-    def _meet(self, u: int, v: int, unit: str, time: int) -> bool:
-        begun = self.start[u]
-        assert begun is not None
-        mine, other = np.roll(self.table[v][unit], time), np.roll(self.table[u][unit], begun)
-        return bool(np.any((mine > 0) & (other > 0)))
 
     def _evict_neighbours(self, v: int) -> set[int]:
         """Remove operations whose dependence on v, or of v on them, is broken now."""
@@ -232,8 +207,7 @@ class _Iterative:
                 continue
             delay = self.problem.least_delay(position)
             if after < before + delay - edge.distance * self.interval:
-                other = edge.consumer if edge.producer == v else edge.producer
-                if other != v:
+                for other in {edge.producer, edge.consumer} - {v}:
                     self._remove(other)
                     gone.add(other)
         return gone

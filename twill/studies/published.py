@@ -27,16 +27,14 @@ from twill.tables import Column, Table
 
 FA3 = "fa3_forward_128x176_parts"
 NEITHER = f"{FA3}_no_overlap_no_ping_pong"
-AIM = 0.10
-"""Relative distance from the published range that still counts as matched."""
+AIM = 0.10  # relative distance from the published range that still counts as matched
 ABLATION = "FlashAttention-3 paper, text: 570, 620-640, 640-661 TFLOP/s"
 TABLE = "FlashAttention-3 paper, Table 2: 582 and 661 TFLOP/s; its program is not published"
 USE = "0.67 at a stated 1830 MHz, 0.75 by Nsight Compute, at most 0.87 by D = 256"
 GEMM = "SemiAnalysis microbench-blackwell 9a068d8, one-SM GEMM of 128 x 128 x 64 tiles, L2-resident"
 STAGES = {2: 0.5685, 3: 0.384, 4: 0.293, 5: 0.240, 6: 0.2096, 7: 0.2063}
 """Microseconds a k-tile by stages."""
-GEMM_MHZ = 1965.0
-"""Clock of that benchmark: 1993 cycles are 1014.2 ns in its files."""
+GEMM_MHZ = 1965.0  # clock of that benchmark: 1993 cycles are 1014.2 ns in its files
 FA4 = "FlashAttention-4: 1613 (paper) and 1535 TFLOP/s (PR 2280) at an assumed 1850 MHz"
 COLUMNS = (
     Column("published"),
@@ -178,19 +176,18 @@ def gemm(stages: int) -> Schedule:
     order = Order(
         name=f"one_sm_gemm_{stages}_stages",
         groups=(
-            OrderedGroup(
-                name="load",
-                warps=1,
-                variable_latency=True,
-                body=(Issue(operation="a"), Issue(operation="b")),
-            ),
-            OrderedGroup(name="mma", warps=1, body=(Issue(operation="c"),)),
+            OrderedGroup(name="load", warps=1, variable_latency=True, body=_issues("a", "b")),
+            OrderedGroup(name="mma", warps=1, body=_issues("c")),
         ),
         buffers=(Buffer(value="a", slots=stages), Buffer(value="b", slots=stages)),
         loop=_gemm_loop(),
         machine="blackwell_b200",
     )
     return scheduled(order)
+
+
+def _issues(*names: str) -> tuple[Issue, ...]:
+    return tuple(Issue(operation=name) for name in names)
 
 
 def _gemm_loop() -> Loop:
@@ -251,15 +248,14 @@ def _text(value: float, unit: str) -> str:
 
 def print_experiments(found: Sequence[Experiment]) -> None:
     """Print intervals and use of the tensor core, a line for each switch."""
-    names = list(dict.fromkeys(one.schedule for one in found))
+    names = dict.fromkeys(one.schedule for one in found)
+    letters = string.ascii_uppercase[: len(names)]
     rows: dict[str, list[object]] = {}
     for one in found:
         text = f"{one.interval_cycles:.0f} {one.tensor_core:.0%}"
         rows.setdefault(one.what, [one.what]).append(text)
-    letters = string.ascii_uppercase[: len(names)]
-    Table(
-        [Column("switched"), *(Column(letter, form=str) for letter in letters)], [*rows.values()]
-    ).print()
+    columns = [Column("switched"), *(Column(letter, form=str) for letter in letters)]
+    Table(columns, [*rows.values()]).print()
     say("cycles an iteration, and use of the tensor core")
     for letter, name in zip(letters, names, strict=True):
         say(f"{letter}: {name}")

@@ -10,6 +10,7 @@ from typing import Any
 from twill.artifacts.schedule import Schedule
 from twill.console import Report, silent
 from twill.errors import TwillError
+from twill.formats import plural
 from twill.search.request import Request
 from twill.sim.analysis.rings import streaming, with_depth
 from twill.sim.execute import run
@@ -18,47 +19,30 @@ from twill.verification import verify
 ITERATIONS = 128
 SIMULATED_SEEDS = 3
 MOST_DEPTH = 8
-WORTH = 0.001
-"""Relative gain below which a candidate is not preferred to an earlier one."""
-Solve = Callable[[Request], Schedule]
-"""Answers a request; raises `TwillError` where it cannot."""
+WORTH = 0.001  # relative gain below which a candidate is not preferred to an earlier one
+Solve = Callable[[Request], Schedule]  # answers a request; raises `TwillError` where it cannot
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """An optimal schedule and how it bears the latencies.
+    """An optimal, valid schedule and how it bears the latencies."""
 
-    Attributes
-    ----------
-    what : str
-        How it differs from the first one found, in words.
-    schedule : Schedule
-        The schedule; valid.
-    interval_cycles : float
-        Mean of the measured intervals over the seeds of the simulation.
-    """
-
+    # How it differs from the first one found, in words.
     what: str
     schedule: Schedule
+    # Mean of the measured intervals over the seeds of the simulation.
     interval_cycles: float
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen among which.
+    """What was chosen among which."""
 
-    Attributes
-    ----------
-    latency : str
-        Latency sources.
-    candidates : tuple of Candidate
-        In the order in which they were found; the first one is what is found without this choice.
-    chosen : int
-        Index of the best one; of several that are as good, the first.
-    """
-
+    # Latency sources.
     latency: str
+    # In the order in which they were found; the first is what is found without this choice.
     candidates: tuple[Candidate, ...]
+    # Index of the best one; of several that are as good, the first.
     chosen: int
 
     @property
@@ -88,8 +72,7 @@ class Choice:
     def words(self) -> str:
         """What was chosen, in a sentence."""
         first, best = self.candidates[0], self.candidates[self.chosen]
-        count = len(self.candidates)
-        tried = f"{count} optimal schedule{'s' if count > 1 else ''} under {self.latency}"
+        tried = f"{plural(len(self.candidates), 'optimal schedule')} under {self.latency}"
         if self.chosen == 0:
             return f"robust: of {tried} none is better than the first, {_cycles(first)}"
         return (
@@ -182,13 +165,13 @@ def _depths(schedule: Schedule) -> Iterator[tuple[str, Schedule]]:
 
 
 def _interval(schedule: Schedule, latency: str, iterations: int, *, first: bool) -> float | None:
-    found = []
-    for seed in range(SIMULATED_SEEDS):
-        try:
-            result = run(schedule, iterations=iterations, seed=seed, latency=latency)
-        except TwillError:
-            if first:
-                raise
-            return None
-        found.append(result.measured_interval_cycles or result.total_cycles / iterations)
-    return statistics.fmean(found)
+    try:
+        runs = [
+            run(schedule, iterations=iterations, seed=seed, latency=latency)
+            for seed in range(SIMULATED_SEEDS)
+        ]
+    except TwillError:
+        if first:
+            raise
+        return None
+    return statistics.fmean(r.measured_interval_cycles or r.total_cycles / iterations for r in runs)

@@ -26,20 +26,9 @@ SCHEDULES = ("twill.schedule", ORDER)
 
 @dataclass(frozen=True)
 class Subject:
-    """A loop on a machine, with its schedule if somebody made one already.
+    """A loop on a machine, with its schedule if somebody made one already."""
 
-    Attributes
-    ----------
-    name : str
-        For people: of the loop, or of the schedule's loop.
-    loop : Loop
-        The loop.
-    machine : Machine
-        Where it runs.
-    schedule : Schedule, optional
-        Given; without it the loop has to be scheduled first.
-    """
-
+    # Of the loop as a person gave it, or of the schedule's loop.
     name: str
     loop: Loop
     machine: Machine
@@ -78,33 +67,26 @@ def subjects(items: Iterable[str], machines: Sequence[str] = ()) -> list[Subject
     """
     chosen = [Machine.named(name) for name in machines]
     found: list[Subject] = []
-    loops = 0
     for item in items:
         if is_schedule(item):
             schedule = load_schedule(item)
             found.append(Subject(schedule.loop.name, schedule.loop, schedule.machine, schedule))
-            continue
-        loops += 1
-        found += [Subject(item_name(item), loop, m) for loop, m in _on(item, chosen)]
-    if chosen and not loops:
+        else:
+            # Without folders and endings.
+            name = item.rpartition("/")[2]
+            name = name.removesuffix(next((e for e in READERS if name.endswith(e)), ""))
+            loop = load_loop(item)
+            found += [Subject(name, loop, machine) for machine in chosen or _own_machine(item)]
+    if chosen and all(subject.schedule for subject in found):
         raise InputError("only loops go to other machines; a schedule has its own", path="machine")
     return found
 
 
-def _on(item: str, chosen: Sequence[Machine]) -> list[tuple[Loop, Machine]]:
-    loop = load_loop(item)
-    if chosen:
-        return [(loop, machine) for machine in chosen]
+def _own_machine(item: str) -> list[Machine]:
     packaged = packaged_loops().get(item)
     if packaged is None:
         raise InputError("this loop needs a machine: name one with --machine", file=item)
-    return [(loop, Machine.named(packaged.machine))]
-
-
-def item_name(item: str) -> str:
-    """Return the name of a loop as a person gave it, without folders and endings."""
-    name = item.rpartition("/")[2]
-    return name.removesuffix(next((ending for ending in READERS if name.endswith(ending)), ""))
+    return [Machine.named(packaged.machine)]
 
 
 def is_schedule(item: str) -> bool:
@@ -157,20 +139,13 @@ of their sources. Tiles may have other shapes (128 x 176), so that only work per
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to execute a loop.
+    """One way to execute a loop."""
 
-    Attributes
-    ----------
-    name : str
-        One of `VARIANTS`, or the name of a hand-written schedule.
-    schedule : Schedule or None
-        What runs; None if there is none.
-    note : str
-        Why not, or why the SM could not execute it as it is; empty if it could.
-    """
-
+    # One of `VARIANTS`, or the name of a hand-written schedule.
     name: str
+    # None if there is none.
     schedule: Schedule | None
+    # Why not, or why the SM could not execute it as it is; empty if it could.
     note: str = ""
 
 

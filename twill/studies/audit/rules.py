@@ -1,15 +1,116 @@
-"""Rules, names and sources of a machine file that are missing, unused or can never come true."""
+"""What an audit looks at and finds, and its checks of rules, names and sources.
+
+These can be missing, unused or never come true.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import functools
+import importlib.resources
+import json
+import tomllib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from twill.artifacts.costs import Rule, names_in, parsed
+from twill.artifacts.costs import Rule, names_in, parsed, variables
+from twill.artifacts.loop import Loop, Operation, Tile
+from twill.artifacts.machine import Machine
 from twill.errors import InputError
+from twill.files import read_bytes
+from twill.frontends.loops import load_loop, packaged_loops
 from twill.problem.costs import static_cost
-from twill.studies.audit.subject import Finding, Subject
+
+FILES = (".toml", ".json")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something to mend in a machine file."""
+
+    # Path inside the file.
+    where: str
+    # What is wrong, with the values.
+    what: str
+    mend: str
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A machine with what is needed to judge its file."""
+
+    machine: Machine
+    # What its file says itself, without the machine that it extends.
+    own: dict[str, Any]
+    # Packaged loops for its architecture, or that name it.
+    loops: tuple[Loop, ...]
+    # All packaged loops.
+    everything: tuple[Loop, ...]
+
+    @property
+    def own_rules(self) -> tuple[Rule, ...]:
+        """The rules of the file itself; they come before those it extends."""
+        return self.machine.rules[: len(self.own.get("rules", ()))]
+
+    def own_names(self, table: str) -> list[str]:
+        """Return the names that the file itself gives in a table."""
+        return list(self.own.get(table, {}))
+
+    @functools.cached_property
+    def facts(self) -> frozenset[str]:
+        """Names that the model gives every rule about an operation."""
+        tile = Tile(shape=(64, 64), dtype="f16", memory="registers")
+        product = Operation(name="product", kind="mma", operands=(tile, tile), result=tile)
+        bare = self.machine.model_copy(update={"constants": {}})
+        return frozenset(variables(bare, product))
+
+    def attributes(self, kinds: tuple[str, ...]) -> set[str]:
+        """Return the attributes of packaged operations of some kinds; of all where none has these.
+
+        Whatever any kind has may be an attribute of an unknown one.
+        """
+        operations = [o for loop in self.everything for o in loop.operations]
+        known = [o for o in operations if o.kind in kinds] or operations
+        return {name for operation in known for name in operation.attributes}
+
+
+Check = Callable[[Subject], Iterator[Finding]]
+
+
+def read_subject(name: str) -> Subject:
+    """Read a machine and the packaged loops that are meant for it.
+
+    Raises
+    ------
+    InputError
+        If there is no such machine or its file is not valid.
+    """
+    machine = Machine.named(name)
+
+    def is_meant(key: str, loop: Loop) -> bool:
+        architecture = loop.origin.architecture if loop.origin else None
+        named = packaged_loops()[key].machine == machine.name
+        return named or (bool(architecture) and architecture == machine.architecture)
+
+    meant = tuple(loop for key, loop in _packaged().items() if is_meant(key, loop))
+    return Subject(machine, _document(name), meant, tuple(_packaged().values()))
+
+
+@functools.cache
+def _packaged() -> dict[str, Loop]:
+    return {name: load_loop(name) for name in packaged_loops()}
+
+
+def _document(name: str) -> dict[str, Any]:
+    if name.endswith(FILES):
+        text = read_bytes(name)
+    else:
+        text = importlib.resources.files("twill.machines").joinpath(f"{name}.toml").read_bytes()
+    found: dict[str, Any] = (
+        json.loads(text) if name.endswith(".json") else tomllib.loads(text.decode())
+    )
+    return found
 
 
 def missing_rules(subject: Subject) -> Iterator[Finding]:
@@ -30,22 +131,16 @@ def missing_rules(subject: Subject) -> Iterator[Finding]:
 def shadowed_rules(subject: Subject) -> Iterator[Finding]:
     """No rule stands behind one that takes all that it could apply to."""
     for index, rule in enumerate(subject.own_rules):
+        same = {"True", _canonical(rule.when)}
+        before = [r.kind if _canonical(r.when) in same else () for r in subject.own_rules[:index]]
         for kind in dict.fromkeys(rule.kind):
-            earlier = _shadowing(subject.own_rules[:index], kind, rule.when)
+            earlier = next((i for i, kinds in enumerate(before) if kind in kinds), None)
             if earlier is not None:
                 yield Finding(
                     f"rules[{index}]",
                     f"never applies to kind {kind!r}: rules[{earlier}] takes all of it before",
                     "remove it, or put the narrower condition first",
                 )
-
-
-def _shadowing(rules: tuple[Rule, ...], kind: str, when: str) -> int | None:
-    same = {"True", _canonical(when)}
-    for index, rule in enumerate(rules):
-        if kind in rule.kind and _canonical(rule.when) in same:
-            return index
-    return None
 
 
 def _canonical(expression: str) -> str:
@@ -144,8 +239,6 @@ def unknown_names(subject: Subject) -> Iterator[Finding]:
     """Everything that a rule names is a constant, a fact, a let, or an attribute in some loop."""
     for index, rule in enumerate(subject.own_rules):
         attributes = subject.attributes(rule.kind)
-        if attributes is None:  # whatever any kind has may be an attribute of an unknown one
-            attributes = subject.attributes(tuple(subject.kinds)) or set()
         known = subject.facts | set(subject.machine.constants) | attributes
         for use in uses_of(rule, f"rules[{index}]"):
             for name in sorted(use.names - known - use.visible):

@@ -23,11 +23,10 @@ from twill.studies.executors import interrupts_later
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
     from twill.artifacts.schedule import Schedule
-    from twill.studies.bench.solver import Case
+    from twill.studies.bench import Case
 
 STARTUP_SECONDS = 120.0
-INTERVAL_KNOWN = re.compile(r"least I = (\d+)")
-"""What `twill.search.search.LEAST` says."""
+INTERVAL_KNOWN = re.compile(r"least I = (\d+)")  # what `twill.search.search.LEAST` says
 Event = dict[str, Any]
 
 
@@ -77,12 +76,10 @@ def peak_bytes(process: int | None = None) -> int | None:
     it.
     Returns: bytes; None for another process where the system has no ``/proc``.
     """
-    own = _high_water("self" if process is None else str(process))
     if process is not None:
-        return own
-    if own is None:
-        own = _in_bytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-    return max(own, _in_bytes(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+        return _high_water(str(process))
+    own = _high_water("self") or _most_resident(resource.RUSAGE_SELF)
+    return max(own, _most_resident(resource.RUSAGE_CHILDREN))
 
 
 def _high_water(process: str) -> int | None:
@@ -95,9 +92,9 @@ def _high_water(process: str) -> int | None:
     return int(found[1]) * 1024 if found else None
 
 
-def _in_bytes(maximum: int) -> int:
-    """Convert what getrusage calls maxrss: bytes on macOS, KiB elsewhere."""
-    return maximum if sys.platform == "darwin" else maximum * 1024
+def _most_resident(who: int) -> int:
+    """Return what getrusage calls maxrss: bytes on macOS, KiB elsewhere."""
+    return resource.getrusage(who).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 # -- the child ------------------------------------------------------------------------------------
@@ -109,11 +106,6 @@ class _Clock:
     def __init__(self, told: Connection) -> None:
         self._told, self._begin = told, time.perf_counter()
         self._levels_known = False
-
-    def start(self, **facts: object) -> None:
-        """Count time from now."""
-        self.tell(started=True, **facts)
-        self._begin = time.perf_counter()
 
     def __call__(self, message: str) -> None:
         from twill.search.answer import REALIZING
@@ -141,36 +133,30 @@ def _child(case: Case, told: Connection) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)  # solvers in C write where they like
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    _solve(case, _Clock(told))
+    _solve(case, told)
 
 
-def _solve(case: Case, clock: _Clock) -> None:
+def _solve(case: Case, told: Connection) -> None:
     from twill.artifacts.machine import Machine
     from twill.errors import RefusedError, TwillError
     from twill.search.request import Request, engine_factory
     from twill.search.scheduler import solve
 
+    given = ("rules", "time", "engine", "limits", "until")
     try:
         loop, machine = _loop(case), Machine.named(case.machine)
         engine_factory("difference" if case.engine == "both" else case.engine)
-        clock.start(operations=len(loop.operations))
-        request = Request(
-            loop,
-            machine,
-            rules=case.rules,
-            time=case.time,
-            engine=case.engine,
-            limits=case.limits,
-            until=case.until,
-        )
+        told.send({"started": True, "operations": len(loop.operations)})
+        clock = _Clock(told)
+        request = Request(loop, machine, **{name: getattr(case, name) for name in given})
         found = solve(request, report=clock).schedule
         clock.tell(seconds=clock.seconds, peak_bytes=peak_bytes())
         clock.tell(status="found", message="", **_facts(found))
     except TwillError as error:
         status = "refused" if isinstance(error, RefusedError) else "failed"
-        clock.tell(status=status, message=str(error), peak_bytes=peak_bytes())
+        told.send({"status": status, "message": str(error), "peak_bytes": peak_bytes()})
     except Exception as error:  # a crash is a result of the bench, not its end
-        clock.tell(status="failed", message=f"{type(error).__name__}: {error}")
+        told.send({"status": "failed", "message": f"{type(error).__name__}: {error}"})
 
 
 def _loop(case: Case) -> Loop:

@@ -6,10 +6,12 @@ import resource
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import simpy
 
+import twill
 from twill.artifacts.loop import Cost, Loop, Operation, Step
 from twill.artifacts.machine import Machine
 from twill.artifacts.program import Issue, Program
@@ -21,11 +23,8 @@ from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.tables import Column, Table
 
 LOOP, MACHINE = "fa_fwd_hopper", "hopper_h100"
-ITERATIONS = (128, 512, 2048)
-GROUPS = (1, 2, 4, 8)
-BUNDLES = (1, 2, 4, 8)
 REPEATS = 3
-PIPES = ("fma", "alu", "mufu")
+PIPES = {"fma": 1, "alu": 2, "mufu": 8}  # cycles of an instruction
 INSTRUCTIONS = 64
 KIB = 1024
 COLUMNS = (
@@ -94,11 +93,11 @@ class SimulatorBench:
 
 
 def bench_simulator(
-    schedule: Schedule | None = None,
+    schedule: Schedule | None,
     *,
-    iterations: Sequence[int] = ITERATIONS,
-    groups: Sequence[int] = GROUPS,
-    bundles: Sequence[int] = BUNDLES,
+    iterations: Sequence[int],
+    groups: Sequence[int],
+    bundles: Sequence[int],
     repeats: int = REPEATS,
     report: Report = silent,
 ) -> SimulatorBench:
@@ -108,7 +107,7 @@ def bench_simulator(
     """
     if schedule is None:
         report(f"scheduling {LOOP}")
-        schedule = _scheduled()
+        schedule = twill.schedule(twill.load_loop(LOOP), Machine.named(MACHINE))
     speeds = []
     for trips in iterations:
         report(f"{schedule.name}, {trips} iterations")
@@ -137,12 +136,12 @@ def measure(
         sm.run()
         return sm
 
-    seconds, sm = _timed(run)
-    events = sm.events
-    timeouts, _ = _timed(lambda: _bare_timeouts(events))
-    for _ in range(repeats - 1):
-        seconds = min(seconds, _timed(run)[0])
-        timeouts = min(timeouts, _timed(lambda: _bare_timeouts(events))[0])
+    runs, waits = [], []
+    for _ in range(repeats):
+        took, sm = _timed(run)
+        runs.append(took)
+        waits.append(_timed(partial(_bare_timeouts, sm.events))[0])
+    seconds, timeouts, events = min(runs), min(waits), sm.events
     return Speed(
         name=schedule.name,
         iterations=iterations,
@@ -180,37 +179,28 @@ def _bare_timeouts(number: int) -> None:
     environment.run()
 
 
-def _scheduled() -> Schedule:
-    import twill
-
-    return twill.schedule(twill.load_loop(LOOP), Machine.named(MACHINE))
-
-
 def crowd(groups: int) -> Schedule:
     """Return groups that have nothing to do with each other and compete for pipes."""
-    operations, place = [], {}
-    for group in range(groups):
-        for turn, unit in enumerate(PIPES):
-            name = f"{unit}{group}"
-            operations.append(_work(name, unit, interval=(1, 2, 8)[turn]))
-            place[name] = f"group{group}"
-    loop = Loop(name=f"crowd of {groups}", operations=tuple(operations), dependences=())
-    programs = tuple(
-        Program(group=g, body=tuple(Issue(operation=o) for o, home in place.items() if home == g))
-        for g in dict.fromkeys(place.values())
-    )
+    made = {f"group{g}": [_work(f"{unit}{g}", unit) for unit in PIPES] for g in range(groups)}
+    operations = tuple(operation for mine in made.values() for operation in mine)
+    loop = Loop(name=f"crowd of {groups}", operations=operations, dependences=())
     return Schedule(
         name=loop.name,
-        groups=tuple(Group(name=program.group, warps=4) for program in programs),
-        placements=tuple(Placement(operation=o, group=g) for o, g in place.items()),
-        programs=programs,
+        groups=tuple(Group(name=group, warps=4) for group in made),
+        placements=tuple(
+            Placement(operation=o.name, group=group) for group, mine in made.items() for o in mine
+        ),
+        programs=tuple(
+            Program(group=group, body=tuple(Issue(operation=o.name) for o in mine))
+            for group, mine in made.items()
+        ),
         loop=loop,
         machine=Machine.named(MACHINE),
     )
 
 
-def _work(name: str, unit: str, interval: int) -> Operation:
-    cycles = INSTRUCTIONS * interval
+def _work(name: str, unit: str) -> Operation:
+    cycles = INSTRUCTIONS * PIPES[unit]
     step = Step(unit=unit, cycles=cycles, instructions=INSTRUCTIONS)
     return Operation(name=name, kind="work", warps=4, cost=Cost(steps=(step,), latency=cycles + 4))
 

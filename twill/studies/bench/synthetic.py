@@ -29,16 +29,16 @@ RECIPES: tuple[Recipe, ...] = get_args(Recipe)
 
 @dataclass(frozen=True)
 class _Target:
-    """What differs between the machines.
+    """What differs between the machines."""
 
-    `sizes` are operations of a chain, `rows` those of its score tile, `room` what accumulators may
-    take of the memory they live in: registers per thread or columns of tensor memory.
-    """
-
+    # Of a chain's score tile.
     rows: int
     products: Literal["registers", "tmem"]
+    # Operations of a chain.
     sizes: dict[Recipe, int]
     usual_size: int
+    # What accumulators may take of the memory they live in: registers per thread or columns of
+    # tensor memory.
     room: int
     live: int
 
@@ -151,11 +151,7 @@ class _Body:
     """Writes the chains of one loop."""
 
     def __init__(
-        self,
-        loop: LoopBuilder,
-        generator: random.Random,
-        target: _Target,
-        extents: list[_Pair],
+        self, loop: LoopBuilder, generator: random.Random, target: _Target, extents: list[_Pair]
     ) -> None:
         self.loop, self.generator, self.target, self.extents = loop, generator, target, extents
         self.in_tmem = target.products == "tmem"
@@ -163,25 +159,12 @@ class _Body:
 
     def write(self, chains: list[_Chain]) -> None:
         """Record all loads and chains."""
-        self.keys = [
-            self.loop.load(f"k{i}", (pair.keys, pair.depth), "f16")
-            for i, pair in enumerate(self.extents)
-        ]
-        self.values = [
-            self.loop.load(f"v{i}", (pair.keys, pair.width), "f16")
-            for i, pair in enumerate(self.extents)
-        ]
+        load, pairs = self.loop.load, [*enumerate(self.extents)]
+        self.keys = [load(f"k{i}", (pair.keys, pair.depth), "f16") for i, pair in pairs]
+        self.values = [load(f"v{i}", (pair.keys, pair.width), "f16") for i, pair in pairs]
+        recipes = {"online": self._online, "fixed": self._fixed, "gated": self._gated}
         for number, chain in enumerate(chains):
-            self._chain(chain, number)
-
-    def _chain(self, chain: _Chain, number: int) -> None:
-        scores = self._scores(chain, number)
-        if chain.recipe == "online":
-            self._online(chain, scores, number)
-        elif chain.recipe == "fixed":
-            self._fixed(chain, scores, number)
-        else:
-            self._gated(chain, scores, number)
+            recipes[chain.recipe](chain, self._scores(chain, number), number)
 
     def _scores(self, chain: _Chain, number: int) -> Value:
         depth = self.extents[chain.pair].depth
@@ -228,10 +211,7 @@ class _Body:
             self._rescale(total, shrink)
         factor = loop.cast(weights, "f16")
         if self.in_tmem:
-            stored = self.generator.choice(("local_store", "tmem_store"))
-            factor = (
-                loop.local_store(factor) if stored == "local_store" else loop.tmem_store(factor)
-            )
+            factor = self.generator.choice((loop.local_store, loop.tmem_store))(factor)
         total.assign(loop.mma(factor, self.values[chain.pair], total))
 
     def _rescale(self, total: Carried, shrink: Value) -> None:

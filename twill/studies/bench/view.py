@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from twill.console import say
 from twill.figures import new_figure, save
 from twill.formats import MIB, count, cycles, mebibytes, number, seconds
-from twill.studies.bench.solver import Bench, Growth, Outcome
+from twill.studies.bench import Bench, Growth, Outcome
 from twill.tables import Column, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+TOTAL, PEAK = Column("total", "s", seconds), Column("peak", "MiB", mebibytes)
 OUTCOMES = (
-    *(Column(heading) for heading in ("case", "machine", "engine", "time", "rules")),
+    *map(Column, ("case", "machine", "engine", "time", "rules")),
     Column("operations", form=count),
     Column("interval", form=count),
     Column("interval", "cycles", cycles),
     Column("to the interval", "s", seconds),
     Column("to all levels", "s", seconds),
-    Column("total", "s", seconds),
-    Column("peak", "MiB", mebibytes),
+    *(TOTAL, PEAK),
     Column("proved"),
 )
 SPEEDUPS = (
@@ -32,12 +33,11 @@ SPEEDUPS = (
     Column("verbatim", "s", seconds),
     Column("speed-up", form=number),
 )
+COUNTS = ("operations", "loops", "stopped", "no schedule")
 GROWTH = (
-    Column("machine"),
-    Column("engine"),
-    *(Column(heading, form=count) for heading in ("operations", "loops", "stopped", "no schedule")),
-    Column("total", "s", seconds),
-    Column("peak", "MiB", mebibytes),
+    *map(Column, ("machine", "engine")),
+    *(Column(heading, form=count) for heading in COUNTS),
+    *(TOTAL, PEAK),
 )
 FORMATS = ("png", "svg")
 
@@ -56,7 +56,7 @@ def print_bench(bench: Bench) -> None:
         Table(SPEEDUPS, rows).print()
     if bench.synthetic:
         say("synthetic loops: medians over the seeds")
-        Table(GROWTH, [_growth_row(growth) for growth in bench.growth]).print()
+        Table(GROWTH, [list(astuple(growth)) for growth in bench.growth]).print()
     for outcome in bench.outcomes:
         if outcome.message:
             say(
@@ -71,21 +71,7 @@ def _outcome_row(o: Outcome) -> list[object]:
         *(o.operations, o.interval_units, o.interval_cycles),
         *(o.seconds_to_interval, o.seconds_to_all_levels),
         f"> {o.timeout:g}" if o.status == "stopped" else o.seconds,
-        o.peak_bytes,
-        _proved(o),
-    ]
-
-
-def _growth_row(g: Growth) -> list[object]:
-    return [
-        g.machine,
-        g.engine,
-        g.operations,
-        g.loops,
-        g.stopped,
-        g.others,
-        g.seconds,
-        g.peak_bytes,
+        *(o.peak_bytes, _proved(o)),
     ]
 
 
@@ -111,9 +97,9 @@ def plot_growth(bench: Bench, folder: Path) -> list[Path]:
     with new_figure(10, 4) as figure:
         left, right = figure.subplots(1, 2)
         keys = dict.fromkeys((g.machine, g.engine) for g in bench.growth)
-        for index, (machine, engine) in enumerate(keys):
-            outcomes = [o for o in bench.synthetic if (o.machine, o.engine) == (machine, engine)]
-            medians = [g for g in bench.growth if (g.machine, g.engine) == (machine, engine)]
+        for index, key in enumerate(keys):
+            outcomes = [o for o in bench.synthetic if (o.machine, o.engine) == key]
+            medians = [g for g in bench.growth if (g.machine, g.engine) == key]
             _draw(left, right, outcomes, medians, f"C{index}")
         left.set_yscale("log")
         left.yaxis.set_major_formatter("{x:g}")

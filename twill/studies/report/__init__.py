@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.resources
+import itertools
 import json
 import re
 from collections.abc import Sequence
@@ -16,8 +17,7 @@ from twill.console import Report, silent
 from twill.errors import InputError
 from twill.figures import STRONG
 from twill.frontends.schedules import load_schedule
-from twill.studies.compare import FILE, Comparison, Comparisons
-from twill.studies.compare_view import plot_comparisons, table, title
+from twill.studies.compare import FILE, Comparison, Comparisons, plot_comparisons, table, title
 from twill.studies.report.steady import (
     AXIS,
     LEFT,
@@ -39,35 +39,22 @@ from twill.tables import Table
 
 MOST_ROWS = 400
 MOST_STEADY = 24
-Picture = tuple[str, str]
-"""What a figure shows, and the figure as SVG."""
+Picture = tuple[str, str]  # what a figure shows, and the figure as SVG
 
 
 @dataclass(frozen=True)
 class Section:
-    """The results of one study.
-
-    Attributes
-    ----------
-    title : str
-        What was studied.
-    summary : list of str
-        Its answers in words.
-    steady : list of (Steady, Timeline)
-        Steady states, with timelines of the main schedules.
-    provenance : dict
-        Where all that comes from.
-    pictures : list of Picture
-        Plots.
-    tables : list of (str, Table)
-        Figures, each table after what it shows.
-    """
+    """The results of one study."""
 
     title: str
+    # Its answers in words.
     summary: list[str]
+    # Steady states, with timelines of the main schedules.
     steady: list[tuple[Steady, Timeline | None]]
+    # Where all that comes from.
     provenance: dict[str, str]
     pictures: list[Picture] = field(default_factory=list)
+    # Figures, each table after what it shows.
     tables: list[tuple[str, Table]] = field(default_factory=list)
 
     @property
@@ -165,17 +152,16 @@ def _place(one: Comparison) -> str:
 
 
 def _told(one: Comparison) -> str:
-    known = {v.variant: v for v in one.variants if v.interval_cycles}
-    joint = known.get("joint")
-    if joint is None or joint.speedup_over_sequential is None:
-        return f"{one.loop} on {one.machine}: no joint schedule was measured"
+    intervals = {v.variant: v.interval_cycles for v in one.variants if v.interval_cycles}
+    gains = {v.variant: v.speedup_over_sequential for v in one.variants}
+    if "joint" not in intervals or gains["joint"] is None:
+        return f"{_place(one)}: no joint schedule was measured"
     words = (
-        f"{one.loop} on {one.machine}: the joint schedule takes {joint.interval_cycles:.6g} cycles "
-        f"an iteration, {joint.speedup_over_sequential:.2f} times as fast as the loop as written"
+        f"{_place(one)}: the joint schedule takes {intervals['joint']:.6g} cycles "
+        f"an iteration, {gains['joint']:.2f} times as fast as the loop as written"
     )
-    swp = known.get("swp")
-    if swp is not None and swp.interval_cycles and joint.interval_cycles:
-        ratio = swp.interval_cycles / joint.interval_cycles
+    if "swp" in intervals:
+        ratio = intervals["swp"] / intervals["joint"]
         words += f" and {ratio:.2f} times as fast as software pipelining alone"
     return words
 
@@ -187,7 +173,7 @@ def _of_schedule(schedule: Schedule, report: Report) -> Section:
     found = _steady([(schedule.name, schedule)], "nominal", report)
     result = found[0][0].result
     told = [found[0][0].error] if result is None else [_achieved(schedule, result)]
-    if result is not None and result.profile is not None and result.profile.critical is not None:
+    if result and result.profile and result.profile.critical:
         told.append(f"What sets the pace: {result.profile.critical.words}")
     return Section(
         title=f"{schedule.name} on {schedule.machine.name}",
@@ -234,14 +220,10 @@ def page(sections: Sequence[Section]) -> str:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     template = environment.from_string(folder.joinpath("report.html.j2").read_text("utf-8"))
-    numbers = iter(range(1, 10_000))
-
-    def inline(text: str) -> str:
-        return inlined(text, f"f{next(numbers)}-")
-
+    numbers = itertools.count(1)
     return template.render(
         sections=sections,
-        inline=inline,
+        inline=lambda text: inlined(text, f"f{next(numbers)}-"),
         colours=STRONG,
         style=folder.joinpath("report.css").read_text("utf-8"),
         script=folder.joinpath("report.js").read_text("utf-8"),
@@ -259,15 +241,15 @@ def inlined(text: str, prefix: str) -> str:
     `prefix`: of its ids, which other figures of the page may have too.
     """
     text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'\bid="', f'id="{prefix}', text)
-    text = re.sub(r"url\(#", f"url(#{prefix}", text)
-    text = re.sub(r'xlink:href="#', f'xlink:href="#{prefix}', text)
-    text = text.replace("stroke: #000000", "stroke: currentColor")
-    text = text.replace("fill: #ffffff", "fill: none")
-    return re.sub(
-        r'(<svg[^>]*?) width="[^"]*"',
-        r"\1",
-        re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1),
-        count=1,
-    )
+    for pattern, new in (
+        (r"<metadata>(?s:.*?)</metadata>", ""),
+        (r'\bid="', f'id="{prefix}'),
+        (r"url\(#", f"url(#{prefix}"),
+        (r'xlink:href="#', f'xlink:href="#{prefix}'),
+        ("stroke: #000000", "stroke: currentColor"),
+        ("fill: #ffffff", "fill: none"),
+        (r'(<svg[^>]*?) height="[^"]*"', r"\1"),
+        (r'(<svg[^>]*?) width="[^"]*"', r"\1"),
+    ):
+        text = re.sub(pattern, new, text)
+    return text

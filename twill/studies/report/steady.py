@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from twill.artifacts.schedule import Schedule
@@ -17,8 +17,7 @@ from twill.sim.show.timeline import Slice, Track, tracks_within, window
 from twill.tables import Column, Table
 
 ITERATIONS = 32
-INTERVALS = 4
-"""Of the steady state that the timeline shows: enough to zoom into."""
+INTERVALS = 4  # of the steady state that the timeline shows: enough to zoom into
 CAUSES = {
     "issue": "issuing",
     "barrier": "waiting at barriers",
@@ -44,46 +43,30 @@ ROLES = (
 
 @dataclass(frozen=True)
 class Steady:
-    """A schedule that was run for the report.
+    """A schedule that was run for the report."""
 
-    Attributes
-    ----------
-    name : str
-        Of the schedule, with its variant.
-    schedule : Schedule
-        What ran.
-    latency : str
-        Latency sources.
-    result : Run or None
-        The run; None if it failed.
-    error : str
-        Why it failed; empty if not.
-    rows : tuple of Track
-        The timeline.
-    begin, end : float
-        Its first and last cycle.
-    """
-
+    # Of the schedule, with its variant.
     name: str
     schedule: Schedule
+    # Latency sources.
     latency: str
+    # None if it failed, for the reason that follows.
     result: Run | None
     error: str
-    rows: tuple[Track, ...]
-    begin: float
-    end: float
+    # The timeline, with its first and last cycle.
+    rows: tuple[Track, ...] = ()
+    begin: float = 0.0
+    end: float = 0.0
 
     @property
     def spent(self) -> dict[str, dict[str, float]]:
         """Share of each group's cycles by cause, in the order of `CAUSES`."""
-        found: dict[str, dict[str, float]] = {}
-        if self.result is None or self.result.profile is None:
-            return found
-        for spent in self.result.profile.groups:
-            shares = found.setdefault(spent.group, defaultdict(float))
-            shares[spent.cause] += spent.share
+        found: dict[str, dict[str, float]] = defaultdict(lambda: dict.fromkeys(CAUSES, 0.0))
+        profile = self.result.profile if self.result else None
+        for spent in profile.groups if profile else ():
+            found[spent.group][spent.cause] += spent.share
         return {
-            group: {cause: shares[cause] for cause in CAUSES if shares.get(cause)}
+            group: {cause: share for cause, share in shares.items() if share}
             for group, shares in found.items()
         }
 
@@ -93,8 +76,8 @@ class Steady:
         rows = [
             [
                 *(group.name, group.warps, group.registers),
-                ", ".join(_operations(self.schedule, group.name)) or None,
-                ", ".join(_waits(self.schedule, group.name)) or None,
+                ", ".join(dict.fromkeys(_operations(self.schedule, group.name))) or None,
+                ", ".join(dict.fromkeys(_waits(self.schedule, group.name))) or None,
             ]
             for group in self.schedule.groups
         ]
@@ -108,68 +91,53 @@ def steady(name: str, schedule: Schedule, latency: str = "nominal") -> Steady:
     try:
         result = run(schedule, iterations=ITERATIONS, latency=source, recording=recording)
     except TwillError as error:
-        return Steady(name, schedule, latency, None, str(error), (), 0.0, 0.0)
+        return Steady(name, schedule, latency, None, str(error))
     last = ITERATIONS - 1 if result.profile is None else result.profile.last
     begin, end = window(recording, last, result.measured_interval_cycles, INTERVALS)
     found = tuple(tracks_within(schedule, recording, begin, end))
     return Steady(name, schedule, latency, result, "", found, begin, end)
 
 
-def _operations(schedule: Schedule, group: str) -> tuple[str, ...]:
-    names = []
+def _operations(schedule: Schedule, group: str) -> Iterator[str]:
+    """Yield what a group issues, with its stages where there are several."""
     for program in schedule.programs:
         if program.group == group:
-            deep = program.last_stage > 0
-            names += [
-                f"{part.operation} [{part.stage}]" if deep else part.operation
-                for part in program.issues
-            ]
-    return tuple(dict.fromkeys(names))
+            for issue in program.issues:
+                yield (
+                    f"{issue.operation} [{issue.stage}]" if program.last_stage else issue.operation
+                )
 
 
-def _waits(schedule: Schedule, group: str) -> tuple[str, ...]:
-    names = [
-        instruction.barrier
-        for program in schedule.programs
-        if program.group == group
-        for instruction in program.body
-        if instruction.do == "wait"
-    ]
-    return tuple(dict.fromkeys(names))
+def _waits(schedule: Schedule, group: str) -> Iterator[str]:
+    """Yield the barriers at which a group waits."""
+    for program in schedule.programs:
+        if program.group == group:
+            yield from (i.barrier for i in program.body if i.do == "wait")
 
 
 ROW, GAP, TOP, LEFT, WIDTH = 26, 6, 8, 92, 1100
 """Pixels of a line, between lines, above and left of the bars, and of the whole without scripts."""
 AXIS = 26
 TICKS = 8
-CHARACTER = 6.2
-"""Pixels of a character of a label, about."""
+CHARACTER = 6.2  # pixels of a character of a label, about
 WORKING = ("issue", "work")
 
 
 @dataclass(frozen=True)
 class Bar:
-    """What one group or unit does for some cycles.
+    """What one group or unit does for some cycles."""
 
-    Attributes
-    ----------
-    begin, end : float
-        Cycles from the left end.
-    x, y, width : float
-        Place without scripts, in pixels.
-    label, title : str
-        On it if there is room, and in full.
-    look : str
-        CSS classes.
-    """
-
+    # Cycles from the left end.
     begin: float
     end: float
+    # Place without scripts, in pixels.
     x: float
     y: float
     width: float
+    # On it if there is room, and in full.
     label: str
     title: str
+    # CSS classes.
     look: str
 
     @property
@@ -180,29 +148,18 @@ class Bar:
 
 @dataclass(frozen=True)
 class Timeline:
-    """All bars of a picture.
+    """All bars of a picture."""
 
-    Attributes
-    ----------
-    lines : tuple of (str, float)
-        Names of the lines with their places from above, in pixels.
-    bars : tuple of Bar
-        The bars.
-    ticks : tuple of (float, float)
-        Cycles with their places from the left, in pixels.
-    cycles : float
-        Length of the picture.
-    height : int
-        In pixels.
-    legend : tuple of (str, str)
-        CSS classes of operations with their names.
-    """
-
+    # Names of the lines with their places from above, in pixels.
     lines: tuple[tuple[str, float], ...]
     bars: tuple[Bar, ...]
+    # Cycles with their places from the left, in pixels.
     ticks: tuple[tuple[float, float], ...]
+    # Length of the picture.
     cycles: float
+    # In pixels.
     height: int
+    # CSS classes of operations with their names.
     legend: tuple[tuple[str, str], ...]
 
 
@@ -220,10 +177,8 @@ def timeline(found: Steady) -> Timeline:
             label, title, look = _described(piece, looks)
             place = (LEFT + begin * scale, y, max((end - begin) * scale, 0.3))
             bars.append(Bar(begin, end, *place, label=label, title=title, look=look))
-    ticks = tuple(
-        (round(k * length / TICKS), LEFT + round(k * length / TICKS) * scale)
-        for k in range(TICKS + 1)
-    )
+    cycles = (round(k * length / TICKS) for k in range(TICKS + 1))
+    ticks = tuple((cycle, LEFT + cycle * scale) for cycle in cycles)
     height = TOP + len(lines) * (ROW + GAP) + AXIS
     legend = tuple((look, name) for name, look in looks.items())
     return Timeline(tuple(lines), tuple(bars), ticks, length, height, legend)
@@ -231,11 +186,10 @@ def timeline(found: Steady) -> Timeline:
 
 def _looks(found: Steady) -> dict[str, str]:
     """Give every operation that works a colour, and marks where colours repeat."""
-    lengths: dict[str, float] = {}
-    for row in found.rows:
-        for piece in row.slices:
-            for name in piece.names if piece.kind in WORKING else ():
-                lengths[name] = lengths.get(name, 0.0) + piece.end - piece.begin
+    lengths: dict[str, float] = defaultdict(float)
+    for piece in (piece for row in found.rows for piece in row.slices if piece.kind in WORKING):
+        for name in piece.names:
+            lengths[name] += piece.end - piece.begin
     ordered = sorted(lengths, key=lambda name: (-lengths[name], name))
     count = len(STRONG)
     return {name: f"op c{k % count} h{k // count % 4}" for k, name in enumerate(ordered)}

@@ -1,116 +1,84 @@
-"""A claim of the paper with what was found, and the case that it belongs to."""
+"""A claim of the paper with what was found, the case that it belongs to, and what cases ask.
+
+Questions are whether a loop has a schedule at a given interval and number of stages, and if not,
+why.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from time import monotonic
 from typing import Any
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.proof import Level
-from twill.artifacts.schedule import Schedule
+from twill.artifacts.schedule import Schedule, TimeScale
 from twill.console import Report, silent
+from twill.deadline import Deadline
+from twill.engines import Limits
 from twill.errors import RefusedError
 from twill.frontends.loops import load_loop, packaged_loops
-from twill.search.request import Request
+from twill.problem import Problem
+from twill.search.questions import Outcome, Query, Questions
+from twill.search.request import Options, Request, engine_factory, range_prover
 from twill.search.scheduler import solve
-from twill.sim.execute import Run, run
+from twill.search.search import least_interval
+from twill.sim.execute import run
 from twill.studies.published import Figure
 from twill.verification import verify
+
+CORE_SECONDS = 10.0
+"""Seconds for the families of an unsatisfiable core, once a question is answered with no."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim, judged.
-
-    Attributes
-    ----------
-    case, claim : str
-        Where it belongs, and what is claimed.
-    found : str
-        What was found, in words and figures.
-    passed : bool
-        Whether that is what was claimed.
-    seconds : float
-        Wall-clock time that it took to find out.
-    paper_seconds : float or None
-        What the paper reports for the same, on one core of a Xeon Platinum 8570.
-    reason : str
-        Why it does not hold, found by experiment; empty if it does.
-    """
+    """One claim, judged."""
 
     case: str
     claim: str
     found: str
     passed: bool
+    # Wall-clock time that it took to find out.
     seconds: float
+    # What the paper reports for the same, on one core of a Xeon Platinum 8570.
     paper_seconds: float | None = None
+    # Why it does not hold, found by experiment; empty if it does.
     reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the claim as plain data."""
-        return {
-            "case": self.case,
-            "claim": self.claim,
-            "found": self.found,
-            "pass": self.passed,
-            "seconds": round(self.seconds, 2),
-            "paper_seconds": self.paper_seconds,
-            "reason": self.reason,
-        }
+        data = {**asdict(self), "seconds": round(self.seconds, 2)}
+        return {"pass" if name == "passed" else name: value for name, value in data.items()}
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of one kernel, ours and others'.
-
-    Attributes
-    ----------
-    kernel : str
-        The packaged loop.
-    paper_seconds : float
-        The paper's, for its joint problem.
-    seconds : float or None
-        Ours until the least interval is known, on the same coarse grid and under the same rules as
-        `verbatim`; None if stopped.
-    verbatim_seconds : float or None
-        The figures as printed; None if stopped.
-    limit : float
-        Seconds after which either is stopped.
-    """
+    """Seconds of one kernel, ours and others'."""
 
     kernel: str
+    # Of the paper's joint problem.
     paper_seconds: float
+    # Ours until the least interval is known, on the same coarse grid and under the same rules as
+    # the figures as printed; None if stopped.
     seconds: float | None
+    # Of the figures as printed; None if stopped.
     verbatim_seconds: float | None
+    # Seconds after which either is stopped.
     limit: float
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """All that a case found.
-
-    Attributes
-    ----------
-    case : str
-        Its name.
-    claims : tuple of Claim
-        Its claims, in order.
-    intervals : dict
-        Simulated cycles from one iteration to the next by variant, for figures.
-    metrics : dict
-        Figures that do not depend on how fast the machine at hand is.
-    comparisons : tuple of Figure
-        Published figures beside ours.
-    timings : tuple of Timing
-        Seconds of whole kernels.
-    """
+    """All that a case found."""
 
     case: str
     claims: tuple[Claim, ...]
+    # Simulated cycles from one iteration to the next by variant, for figures.
     intervals: Mapping[str, float] = field(default_factory=dict)
+    # Figures that do not depend on how fast the machine at hand is.
     metrics: Mapping[str, float] = field(default_factory=dict)
     comparisons: tuple[Figure, ...] = ()
     timings: tuple[Timing, ...] = ()
@@ -118,20 +86,13 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a case is worked on.
+    """How a case is worked on."""
 
-    Attributes
-    ----------
-    timeout : float
-        Seconds for each search; what is not decided by then is a claim that fails.
-    jobs : int
-        Processes of a search.
-    stop : float
-        Seconds after which the paper's encoding as printed is stopped.
-    """
-
+    # Seconds for each search; what is not decided by then is a claim that fails.
     timeout: float = 120.0
+    # Processes of a search.
     jobs: int = 2
+    # Seconds after which the paper's encoding as printed is stopped.
     stop: float = 30.0
 
 
@@ -154,7 +115,6 @@ class Case:
         self.name, self.settings, self.report = name, settings, report
         self.intervals: dict[str, float] = {}
         self.metrics: dict[str, float] = {}
-        self.notes: dict[str, str] = {}
         self.comparisons: tuple[Figure, ...] = ()
         self.timings: tuple[Timing, ...] = ()
         self._texts, self._claims = texts, dict[str, Claim]()
@@ -173,17 +133,12 @@ class Case:
 
         `reason`: why it does not hold; what was found says it where there is none.
         """
-        now = monotonic()
+        seconds = monotonic() - self._since
+        reason = "" if passed else found if reason is None else reason
         self._claims[key] = Claim(
-            self.name,
-            self._texts[key],
-            found,
-            passed,
-            now - self._since,
-            paper_seconds,
-            "" if passed else found if reason is None else reason,
+            self.name, self._texts[key], found, passed, seconds, paper_seconds, reason
         )
-        self._since = now
+        self._since = monotonic()
 
     def work(self, body: Callable[[Case], None]) -> CaseResult:
         """Judge all claims; a refusal fails those that are left, and is what was found."""
@@ -195,7 +150,7 @@ class Case:
             left = str(error)
         for key in self._texts:
             if key not in self._claims:
-                self.judge(key, left, passed=False, reason="Nothing to judge: " + left + ".")
+                self.judge(key, left, passed=False, reason=f"Nothing to judge: {left}.")
         claims = tuple(self._claims[key] for key in self._texts)
         return CaseResult(
             self.name, claims, self.intervals, self.metrics, self.comparisons, self.timings
@@ -210,23 +165,27 @@ class Case:
             If there is no schedule, or none was found in time.
         """
         request = Request(*packaged(loop), until=until, **wishes)
-        if request in self._solutions:
-            return self._solutions[request]
+        if request not in self._solutions:
 
-        def report(message: str) -> None:
-            self.report(f"{loop}: {message}")
+            def report(message: str) -> None:
+                self.report(f"{loop}: {message}")
 
-        found = solve(request, timeout=self.settings.timeout, report=report).schedule
-        self._solutions[request] = found
-        return found
+            solved = solve(request, timeout=self.settings.timeout, report=report)
+            self._solutions[request] = solved.schedule
+        return self._solutions[request]
 
-    def simulated(self, variant: str, schedule: Schedule, **options: Any) -> Run:
-        """Run a schedule and keep its interval for the figures."""
+    def simulated(self, variant: str, schedule: Schedule, metric: str = "") -> float:
+        """Run a schedule and return its interval in cycles; keep it for the figures.
+
+        `metric`: what it is called among the metrics; it is none without it.
+        """
         self.report(f"simulating {variant}")
-        found = run(schedule, **options)
-        assert found.measured_interval_cycles is not None  # there are enough iterations
-        self.intervals[variant] = found.measured_interval_cycles
-        return found
+        interval = run(schedule).measured_interval_cycles
+        assert interval is not None  # there are enough iterations
+        self.intervals[variant] = interval
+        if metric:
+            self.metrics[f"{metric} (cycles)"] = interval
+        return interval
 
     def judge_solution(self, key: str, schedule: Schedule, paper_seconds: float) -> None:
         """Judge whether the least interval was proved and the verifier finds the schedule valid."""
@@ -248,6 +207,82 @@ def packaged(name: str) -> tuple[Loop, Machine]:
     return load_loop(name), Machine.named(packaged_loops()[name].machine)
 
 
-def percent(share: float) -> str:
-    """Return a share in percent."""
-    return f"{100 * share:.0f} %"
+# -- questions ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One answer at a fixed interval and number of stages."""
+
+    # None if it was not decided in time.
+    feasible: bool | None
+    # Constraint families in the unsatisfiable core, as far as an engine named them in time.
+    core: tuple[str, ...]
+    seconds: float
+
+    @property
+    def said(self) -> str:
+        """The answer in words."""
+        if self.feasible is None:
+            return f"not decided in {self.seconds:.0f} s"
+        if self.feasible:
+            return "feasible"
+        return "infeasible" + (f" ({', '.join(self.core)})" if self.core else "")
+
+
+def wished(loop: str, /, **limits: int) -> Problem:
+    """Return the problem of a packaged loop in clock cycles, within some limits."""
+    return Request(*packaged(loop), limits=limits).problem(TimeScale())
+
+
+def ask(problem: Problem, interval: int, stages: int, seconds: float) -> Asked:
+    """Ask both engines about one interval, and for the core if there is no schedule."""
+    return next(ask_in_turn(problem, interval, stages, [None], seconds))
+
+
+def ask_in_turn(
+    problem: Problem, interval: int, stages: int, groups: Iterable[int | None], seconds: float
+) -> Iterator[Asked]:
+    """Ask about one interval with several numbers of warp groups.
+
+    Each question begins with what those before it learnt.
+
+    `interval`: I in cycles.
+    `groups`: most warp groups; None leaves the wish, or the machine's own limit.
+    """
+    questions = Questions(problem, engine_factory("difference"), range_prover())
+    try:
+        for most in groups:
+            limits = Limits(
+                groups=problem.wishes.limit("groups") if most is None else most,
+                transfers=problem.wishes.limit("transfers"),
+            )
+            query = Query(interval, interval, stages, limits, why="feasible")
+            outcome, deadline = Outcome("unknown", interval), Deadline(seconds)
+            with deadline:
+                outcome = questions.ask(query)
+            core: tuple[str, ...] = ()
+            if outcome.status == "unsat":
+                core = outcome.families or _core(questions, query)
+            feasible = None if outcome.status == "unknown" else outcome.status == "sat"
+            yield Asked(feasible, core, deadline.spent)
+    finally:
+        questions.close()
+
+
+def _core(questions: Questions, query: Query) -> tuple[str, ...]:
+    with Deadline(CORE_SECONDS):
+        return questions.ask(replace(query, kind="families")).families
+    return ()
+
+
+def least(problem: Problem, seconds: float) -> tuple[int, bool]:
+    """Return the least interval in cycles, and whether it was proved to be that.
+
+    Raises
+    ------
+    RefusedError
+        If there is no schedule, or none was found in time.
+    """
+    finder, options = engine_factory("difference"), Options(timeout=seconds)
+    return least_interval(problem, finder, options, range_prover())

@@ -11,14 +11,11 @@ from twill.frontends.schedules import load_schedule
 from twill.lower.baselines import multi_warp, sequential
 from twill.problem import Problem
 from twill.studies.modulo_loop import excess, software_pipelined
-from twill.studies.reproduce.claims import Case, packaged, percent
-from twill.studies.reproduce.feasibility import ask, ask_in_turn, least, wished
-from twill.studies.reproduce.roles import roles_of
-from twill.studies.reproduce.strategy import MOST, Strategy, strategy
+from twill.studies.reproduce.claims import Case, ask, ask_in_turn, least, packaged, wished
+from twill.studies.reproduce.strategy import FIRST, LATER, MOST, Strategy, roles_of
 
 FORWARD_HOPPER, FORWARD_BLACKWELL = "fa_fwd_hopper", "fa_fwd_blackwell"
-CLOSE = 0.05
-"""Relative distance of two intervals up to which they count as equal."""
+CLOSE = 0.05  # relative distance of two intervals up to which they count as equal
 SWP_BUDGET = 100
 """Bound on the sum of the normalized costs of a modulo schedule: a coarse grid is quick."""
 FORWARD_HOPPER_CLAIMS = {
@@ -48,17 +45,18 @@ def hopper_forward(case: Case) -> None:
     """Judge attention forward on Hopper."""
     schedule = case.solved(FORWARD_HOPPER)
     case.judge_solution("solved", schedule, 28.0)
-    joint = _judge_kept(case, schedule)
-    found = strategy(schedule)
+    joint = case.simulated("joint", schedule, f"{FORWARD_HOPPER} joint")
+    _judge_kept(case, schedule, joint, ".1%")
+    found = Strategy(schedule)
     _judge_ping_pong(case, found)
-    _judge_hoisted(case, found, every=False)
+    _judge_hoisted(case, found, "some")
     lacks = found.lacks("FlashAttention-3")
     told = "FlashAttention-3: " + (f"all but {'; '.join(lacks)}" if lacks else "every property")
     case.judge("named", told, passed=not lacks)
     expert = _interval(case, "FlashAttention-3", load_schedule("fa3_forward_128x128"))
     told = f"{expert:g} cycles, ours {joint:g}"
     case.judge("expert", told, passed=abs(expert / joint - 1) <= CLOSE)
-    swp = _naive_loops(case, FORWARD_HOPPER, schedule)
+    swp, _ = _naive_loops(case, FORWARD_HOPPER, schedule)
     without = load_schedule("fa3_forward_128x128_no_ping_pong")
     uncoordinated = _interval(case, "FlashAttention-3 without turns", without)
     case.judge(
@@ -76,112 +74,95 @@ def blackwell_forward(case: Case) -> None:
     """Judge attention forward on Blackwell."""
     schedule = case.solved(FORWARD_BLACKWELL, until="transfers")
     case.judge_solution("solved", schedule, 19.0)
-    found = strategy(schedule)
-    joint = case.simulated("joint", schedule).measured_interval_cycles or 0.0
-    pinned = _with_roles(case)
+    joint = case.simulated("joint", schedule, f"{FORWARD_BLACKWELL} joint")
+    pinned = case.solved(FORWARD_BLACKWELL, until="transfers", pins=fa4_pins())
     expert = _interval(case, "joint, FlashAttention-4's assignment", pinned)
-    promised = float(schedule.initiation_interval or 0)
-    case.metrics[f"{FORWARD_BLACKWELL} joint (cycles)"] = joint
-    case.judge(
-        "kept",
-        f"{joint:g} cycles, promised {promised:g} ({joint / promised - 1:+.0%})",
-        passed=joint <= 1.02 * promised,
-        reason="Groups that share pipes and wait for each other do not keep the scheduled order of "
+    promised = schedule.initiation_interval or 0
+    _judge_kept(
+        case,
+        schedule,
+        joint,
+        ".0%",
+        "Groups that share pipes and wait for each other do not keep the scheduled order of "
         "short instructions (docs/published.md takes it apart). The schedule of the same "
         f"interval with FlashAttention-4's assignment runs at {expert:g} cycles "
         f"({expert / promised - 1:+.0%}): the choice among optimal schedules decides.",
     )
-    _judge_roles(case, found, strategy(pinned), pinned)
-    swp = _naive_loops(case, FORWARD_BLACKWELL, schedule)
+    _judge_roles(case, Strategy(schedule), pinned)
+    swp, misfit = _naive_loops(case, FORWARD_BLACKWELL, schedule)
     case.judge(
         "swp",
         f"{joint:g} cycles ({expert:g} with FlashAttention-4's assignment) against {swp:g}: "
-        f"{swp / joint:.2f} times as fast"
-        + (f"; {_misfit(case, FORWARD_BLACKWELL)}" if _misfit(case, FORWARD_BLACKWELL) else ""),
+        f"{swp / joint:.2f} times as fast" + (f"; its {misfit}" if misfit else ""),
         passed=swp / joint - 1 > CLOSE,
         reason="The simulated SM executes both at nearly the same pace.",
     )
 
 
-def _judge_kept(case: Case, schedule: Schedule) -> float:
-    run = case.simulated("joint", schedule)
-    interval = run.measured_interval_cycles or 0.0
-    promised = float(schedule.initiation_interval or 0)
-    case.metrics[f"{schedule.name} joint (cycles)"] = interval
-    told = f"{interval:g} cycles, promised {promised:g} ({interval / promised - 1:+.1%})"
-    case.judge("kept", told, passed=bool(run.achieved))
-    return interval
+def _judge_kept(
+    case: Case, schedule: Schedule, joint: float, form: str, reason: str | None = None
+) -> None:
+    promised = schedule.initiation_interval or 0
+    told = f"{joint:g} cycles, promised {promised:g} ({joint / promised - 1:+{form}})"
+    case.judge("kept", told, passed=joint <= 1.02 * promised, reason=reason)
 
 
 def _judge_ping_pong(case: Case, found: Strategy, reason: str = "") -> None:
-    shares = ", ".join(f"sub-tile {t}: {percent(s)}" for t, s in found.under_others.items())
-    own = ", ".join(percent(share) for share in found.under_own.values())
+    shares = ", ".join(f"sub-tile {t}: {_percent(s)}" for t, s in found.under_others.items())
+    own = ", ".join(map(_percent, found.under_own.values()))
     case.judge(
         "ping-pong",
-        f"{shares} of the time (at least {percent(MOST)} on average); under its own: {own}",
+        f"{shares} of the time (at least {_percent(MOST)} on average); under its own: {own}",
         passed=found.features["exponentials under other sub-tiles' products"],
         reason=reason or "Most of their time other units are used.",
     )
 
 
-def _judge_hoisted(case: Case, found: Strategy, *, every: bool) -> None:
+def _judge_hoisted(case: Case, found: Strategy, which: str) -> None:
     held = [str(tile) for tile, hoisted in found.hoisted.items() if hoisted]
     ahead = [str(tile) for tile, first in found.ahead.items() if first]
     told = f"the prologue holds the first GEMM of sub-tile {' and '.join(held) or 'none'}"
     told += "; next iteration's first GEMM issued before the second: "
     told += f"sub-tile {' and '.join(ahead)}" if ahead else "none"
-    which = "every" if every else "some"
-    passed = found.features[f"first product of {which} sub-tile hoisted"]
-    case.judge("hoisted", told, passed=passed)
+    feature = f"first product of {which} sub-tile hoisted"
+    case.judge("hoisted", told, passed=found.features[feature])
 
 
 def _interval(case: Case, variant: str, schedule: Schedule) -> float:
-    interval = case.simulated(variant, schedule).measured_interval_cycles or 0.0
-    case.metrics[f"{schedule.name}: {variant} (cycles)"] = interval
-    return interval
+    return case.simulated(variant, schedule, f"{schedule.name}: {variant}")
 
 
-def _naive_loops(case: Case, name: str, schedule: Schedule) -> float:
-    """Simulate the naive loops; return the interval of modulo scheduling alone."""
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _naive_loops(case: Case, name: str, schedule: Schedule) -> tuple[float, str]:
+    """Simulate the naive loops; return the interval of modulo scheduling alone, and its excess."""
     loop, machine = packaged(name)
-    depths = schedule.pipeline_depths
+    swp = software_pipelined(loop, machine, budget=SWP_BUDGET, report=case.report)
     for variant, naive in (
         ("sequential", sequential(loop, machine)),
-        ("multi-warp", multi_warp(loop, machine, depths)),
-        ("swp", software_pipelined(loop, machine, budget=SWP_BUDGET, report=case.report)),
+        ("multi-warp", multi_warp(loop, machine, schedule.pipeline_depths)),
+        ("swp", swp),
     ):
-        case.metrics[f"{name} {variant} (cycles)"] = (
-            case.simulated(variant, naive).measured_interval_cycles or 0.0
-        )
-        misfit = excess(naive) if variant == "swp" else ""
-        if misfit:
-            case.notes[name] = f"its {misfit}"
-    return case.intervals["swp"]
-
-
-def _misfit(case: Case, name: str) -> str:
-    return case.notes.get(name, "")
+        case.simulated(variant, naive, f"{name} {variant}")
+    return case.intervals["swp"], excess(swp)
 
 
 def fa4_pins() -> dict[str, str]:
     """Return FlashAttention-4's assignment for the packaged loop, by what operations are for."""
     loop, machine = packaged(FORWARD_BLACKWELL)
     roles = roles_of(loop, machine)
-    pins = dict.fromkeys(roles.named("first product", "later product"), "mma")
+    pins = dict.fromkeys(roles.named(FIRST, LATER), "mma")
     pins |= dict.fromkeys(roles.named("rescaling"), "correction")
     for tile in roles.tiles:
         pins |= dict.fromkeys(roles.named("softmax", tile=tile), f"softmax{tile}")
     return pins
 
 
-def _with_roles(case: Case) -> Schedule:
-    """Solve with FlashAttention-4's assignment given."""
-    return case.solved(FORWARD_BLACKWELL, until="transfers", pins=fa4_pins())
-
-
-def _judge_roles(case: Case, found: Strategy, pinned: Strategy, schedule: Schedule) -> None:
-    """Judge where operations are, and what FlashAttention-4's assignment would give."""
-    interval = schedule.initiation_interval
+def _judge_roles(case: Case, found: Strategy, schedule: Schedule) -> None:
+    """Judge where operations are, and what the schedule with FlashAttention-4's assignment does."""
+    interval, pinned = schedule.initiation_interval, Strategy(schedule)
     least = case.metrics[f"{FORWARD_BLACKWELL} interval (cycles)"]
     groups = f"{len(schedule.groups)} groups instead of {len(found.groups)}"
     fewest = (
@@ -196,8 +177,8 @@ def _judge_roles(case: Case, found: Strategy, pinned: Strategy, schedule: Schedu
         ("rescaling", "rescaling of all sub-tiles on a third group"),
     ):
         case.judge(key, where, passed=found.features[feature], reason=fewest)
-    _judge_hoisted(case, found, every=True)
-    shares = " and ".join(percent(share) for share in pinned.under_others.values())
+    _judge_hoisted(case, found, "every")
+    shares = " and ".join(map(_percent, pinned.under_others.values()))
     _judge_ping_pong(
         case,
         found,
@@ -212,10 +193,8 @@ def _judge_roles(case: Case, found: Strategy, pinned: Strategy, schedule: Schedu
 
 
 BACKWARD_HOPPER, BACKWARD_BLACKWELL = "fa_bwd_hopper", "fa_bwd_blackwell"
-FEW_REGISTERS = 176
-"""Registers per thread of the reduced budget."""
-REDUCED_SHARE = 1 / 2
-"""Part of the limit of time for a question about so few registers."""
+FEW_REGISTERS = 176  # registers per thread of the reduced budget
+REDUCED_SHARE = 1 / 2  # part of the limit of time for a question about so few registers
 BACKWARD_HOPPER_CLAIMS = {
     "solved": "the joint problem is solved: least interval proved",
     "within": "operations overlap inside an iteration",
@@ -235,16 +214,15 @@ def hopper_backward(case: Case) -> None:
     """Judge attention backward on Hopper."""
     schedule = case.solved(BACKWARD_HOPPER, until="transfers")
     case.judge_solution("solved", schedule, 88.0)
-    joint = case.simulated("joint", schedule).measured_interval_cycles or 0.0
-    case.metrics[f"{BACKWARD_HOPPER} joint (cycles)"] = joint
-    found = strategy(schedule)
+    joint = case.simulated("joint", schedule, f"{BACKWARD_HOPPER} joint")
+    found = Strategy(schedule)
     shares = [found.under_others[t] + found.under_own[t] for t in found.under_own]
-    told = "exponentials under GEMMs: " + ", ".join(percent(min(1.0, s)) for s in shares)
+    told = "exponentials under GEMMs: " + ", ".join(_percent(min(1.0, s)) for s in shares)
     case.judge("within", told, passed=found.features["exponentials under products"])
     alone = case.solved(BACKWARD_HOPPER, until="stages", limits={"stages": 1})
     one, proved = alone.initiation_interval or 0, bool(alone.proof and alone.proof.levels[0].proved)
     case.metrics[f"{BACKWARD_HOPPER} interval, one stage (cycles)"] = one
-    executed = case.simulated("joint, one stage", alone).measured_interval_cycles or 0.0
+    executed = case.simulated("joint, one stage", alone)
     interval = schedule.initiation_interval or 0
     crossing = ", ".join(found.crossing) or "none"
     case.judge(
@@ -261,10 +239,9 @@ def hopper_backward(case: Case) -> None:
 
 def _judge_registers(case: Case, interval: int) -> None:
     """Judge whether registers keep one stage from the interval that two have."""
-    seconds = case.settings.timeout
-    loop, machine = packaged(BACKWARD_HOPPER)
-    asked = ask(wished(loop, machine, stages=1), interval, 1, seconds)
-    free = _without_registers(case, interval)
+    seconds, problem = case.settings.timeout, wished(BACKWARD_HOPPER, stages=1)
+    asked = ask(problem, interval, 1, seconds)
+    free = ask(replace(problem, registers=None), interval, 1, seconds).said
     core = ", ".join(asked.core) or "not named"
     case.judge(
         "registers",
@@ -278,11 +255,6 @@ def _judge_registers(case: Case, interval: int) -> None:
     )
 
 
-def _without_registers(case: Case, interval: int) -> str:
-    problem = wished(*packaged(BACKWARD_HOPPER), stages=1)
-    return ask(replace(problem, registers=None), interval, 1, case.settings.timeout).said
-
-
 def _most_live(schedule: Schedule) -> int:
     return max(group.registers_live or 0 for group in schedule.groups)
 
@@ -291,17 +263,15 @@ def blackwell_backward(case: Case) -> None:
     """Judge attention backward on Blackwell."""
     schedule = case.solved(BACKWARD_BLACKWELL, until="groups")
     case.judge_solution("solved", schedule, 269.0)
-    joint = case.simulated("joint", schedule).measured_interval_cycles or 0.0
-    case.metrics[f"{BACKWARD_BLACKWELL} joint (cycles)"] = joint
-    found = strategy(schedule)
-    _judge_two(case, found)
+    case.simulated("joint", schedule, f"{BACKWARD_BLACKWELL} joint")
+    _judge_two(case, Strategy(schedule))
     _judge_three(case, schedule)
     _judge_modulo(case, schedule)
 
 
 def _judge_modulo(case: Case, schedule: Schedule) -> None:
     """Judge whether warps cost anything, and whether they would with another unit in the way."""
-    problem = wished(*packaged(BACKWARD_BLACKWELL))
+    problem = wished(BACKWARD_BLACKWELL)
     modulo = bounds(problem).interval
     interval = schedule.initiation_interval or 0
     case.metrics[f"{BACKWARD_BLACKWELL} modulo interval (cycles)"] = modulo
@@ -335,11 +305,11 @@ def _judge_two(case: Case, found: Strategy) -> None:
     told = "; ".join(f"{group}: {', '.join(roles)}" for group, roles in compute.items())
     case.judge("two", told, passed=len(compute) == len(softmax) == 2)
     staging = [group for group, roles in compute.items() if "staging" in roles]
-    shares = ", ".join(percent(share) for share in found.under_others.values())
+    shares = ", ".join(map(_percent, found.under_others.values()))
     case.judge(
         "alternate",
         f"staging on {' and '.join(staging)}; exponentials under the other sub-tile's GEMMs: "
-        f"{shares} (at least {percent(MOST)} on average)",
+        f"{shares} (at least {_percent(MOST)} on average)",
         passed=len(softmax) == 2
         and set(staging) == set(softmax)
         and found.features["exponentials under other sub-tiles' products"],
@@ -352,11 +322,11 @@ def _judge_two(case: Case, found: Strategy) -> None:
 def _judge_three(case: Case, schedule: Schedule) -> None:
     """Judge whether a third compute group makes up for registers, given a stage more."""
     interval, stages = schedule.initiation_interval or 0, (schedule.stages or 1) + 1
-    loop, machine = packaged(BACKWARD_BLACKWELL)
-    assert machine.registers is not None
-    needs = _most_live(schedule) + int(machine.registers.reserve.value)
+    registers = schedule.machine.registers
+    assert registers is not None
+    needs = _most_live(schedule) + int(registers.reserve.value)
     seconds = REDUCED_SHARE * case.settings.timeout
-    problem = wished(loop, machine, registers=FEW_REGISTERS)
+    problem = wished(BACKWARD_BLACKWELL, registers=FEW_REGISTERS)
     three, two = ask_in_turn(problem, interval, stages, (4, 3), seconds)
     told = [
         f"{compute} compute groups: "

@@ -1,35 +1,124 @@
-"""The strategy of a schedule, named from the schedule itself: roles, overlaps, hoists."""
+"""The strategy of a schedule, named from the schedule itself: roles, overlaps, hoists.
+
+Roles, what the operations of a loop are for, are found in its dependences and never in its names.
+First products need no other product of their iteration; later ones do. A sub-tile is what hangs
+together between first and later products: rows whose softmax, or whose part of a gradient, needs
+nothing of the other rows.
+"""
 
 from __future__ import annotations
 
+import functools
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
+from twill.artifacts.loop import Loop, Operation
+from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
+from twill.lower.baselines import components
 from twill.problem import build_problem
-from twill.studies.reproduce.roles import Role, roles_of
 
+Role = Literal[
+    "load",  # of variable latency
+    "first product",
+    "later product",
+    "softmax",  # what a sub-tile computes between its products
+    "rescaling",  # of an accumulator before a product adds to it
+    "staging",  # what becomes of a finished product inside the loop: the store of a reduction
+    "preparation",  # of what was loaded
+]
+FIRST: Role = "first product"
+LATER: Role = "later product"
+PRODUCT, EXPONENTIAL = "mma", "exp2"
 Window = tuple[float, float]
+MOST = 0.5  # share of the time from which on one thing is said to happen under another
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What each operation is for."""
+
+    role: Mapping[str, Role]
+    # Of products, softmax and rescaling the sub-tile, counted from 0.
+    tile: Mapping[str, int]
+    # Of whole tiles, not those of one number a row.
+    exponentials: tuple[str, ...]
+
+    @property
+    def tiles(self) -> list[int]:
+        """Every sub-tile."""
+        return sorted(set(self.tile.values()))
+
+    def named(self, *roles: Role, tile: int | None = None) -> list[str]:
+        """Return the operations that have one of some roles, in program order."""
+        return [
+            name
+            for name, role in self.role.items()
+            if role in roles and (tile is None or self.tile.get(name) == tile)
+        ]
+
+
+def roles_of(loop: Loop, machine: Machine) -> Roles:
+    """Say what each operation of a loop is for."""
+    loads = {o.name for o in loop.operations if machine.cost(o).variable_latency}
+    products = {o.name for o in loop.operations if o.kind == PRODUCT}
+    before = _before(loop)
+    later = {name for name in products if before[name] & products}
+    # What only a later product makes, and no first one feeds otherwise, is no sub-tile's own.
+    tied = loop.model_copy(
+        update={"dependences": tuple(d for d in loop.dependences if d.producer not in later)}
+    )
+    fed = [o for o in loop.operations if o.name in products or before[o.name] & products]
+    tiles = [tile for tile in components(tied, fed) if any(o.name in products for o in tile)]
+    tile = {o.name: number for number, members in enumerate(tiles) for o in members}
+    rescaling = {
+        d.producer
+        for d in loop.dependences
+        if d.in_place and d.consumer in later and d.producer not in products
+    }
+
+    def role(operation: Operation) -> Role:
+        name = operation.name
+        if name in loads:
+            return "load"
+        if name in products:
+            return LATER if name in later else FIRST
+        if name in tile:
+            return "rescaling" if name in rescaling else "softmax"
+        return "staging" if before[name] & later else "preparation"
+
+    found = {o.name: role(o) for o in loop.operations}
+    tile = {name: number for name, number in tile.items() if found[name] != "staging"}
+    exponentials = [o for o in loop.operations if o.kind == EXPONENTIAL]
+    whole = tuple(o.name for o in exponentials if o.result and len(o.result.shape) > 1)
+    return Roles(found, tile, whole)
+
+
+def _before(loop: Loop) -> dict[str, frozenset[str]]:
+    """Return for each operation all that it needs of its own iteration."""
+    needs: dict[str, set[str]] = defaultdict(set)
+    for dependence in loop.dependences:
+        if not dependence.distance and dependence.kind == "data":
+            needs[dependence.consumer].add(dependence.producer)
+
+    @functools.cache
+    def before(name: str) -> frozenset[str]:
+        return frozenset(needs[name]).union(*map(before, needs[name]))
+
+    return {o.name: before(o.name) for o in loop.operations}
 
 
 @dataclass(frozen=True)
 class Windows:
-    """When each operation works, iteration by iteration.
+    """When each operation works, iteration by iteration."""
 
-    Attributes
-    ----------
-    of : dict
-        Begin and end in cycles of the work of each operation, in consecutive iterations.
-    middle : range
-        Iterations around which all others are there too.
-    interval_cycles : float
-        From one iteration to the next.
-    """
-
+    # Begin and end in cycles of the work of each operation, in consecutive iterations.
     of: Mapping[str, Mapping[int, Window]]
+    # Iterations around which all others are there too.
     middle: range
     interval_cycles: float
 
@@ -56,13 +145,11 @@ def scheduled(schedule: Schedule) -> Windows:
     stages = (schedule.stages or 1) + 1
     windows = {
         o.name: {
-            i: (
-                schedule.start[o.name] + i * interval,
-                schedule.start[o.name] + i * interval + o.cycles,
-            )
+            i: (begin + i * interval, begin + i * interval + o.cycles)
             for i in range(-stages, stages + 1)
         }
         for o in problem.operations
+        for begin in (schedule.start[o.name],)
     }
     return Windows(windows, range(1), interval)
 
@@ -77,154 +164,118 @@ def _merged(windows: Iterable[Window]) -> list[Window]:
     return merged
 
 
-MOST = 0.5
-"""Share of the time from which on one thing is said to happen under another."""
-
-
-@dataclass(frozen=True)
 class Strategy:
     """What a schedule does, in the terms of those who write such kernels by hand.
 
-    Attributes
-    ----------
-    groups : dict
-        For each warp group its roles, with the sub-tile where there is one: ``softmax 0``.
-    under_others : dict
-        For each sub-tile, the share of its exponentials' time in which products of other sub-tiles
-        are computed (ping-pong).
-    under_own : dict
-        The same for its own products: those of the iterations before and after.
-    hoisted : dict
-        For each sub-tile, whether the prologue holds its first products and not its later ones:
-        by ``start // interval`` where operations were placed, otherwise by their programs' stages.
-    ahead : dict
-        For each sub-tile, whether its first products of the next iteration begin before the later
-        ones of this one, wherever rounds are said to begin.
-    crossing : tuple of str
-        Groups, those that load left out, in which an iteration's operations are issued before all
-        of the iteration before are.
-    features : dict
-        Single properties, by what they are called; see `FEATURES`.
-    names : tuple of str
-        Published strategies all of whose properties it has; see `STRATEGIES`.
+    `windows`: when its operations work; as they were placed without it.
     """
 
-    groups: dict[str, tuple[str, ...]]
-    under_others: dict[int, float]
-    under_own: dict[int, float]
-    hoisted: dict[int, bool]
-    ahead: dict[int, bool]
-    crossing: tuple[str, ...]
-    features: dict[str, bool]
-    names: tuple[str, ...]
+    def __init__(self, schedule: Schedule, windows: Windows | None = None) -> None:
+        self.roles = roles_of(schedule.loop, schedule.machine)
+        self.tiles = [t for t in self.roles.tiles if self.roles.named("softmax", tile=t)]
+        self._schedule, self._group = schedule, schedule.assignment
+        self._windows = windows or scheduled(schedule)
+
+    @cached_property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """For each warp group its roles, with the sub-tile where there is one: ``softmax 0``."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for name, role in self.roles.role.items():
+            tile = self.roles.tile.get(name)
+            found[self._group[name]].add(role if tile is None else f"{role} {tile}")
+        return {group: tuple(sorted(roles)) for group, roles in found.items()}
+
+    @cached_property
+    def under_others(self) -> dict[int, float]:
+        """The share of each sub-tile's exponentials' time in which others' products are computed.
+
+        That is ping-pong.
+        """
+        return {tile: self._share_under(tile, own=False) for tile in self.tiles}
+
+    @cached_property
+    def under_own(self) -> dict[int, float]:
+        """The same for its own products: those of the iterations before and after."""
+        return {tile: self._share_under(tile, own=True) for tile in self.tiles}
+
+    def _share_under(self, tile: int, *, own: bool) -> float:
+        of = self.roles.tile
+        return self._windows.share_under(
+            [e for e in self.roles.exponentials if of.get(e) == tile],
+            [p for p in self.roles.named(FIRST, LATER) if (of[p] == tile) is own],
+        )
+
+    @cached_property
+    def hoisted(self) -> dict[int, bool]:
+        """Whether the prologue holds the first products of each sub-tile and not its later ones.
+
+        By ``start // interval`` where operations were placed, otherwise by their programs' stages.
+        """
+        stages = _stages(self._schedule)
+        return {
+            tile: bool(later) and max(first) < min(later)
+            for tile, first, later in self._products(stages)
+        }
+
+    @cached_property
+    def ahead(self) -> dict[int, bool]:
+        """Whether each sub-tile's first products begin before the last iteration's later ones.
+
+        Wherever rounds are said to begin.
+        """
+        middle, interval = self._windows.middle[0], self._windows.interval_cycles
+        begin = {name: windows[middle][0] for name, windows in self._windows.of.items()}
+        return {
+            tile: bool(later) and max(first) + interval <= min(later)
+            for tile, first, later in self._products(begin)
+        }
+
+    def _products(self, at: Mapping[str, float]) -> Iterator[tuple[int, list[float], list[float]]]:
+        """Yield each sub-tile with the times of its first products and of its later ones."""
+        for tile in self.tiles:
+            first = [at[name] for name in self.roles.named(FIRST, tile=tile)]
+            later = [at[name] for name in self.roles.named(LATER, tile=tile)]
+            yield tile, first, later
+
+    @cached_property
+    def crossing(self) -> tuple[str, ...]:
+        """Groups that begin an iteration before they are through with the one before.
+
+        Those that load are left out.
+        """
+        found = []
+        for program in self._schedule.programs:
+            issues = list(program.issues)
+            places = [issue.stage * len(issues) + place for place, issue in enumerate(issues)]
+            if places and max(places) - min(places) >= len(issues):
+                found.append(program.group)
+        return tuple(sorted(set(found) - self.where("load")))
+
+    @cached_property
+    def features(self) -> dict[str, bool]:
+        """Single properties, by what they are called."""
+        return {name: test(self) for name, test in FEATURES.items()}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Published strategies all of whose properties it has."""
+        return tuple(name for name in STRATEGIES if not self.lacks(name))
 
     def lacks(self, name: str) -> list[str]:
         """Return the properties of a published strategy that this one does not have."""
         return [feature for feature in STRATEGIES[name] if not self.features[feature]]
 
-
-def strategy(schedule: Schedule, windows: Windows | None = None) -> Strategy:
-    """Say what a schedule's strategy is.
-
-    `windows`: when its operations work; as they were placed without it.
-    """
-    facts = _Facts(schedule, windows or scheduled(schedule))
-    features = {name: test(facts) for name, test in FEATURES.items()}
-    return Strategy(
-        groups={group: tuple(sorted(roles)) for group, roles in facts.doing.items()},
-        under_others=facts.under_others,
-        under_own=facts.under_own,
-        hoisted=facts.hoisted,
-        ahead=facts.ahead,
-        crossing=facts.crossing,
-        features=features,
-        names=tuple(n for n, needed in STRATEGIES.items() if all(features[f] for f in needed)),
-    )
-
-
-class _Facts:
-    """What the features are read from."""
-
-    def __init__(self, schedule: Schedule, windows: Windows) -> None:
-        self.roles = roles_of(schedule.loop, schedule.machine)
-        self.windows, self.group = windows, schedule.assignment
-        self.stage, self._crossing = _stages(schedule), _crossing(schedule)
-        self.tiles = [t for t in self.roles.tiles if self.roles.named("softmax", tile=t)]
-
-    @cached_property
-    def doing(self) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = defaultdict(set)
-        for name, role in self.roles.role.items():
-            tile = self.roles.tile.get(name)
-            found[self.group[name]].add(role if tile is None else f"{role} {tile}")
-        return dict(found)
-
     def where(self, *roles: Role, tile: int | None = None) -> set[str]:
-        return {self.group[name] for name in self.roles.named(*roles, tile=tile)}
+        """Return the groups that have some roles."""
+        return {self._group[name] for name in self.roles.named(*roles, tile=tile)}
 
     def only(self, *roles: Role) -> bool:
-        """Whether some roles are there, and their groups have no others."""
-        groups = self.where(*roles)
-        mine = set(self.roles.named(*roles))
-        return bool(mine) and all(o in mine for o, group in self.group.items() if group in groups)
-
-    @cached_property
-    def under_others(self) -> dict[int, float]:
-        products = self.roles.named("first product", "later product")
-        return {
-            t: self.windows.share_under(
-                self._exponentials(t), [p for p in products if self.roles.tile[p] != t]
-            )
-            for t in self.tiles
-        }
-
-    @cached_property
-    def under_own(self) -> dict[int, float]:
-        return {
-            t: self.windows.share_under(
-                self._exponentials(t), self.roles.named("first product", "later product", tile=t)
-            )
-            for t in self.tiles
-        }
-
-    def _exponentials(self, tile: int) -> list[str]:
-        return [e for e in self.roles.exponentials if self.roles.tile.get(e) == tile]
-
-    @cached_property
-    def hoisted(self) -> dict[int, bool]:
-        first: Role = "first product"
-        later: Role = "later product"
-        return {
-            t: bool(self.roles.named(later, tile=t))
-            and max(self.stage[name] for name in self.roles.named(first, tile=t))
-            < min(self.stage[name] for name in self.roles.named(later, tile=t))
-            for t in self.tiles
-        }
-
-    @cached_property
-    def ahead(self) -> dict[int, bool]:
-        """A round later the first product is still before this round's later ones."""
-        begin = {
-            name: windows[self.windows.middle[0]][0] for name, windows in self.windows.of.items()
-        }
-        soon = {n: b + self.windows.interval_cycles for n, b in begin.items()}
-        return {
-            t: bool(self.roles.named("later product", tile=t))
-            and max(soon[f] for f in self.roles.named("first product", tile=t))
-            <= min(begin[p] for p in self.roles.named("later product", tile=t))
-            for t in self.tiles
-        }
-
-    @cached_property
-    def crossing(self) -> tuple[str, ...]:
-        loading = self.where("load")
-        return tuple(g for g in self._crossing if g not in loading)
-
-    def together(self, role: Role) -> bool:
-        return len(self.where(role)) == 1
+        """Return whether some roles are there, and their groups have no others."""
+        groups, mine = self.where(*roles), set(self.roles.named(*roles))
+        return bool(mine) and all(o in mine for o, group in self._group.items() if group in groups)
 
     def one_each(self, role: Role) -> bool:
-        """Whether each sub-tile has it on one group, and no two on the same."""
+        """Return whether each sub-tile has a role on one group, and no two on the same."""
         groups = [self.where(role, tile=t) for t in self.tiles]
         return (
             len(groups) > 1
@@ -233,7 +284,7 @@ class _Facts:
         )
 
     def within(self, role: Role, other: Role) -> bool:
-        """Whether each sub-tile has one role on a group that has another of its roles."""
+        """Return whether each sub-tile has one role on a group that has another of its roles."""
         return all(self.where(role, tile=t) <= self.where(other, tile=t) for t in self.tiles)
 
 
@@ -244,51 +295,39 @@ def _stages(schedule: Schedule) -> dict[str, int]:
     return {i.operation: i.stage for program in schedule.programs for i in program.issues}
 
 
-def _crossing(schedule: Schedule) -> list[str]:
-    """Return groups that begin an iteration before they are through with the one before."""
-    found = []
-    for program in schedule.programs:
-        issues = list(program.issues)
-        places = [issue.stage * len(issues) + place for place, issue in enumerate(issues)]
-        if places and max(places) - min(places) >= len(issues):
-            found.append(program.group)
-    return sorted(found)
-
-
 def _mean(shares: dict[int, float]) -> float:
     return statistics.mean(shares.values())
 
 
-FEATURES: dict[str, Callable[[_Facts], bool]] = {
-    "loads on groups of their own": lambda f: f.only("load"),
-    "products on a group of their own": lambda f: (
-        f.only("first product", "later product")
-        and len(f.where("first product", "later product")) == 1
+# docs/results.md says what each means.
+FEATURES: dict[str, Callable[[Strategy], bool]] = {
+    "loads on groups of their own": lambda s: s.only("load"),
+    "products on a group of their own": lambda s: (
+        s.only(FIRST, LATER) and len(s.where(FIRST, LATER)) == 1
     ),
-    "products on the softmax groups": lambda f: (
-        f.within("first product", "softmax") and f.within("later product", "softmax")
+    "products on the softmax groups": lambda s: (
+        s.within(FIRST, "softmax") and s.within(LATER, "softmax")
     ),
-    "each sub-tile's softmax on a group of its own": lambda f: f.one_each("softmax"),
-    "rescaling on the softmax groups": lambda f: (
-        bool(f.where("rescaling")) and f.within("rescaling", "softmax")
+    "each sub-tile's softmax on a group of its own": lambda s: s.one_each("softmax"),
+    "rescaling on the softmax groups": lambda s: (
+        bool(s.where("rescaling")) and s.within("rescaling", "softmax")
     ),
-    "rescaling of all sub-tiles on a third group": lambda f: (
-        f.together("rescaling") and not f.where("rescaling") & f.where("softmax")
+    "rescaling of all sub-tiles on a third group": lambda s: (
+        len(s.where("rescaling")) == 1 and not s.where("rescaling") & s.where("softmax")
     ),
-    "rescaling on a group of its own": lambda f: f.only("rescaling"),
-    "first product of every sub-tile hoisted": lambda f: bool(f.tiles) and all(f.hoisted.values()),
-    "first product of some sub-tile hoisted": lambda f: any(f.hoisted.values()),
-    "first products ahead of the last iteration's second": lambda f: any(f.ahead.values()),
-    "exponentials under other sub-tiles' products": lambda f: (
-        len(f.tiles) > 1 and _mean(f.under_others) >= MOST
+    "rescaling on a group of its own": lambda s: s.only("rescaling"),
+    "first product of every sub-tile hoisted": lambda s: bool(s.tiles) and all(s.hoisted.values()),
+    "first product of some sub-tile hoisted": lambda s: any(s.hoisted.values()),
+    "first products ahead of the last iteration's second": lambda s: any(s.ahead.values()),
+    "exponentials under other sub-tiles' products": lambda s: (
+        len(s.tiles) > 1 and _mean(s.under_others) >= MOST
     ),
-    "exponentials under products": lambda f: (
-        bool(f.tiles) and _mean(f.under_others) + _mean(f.under_own) >= MOST
+    "exponentials under products": lambda s: (
+        bool(s.tiles) and _mean(s.under_others) + _mean(s.under_own) >= MOST
     ),
-    "iterations overlap inside a group": lambda f: bool(f.crossing),
+    "iterations overlap inside a group": lambda s: bool(s.crossing),
 }
-"""Single properties; see docs/results.md for what each means."""
-
+# FlashAttention-3 (paper, sections 3.1 and 3.2) and -4 (Twill's paper, section 6.2.2).
 STRATEGIES: dict[str, tuple[str, ...]] = {
     "FlashAttention-3": (
         "loads on groups of their own",
@@ -307,4 +346,3 @@ STRATEGIES: dict[str, tuple[str, ...]] = {
         "exponentials under other sub-tiles' products",
     ),
 }
-"""FlashAttention-3 (paper, sections 3.1 and 3.2) and -4 (Twill's paper, section 6.2.2)."""

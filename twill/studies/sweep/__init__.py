@@ -6,6 +6,7 @@ done, `answers` and `table` tell the result; here points go to an executor and r
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -73,12 +74,12 @@ def run_sweep(
     axes(sweep)
     if folder is None:
         every = tasks(sweep, runnables(sweep, counter.report))
-        counter.begin(len(every), 0)
-        rows = {}
+        counter.begin(len(every))
+        rows = []
         for row in _rows(every, executor):
-            rows[row["point"]] = row
+            rows.append(row)
             counter.advance()
-        return frame(sweep, rows.values())
+        return frame(sweep, rows)
     swept, found = _prepared(sweep, folder, counter.report)
     every = tasks(sweep, found)
     with Journal(folder, swept.hash) as journal:
@@ -96,15 +97,16 @@ def _rows(every: Sequence[Task], executor: Executor | None) -> Iterator[Row]:
         yield from map(evaluate, every)
         return
     waiting = iter(every)
-    pending: dict[Future[Row], Task] = {}
-    _submit(executor, waiting, pending)
+    pending: set[Future[Row]] = set()
     try:
-        while pending:
-            done, _ = wait(pending, return_when=FIRST_COMPLETED)
+        while True:
+            for task in itertools.islice(waiting, IN_FLIGHT - len(pending)):
+                pending.add(executor.submit(evaluate, task))
+            if not pending:
+                return
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
             for future in done:
-                del pending[future]
                 yield future.result()
-            _submit(executor, waiting, pending)
     except BrokenExecutor:
         raise WorkerError(
             "a worker process died, perhaps for want of memory; finished points are kept: run the "
@@ -118,14 +120,6 @@ def _rows(every: Sequence[Task], executor: Executor | None) -> Iterator[Row]:
     finally:
         for future in pending:
             future.cancel()
-
-
-def _submit(executor: Executor, waiting: Iterator[Task], pending: dict[Future[Row], Task]) -> None:
-    while len(pending) < IN_FLIGHT:
-        task = next(waiting, None)
-        if task is None:
-            return
-        pending[executor.submit(evaluate, task)] = task
 
 
 # -- what a folder holds ------------------------------------------------------------------------

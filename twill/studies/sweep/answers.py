@@ -38,49 +38,29 @@ class Answer:
     words: str
     data: dict[str, Any]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the answer as plain data."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Held:
-    """Values of a parameter for which an interval holds, for one line of a sweep.
-
-    Attributes
-    ----------
-    subject : str
-        What runs.
-    line : dict
-        Values of the other parameters, that of rings among them.
-    best : float
-        Least interval of what runs, in cycles, over all depths and values.
-    tried, held : tuple
-        All values, and those at which the interval is at most so much above `best`; in ascending
-        order.
-    fits : bool
-        Whether the memories have the room for it.
-    ran : bool
-        Whether any point did not fail.
-    """
+    """Values of a parameter for which an interval holds, for one line of a sweep."""
 
     subject: str
+    # Values of the other parameters, that of rings among them.
     line: dict[str, Any]
+    # Least interval of what runs, in cycles, over all depths and values.
     best: float
+    # All values, and those at which the interval is near the best one; in ascending order.
     tried: tuple[float, ...]
     held: tuple[float, ...]
+    # Whether the memories have the room for it.
     fits: bool
+    # Whether any point did not fail.
     ran: bool
 
     @property
     def knee(self) -> float | None:
         """The last value up to which it holds, None if it does not hold at the first."""
-        last = None
-        for value in self.tried:
-            if value not in self.held:
-                break
-            last = value
-        return last
+        upto = [*itertools.takewhile(self.held.__contains__, self.tried)]
+        return upto[-1] if upto else None
 
 
 def held(sweep: Sweep, found: pd.DataFrame, axis: str) -> list[Held]:
@@ -149,17 +129,16 @@ def _holds(axis: str, line: Held, tolerance: float) -> Answer:
     if not line.ran:
         return Answer("holds", f"{where}: every point failed", asdict(line))
     if not line.held:
-        words = f"{where}: {interval} hold at none of {len(line.tried)} values of {axis}"
+        how = f"at none of {len(line.tried)} values of {axis}"
     elif len(line.held) == len(line.tried):
-        words = f"{where}: {interval} hold at every {axis} from {_span(line.tried, unit)}"
+        how = f"at every {axis} from {line.tried[0]:g} to {_with_unit(line.tried[-1], unit)}"
     elif line.knee == line.held[-1]:
-        words = f"{where}: {interval} hold up to a {axis} of {_with_unit(line.knee, unit)}"
+        how = f"up to a {axis} of {_with_unit(line.knee, unit)}"
     elif line.held == line.tried[-len(line.held) :]:
-        words = f"{where}: {interval} hold from a {axis} of {_with_unit(line.held[0], unit)} on"
+        how = f"from a {axis} of {_with_unit(line.held[0], unit)} on"
     else:
-        words = (
-            f"{where}: {interval} hold at {len(line.held)} of {len(line.tried)} values of {axis}"
-        )
+        how = f"at {len(line.held)} of {len(line.tried)} values of {axis}"
+    words = f"{where}: {interval} hold {how}"
     if not line.fits:
         words += "; it does not fit the machine"
     data = {"parameter": axis, "knee": line.knee, **asdict(line)}
@@ -195,9 +174,8 @@ def _most_tolerant(axis: str, lines: Sequence[Held]) -> Iterator[Answer]:
 def _least_depths(sweep: Sweep, found: pd.DataFrame, rings: str) -> Iterator[Answer]:
     """Yield the least depth at which the interval holds, for each latency."""
     others = [name for name in sweep.axes if name != rings]
-    least_of = "least depth that fits and holds"
-    if rings == "deeper":
-        least_of = "least slots more that fit and hold"
+    more = rings == "deeper"
+    least_of = f"least {'slots more that fit and hold' if more else 'depth that fits and holds'}"
     for subject, rest, mine in _apart(found, [name for name in others if name not in LATENCIES]):
         best = float(mine[INTERVAL].min())
         least: dict[str, int | None] = {}
@@ -245,9 +223,9 @@ def _fastest(sweep: Sweep, found: pd.DataFrame) -> Iterator[Answer]:
 def _work(sweep: Sweep, found: pd.DataFrame, axis: str) -> Iterator[Answer]:
     """Yield the value at which most work is done, per time."""
     for subject, rest, mine in _apart(found, [name for name in sweep.axes if name != axis]):
-        products = bool(mine["tflops"].notna().any())
-        measure = "tflops" if products else "iterations_per_kilocycle"
-        unit = "TFLOP/s" if products else "iterations per kilocycle"
+        measure, unit = "iterations_per_kilocycle", "iterations per kilocycle"
+        if mine["tflops"].notna().any():
+            measure, unit = "tflops", "TFLOP/s"
         best = mine.loc[mine[measure].idxmax()]
         yield Answer(
             "work",
@@ -282,7 +260,3 @@ def _line(values: dict[str, Any]) -> str:
 
 def _with_unit(value: float | None, unit: str) -> str:
     return f"{value:g} {unit}".strip()
-
-
-def _span(values: Sequence[float], unit: str) -> str:
-    return f"{values[0]:g} to {_with_unit(values[-1], unit)}"

@@ -19,8 +19,7 @@ from twill.errors import InputError
 from twill.studies.sweep.points import Row
 
 NAME = "journal.jsonl"
-MOST_LINE = 1 << 20
-"""Bytes of a line."""
+MOST_LINE = 1 << 20  # bytes of a line
 
 
 class Journal:
@@ -69,7 +68,8 @@ class Journal:
         """
         if row["point"] in self.rows:
             return False
-        self._write(_line(row, self._sweep))
+        line = _encoded({"row": row, "hash": _hash(row, self._sweep)})
+        self._write(line, os.lseek(self._handle, 0, os.SEEK_END))
         self.rows[row["point"]] = row
         return True
 
@@ -82,20 +82,18 @@ class Journal:
             raise InputError("another process is writing this sweep", file=str(self.file)) from None
         self.rows, end = read(self.file, self._sweep)
         try:
-            os.ftruncate(self._handle, end)
-            if not end:
-                self._write(_first(self._sweep))
-        except (OSError, InputError) as error:
+            self._write(b"" if end else _first(self._sweep), end)
+        except InputError:
             if not end:
                 with contextlib.suppress(OSError):
                     self.file.unlink()
-            if isinstance(error, InputError):
-                raise
-            raise self._cannot_write(error) from None
+            raise
 
-    def _write(self, line: bytes) -> None:
-        end = os.lseek(self._handle, 0, os.SEEK_END)
+    def _write(self, line: bytes, end: int) -> None:
+        """Write a line behind the whole ones, in place of one that was left unfinished."""
         try:
+            os.ftruncate(self._handle, end)
+            os.lseek(self._handle, end, os.SEEK_SET)
             written = 0
             while written < len(line):
                 written += os.write(self._handle, line[written:])
@@ -185,12 +183,7 @@ def _hash(row: Row, sweep: str) -> str:
 
 
 def _first(sweep: str) -> bytes:
-    header = JournalHeader(sweep=sweep).model_dump(by_alias=True)
-    return _encoded(header)
-
-
-def _line(row: Row, sweep: str) -> bytes:
-    return _encoded({"row": row, "hash": _hash(row, sweep)})
+    return _encoded(JournalHeader(sweep=sweep).model_dump(by_alias=True))
 
 
 def _encoded(data: dict[str, Any]) -> bytes:

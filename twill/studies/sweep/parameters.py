@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -41,74 +42,75 @@ def values(given: Values, kind: Kind, path: str) -> tuple[Scalar, ...]:
     """
     parts: Iterable[Scalar] = given if isinstance(given, tuple) else (given,)
     found: dict[Scalar, None] = {}
-    for part in parts:
-        found |= dict.fromkeys(_values(part, kind, path))
-        if len(found) > MOST_VALUES:
-            raise _too_many(part, path)
+    try:
+        for part in parts:
+            found |= dict.fromkeys(_values(part, kind))
+            if len(found) > MOST_VALUES:
+                raise _too_many(part)
+    except InputError as error:
+        raise InputError(error.message, path=path) from None
     if not found:
         raise InputError("at least one value", path=path)
     return tuple(found)
 
 
-def _values(part: Scalar, kind: Kind, path: str) -> list[Scalar]:
+def _values(part: Scalar, kind: Kind) -> list[Scalar]:
     if kind == "text":
         return [str(part)]
     if isinstance(part, bool):
-        raise _refused(part, path)
-    if not isinstance(part, str):
-        return [_as(_number(str(part), part, path), kind, part, path)]
-    if "," in part:
-        return [_as(_number(text, part, path), kind, part, path) for text in part.split(",")]
-    texts = part.removeprefix("log:").split(":")
-    bounds = [_number(text, part, path) for text in texts]
+        raise _refused(part)
+    text = str(part)
+    if "," in text:
+        return [_as(_number(one, part), kind, part) for one in text.split(",")]
+    bounds = [_number(one, part) for one in text.removeprefix("log:").split(":")]
     if len(bounds) == 3:
-        return _spaced(part, bounds, kind, path)
-    if part.startswith("log:") or len(bounds) > 3:
-        raise _refused(part, path)
+        return _spaced(bounds, kind, part)
+    if text.startswith("log:") or len(bounds) > 3:
+        raise _refused(part)
     if len(bounds) == 1:
-        return [_as(bounds[0], kind, part, path)]
-    first, last = (int(_as(bound, "whole", part, path)) for bound in bounds)
+        return [_as(bounds[0], kind, part)]
+    first, last = (int(_as(bound, "whole", part)) for bound in bounds)
     if last < first:
-        raise _refused(part, path)
+        raise _refused(part)
     if last - first >= MOST_VALUES:
-        raise _too_many(part, path)
+        raise _too_many(part)
     return list(range(first, last + 1))
 
 
-def _spaced(part: str, bounds: list[float], kind: Kind, path: str) -> list[Scalar]:
+def _spaced(bounds: list[float], kind: Kind, given: Scalar) -> list[Scalar]:
     first, last, count = bounds
-    logarithmic = part.startswith("log:")
+    logarithmic = str(given).startswith("log:")
     if count < 1 or count % 1 or (logarithmic and min(first, last) <= 0):
-        raise _refused(part, path)
+        raise _refused(given)
     if count > MOST_VALUES:
-        raise _too_many(part, path)
+        raise _too_many(given)
     spaced = (np.geomspace if logarithmic else np.linspace)(first, last, int(count))
     points = [float(f"{x:.{DIGITS}g}") for x in spaced]
     return [round(x) if kind == "whole" else x for x in points]
 
 
-def _as(number: float, kind: Kind, given: Scalar, path: str) -> int | float:
+def _as(number: float, kind: Kind, given: Scalar) -> int | float:
     if kind == "whole" and number % 1:
-        raise InputError(f"whole numbers (got {short(given)})", path=path)
-    return int(number) if kind == "whole" or number == int(number) else number
+        raise InputError(f"whole numbers (got {short(given)})")
+    return int(number) if number == int(number) else number
 
 
-def _number(text: str, given: Scalar, path: str) -> float:
+def _number(text: str, given: Scalar) -> float:
     try:
         number = float(text)
     except ValueError:
-        raise _refused(given, path) from None
+        raise _refused(given) from None
     if not math.isfinite(number) or abs(number) > 1e15:
-        raise _refused(given, path)
+        raise _refused(given)
     return number
 
 
-def _too_many(given: Scalar, path: str) -> InputError:
-    return InputError(f"at most {MOST_VALUES} values (got {short(given)})", path=path)
+def _too_many(given: Scalar) -> InputError:
+    return InputError(f"at most {MOST_VALUES} values (got {short(given)})")
 
 
-def _refused(given: Scalar, path: str) -> InputError:
-    return InputError(f"{FORMS} (got {short(given)})", path=path)
+def _refused(given: Scalar) -> InputError:
+    return InputError(f"{FORMS} (got {short(given)})")
 
 
 BANDWIDTH_CONSTANT = "tma_rate"
@@ -116,26 +118,15 @@ BANDWIDTH_CONSTANT = "tma_rate"
 
 @dataclass(frozen=True)
 class Parameter:
-    """Something with values; docs/studies.md says what each changes.
+    """Something with values; docs/studies.md says what each changes."""
 
-    Attributes
-    ----------
-    name : str
-        As in sweeps and on the command line; ``throughput.`` and the like go on with what is meant.
-    unit : str
-        Of the values.
-    kind : str
-        What values are.
-    resolve : bool
-        Whether only scheduling anew can take it into account.
-    least : int
-        The least value that it may have.
-    """
-
+    # As on the command line; ``throughput.`` and the like go on with what is meant.
     name: str
     unit: str
     kind: Kind
+    # Whether only scheduling anew can take it into account.
     resolve: bool = False
+    # The least value that it may have.
     least: int = 0
 
 
@@ -179,10 +170,7 @@ def parameter(name: str) -> Parameter:
     if wrong(name):
         raise InputError(f"{wrong(name)} (got {short(name)})", path="axes")
     for known in PARAMETERS:
-        rest = name.removeprefix(known.name)
-        if name == known.name or (known.name.endswith(".") and rest not in (name, "")):
-            if known.name.endswith(".") and not rest:
-                break
+        if name.startswith(known.name) and (name == known.name) != known.name.endswith("."):
             return known
     names = [known.name for known in PARAMETERS]
     near = difflib.get_close_matches(name, names, n=2)
@@ -191,21 +179,22 @@ def parameter(name: str) -> Parameter:
     raise InputError(f"no parameter named {short(name)}{hint} (there are {listed})", path="axes")
 
 
+# As which option of `twill.sim.run` a parameter's value is given.
+OPTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "iterations": ("iterations", int),
+    "seed": ("seed", int),
+    "bundle": ("bundle", int),
+    "tma-latency": ("latency", "fixed:{}".format),
+    "latency": ("latency", str),
+    "warp-scheduler": ("warp_scheduler", str),
+    "without": ("without", lambda value: (str(value),) if value else ()),
+}
+
+
 def run_options(point: Mapping[str, Scalar]) -> dict[str, Any]:
     """Return the options of `twill.sim.run` that a point names."""
-    found: dict[str, Any] = {}
-    for name, value in point.items():
-        if name in ("iterations", "seed", "bundle"):
-            found[name] = int(value)
-        elif name == "tma-latency":
-            found["latency"] = f"fixed:{value}"
-        elif name == "latency":
-            found["latency"] = str(value)
-        elif name == "warp-scheduler":
-            found["warp_scheduler"] = str(value)
-        elif name == "without":
-            found["without"] = (str(value),) if value else ()
-    return found
+    given = ((*OPTIONS[name], value) for name, value in point.items() if name in OPTIONS)
+    return {option: form(value) for option, form, value in given}
 
 
 def limits(point: Mapping[str, Scalar]) -> dict[str, int]:
@@ -273,14 +262,13 @@ def _faster(loop: Loop, machine: Machine, name: str, factor: float) -> Loop:
 
 def with_latency(loop: Loop, machine: Machine, cycles: int) -> Loop:
     """Return a loop whose loads of variable latency nominally take so long."""
-    operations = []
-    for operation in loop.operations:
-        cost = machine.cost(operation)
-        if cost.variable_latency:
-            changed = cost.model_copy(update={"latency": cycles})
-            operation = operation.model_copy(update={"cost": changed})  # noqa: PLW2901
-        operations.append(operation)
-    return loop.model_copy(update={"operations": tuple(operations)})
+    costs = [(operation, machine.cost(operation)) for operation in loop.operations]
+    late = {"latency": cycles}
+    operations = tuple(
+        o.model_copy(update={"cost": cost.model_copy(update=late)}) if cost.variable_latency else o
+        for o, cost in costs
+    )
+    return loop.model_copy(update={"operations": operations})
 
 
 def with_number(machine: Machine, path: str, value: float, parameter_name: str) -> Machine:
@@ -291,11 +279,9 @@ def with_number(machine: Machine, path: str, value: float, parameter_name: str) 
     InputError
         If there is no such number, or the machine is none with it.
     """
-    data = machine.model_dump(mode="json", by_alias=True, exclude_none=True)
-    inner: Any = data
+    data: Any = machine.model_dump(mode="json", by_alias=True, exclude_none=True)
     *folders, last = path.split(".")
-    for key in folders:
-        inner = _entry(inner, key)
+    inner = functools.reduce(_entry, folders, data)
     before = _entry(inner, last)
     if not isinstance(before, int | float) or isinstance(before, bool):
         raise InputError(

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib.metadata
 import itertools
 import math
 import threading
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.artifacts.sweep import SCHEDULES, Scalar, Sweep, SweptRun, text_hash
+from twill.artifacts.sweep import SCHEDULES, JournalRow, Scalar, Sweep, SweptRun, text_hash
 from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, TwillError, short
 from twill.names import file_name
@@ -26,9 +25,9 @@ from twill.search.request import Request
 from twill.search.scheduler import solve
 from twill.sim.analysis.rings import with_depth, with_more_slots
 from twill.sim.engine import Conditions
-from twill.sim.execute import Run, simulate
+from twill.sim.execute import simulate
 from twill.studies.modulo_loop import excess
-from twill.studies.subjects import Subject, subjects, variant
+from twill.studies.subjects import Subject, Variant, subjects, variant
 from twill.studies.sweep.parameters import (
     changed_loop,
     changed_machine,
@@ -48,17 +47,11 @@ SAME = {
 
 @dataclass(frozen=True)
 class Runnable:
-    """What points run: a schedule, or a loop on a machine that is to be scheduled.
+    """What points run: a schedule, or a loop on a machine that is to be scheduled."""
 
-    Attributes
-    ----------
-    run : SweptRun
-        As ``sweep.json`` has it.
-    schedule : str, optional
-        JSON text of its schedule.
-    """
-
+    # As ``sweep.json`` has it.
     run: SweptRun
+    # JSON text; empty without a schedule.
     schedule: str = ""
 
     @property
@@ -73,6 +66,10 @@ class Runnable:
         loop, machine = ("" if one is None else one.to_json() for one in documents)
         return self.schedule, loop, machine, self.run.note
 
+    def told(self, **changes: Any) -> Runnable:
+        """Return the same with other things said of it in ``sweep.json``."""
+        return replace(self, run=self.run.model_copy(update=changes))
+
     @property
     def digest(self) -> str:
         """SHA-256 of all that it says."""
@@ -81,26 +78,17 @@ class Runnable:
 
 @dataclass(frozen=True)
 class Task:
-    """One point, ready to be sent to another process.
+    """One point, ready to be sent to another process."""
 
-    Attributes
-    ----------
-    index : int
-        Its place in the table.
-    subject : bytes
-        The runnable's texts, compressed.
-    labels : dict
-        Columns that say what runs.
-    point : dict
-        Values by parameter.
-    sweep : Sweep
-        What is the same for all points; without items and axes.
-    """
-
+    # Its place in the table.
     index: int
+    # The runnable's texts, compressed.
     subject: bytes
+    # Columns that say what runs.
     labels: dict[str, str]
+    # Values by parameter.
     point: dict[str, Scalar]
+    # What is the same for all points; without items and axes.
     sweep: Sweep
 
 
@@ -138,45 +126,40 @@ def _check_count(points: int) -> None:
 def runnables(sweep: Sweep, report: Report = silent) -> list[Runnable]:
     """Return what a sweep runs; loops are scheduled unless each point does so."""
     made = _loops if sweep.resolve else _schedules
-    found = [
-        one
-        for subject in subjects(sweep.items, sweep.machines)
-        for one in made(sweep, subject, report)
-    ]
-    # Items that have one name, as two schedules of one loop do, are numbered.
     names: Counter[str] = Counter()
-    result = []
-    for one in found:
-        names[one.name] += 1
-        count = names[one.name]
-        item = one.run.item if count == 1 else f"{one.run.item}#{count}"
-        told = replace(one, run=one.run.model_copy(update={"item": item}))
-        file = f"{SCHEDULES}/{file_name(told.name)}.json" if one.schedule else None
-        sealed = told.run.model_copy(update={"file": file, "hash": told.digest})
-        result.append(replace(told, run=sealed))
-    return result
+    found: list[Runnable] = []
+    for subject in subjects(sweep.items, sweep.machines):
+        for one in made(sweep, subject, report):
+            # Items that have one name, as two schedules of one loop do, are numbered.
+            names[one.name] += 1
+            count = names[one.name]
+            named = one.told(item=one.run.item if count == 1 else f"{one.run.item}#{count}")
+            file = f"{SCHEDULES}/{file_name(named.name)}.json" if one.schedule else None
+            found.append(named.told(file=file, hash=one.digest))
+    return found
 
 
-def _run(subject: Subject, item: str, variant: str, **more: Any) -> SweptRun:
-    loop, machine = subject.loop.name, subject.machine.name
-    return SweptRun(item=item, loop=loop, machine=machine, variant=variant, hash="", **more)
+def _loops(sweep: Sweep, subject: Subject, _report: Report) -> Iterator[Runnable]:
+    documents = {"loop_document": subject.loop, "machine_document": subject.machine}
+    for name in sweep.variants:
+        yield Runnable(_run(subject, subject.name, Variant(name, None), **documents))
 
 
-def _loops(sweep: Sweep, subject: Subject, _report: Report) -> list[Runnable]:
-    more = {"note": "", "loop_document": subject.loop, "machine_document": subject.machine}
-    return [Runnable(_run(subject, subject.name, name, **more)) for name in sweep.variants]
-
-
-def _schedules(sweep: Sweep, subject: Subject, report: Report) -> list[Runnable]:
+def _schedules(sweep: Sweep, subject: Subject, report: Report) -> Iterator[Runnable]:
     schedule = subject.solved(seed=sweep.seed, timeout=sweep.timeout, report=report)
     item = subject.name if subject.schedule is None else schedule.name
-    found: list[Runnable] = []
     for name in sweep.variants:
         report(f"{item} on {subject.machine.name}: {name}")
         way = variant(name, schedule, report)
         text = "" if way.schedule is None else way.schedule.to_json()
-        found.append(Runnable(_run(subject, item, name, note=way.note), text))
-    return found
+        yield Runnable(_run(subject, item, way), text)
+
+
+def _run(subject: Subject, item: str, way: Variant, **more: Any) -> SweptRun:
+    loop, machine = subject.loop.name, subject.machine.name
+    return SweptRun(
+        item=item, loop=loop, machine=machine, variant=way.name, note=way.note, hash="", **more
+    )
 
 
 def tasks(sweep: Sweep, found: Sequence[Runnable]) -> list[Task]:
@@ -220,35 +203,15 @@ def check_points(rows: Mapping[int, Mapping[str, Any]], every: Sequence[Task], f
 
 CONDITIONS = ("iterations", "seed", "latency", "tolerance", "clock")
 """Of the sweep, where no parameter says otherwise."""
-VERSIONS = ("twill-gpu", "simpy")
-DIGITS = 16
-"""Hexadecimal digits of hashes in tables."""
+DIGITS = 16  # hexadecimal digits of hashes in tables
 RESIZED = {"depth": with_depth, "deeper": with_more_slots}
 """What each parameter of rings does to them."""
-KEPT = 16
-"""Schedules that a process keeps parsed."""
+KEPT = 16  # schedules that a process keeps parsed
 Row = dict[str, Any]
 # Threads share one interpreter lock, so nothing is lost; and `ast.parse`, which reads the machines'
 # expressions, fails now and then in several threads ("AST constructor recursion depth mismatch",
 # seen with Python 3.11.7).
 ONE_AT_A_TIME = threading.Lock()
-RESULTS = (
-    "status",
-    "error",
-    "fits",
-    "needs",
-    "static_interval_cycles",
-    "interval_cycles",
-    "half_width_cycles",
-    "period",
-    "iterations_per_kilocycle",
-    "tflops",
-    "clock_mhz",
-    "tensor_core_utilization",
-    "achieved",
-    "total_cycles",
-)
-"""Columns of what came of a point."""
 
 
 def evaluate(task: Task) -> Row:
@@ -257,21 +220,20 @@ def evaluate(task: Task) -> Row:
     Returns: A row of the table: what ran, values by parameter, conditions, results, provenance.
     """
     sweep = task.sweep
-    latency = run_options(task.point).get("latency") or " ".join(sweep.latency) or "nominal"
-    conditions = {"iterations": sweep.iterations, "seed": sweep.seed, "latency": latency}
-    row: Row = {
-        "point": task.index,
-        **task.labels,
-        **task.point,
-        **{name: value for name, value in conditions.items() if name not in task.point},
-        **dict.fromkeys(RESULTS),
+    row: Row = {"point": task.index, **task.labels, **task.point}
+    known: Row = {
+        "iterations": sweep.iterations,
+        "seed": sweep.seed,
+        "latency": run_options(task.point).get("latency") or " ".join(sweep.latency) or "nominal",
         "error": "",
         "needs": "",
-        "schedule_hash": None,
         "subject_hash": _digest(task.subject),
-        **{f"{name.removesuffix('-gpu')}_version": _version(name) for name in VERSIONS},
+        "twill_version": _version("twill-gpu"),
+        "simpy_version": _version("simpy"),
         "code_hash": code_digest(),
     }
+    for name in JournalRow.model_fields:
+        row.setdefault(name, known.get(name))
     try:
         with ONE_AT_A_TIME:
             row |= _results(task)
@@ -285,24 +247,19 @@ def evaluate(task: Task) -> Row:
 def _results(task: Task) -> Row:
     schedule = _changed(task)
     needs = _parsed(task.subject)[1]
-    found: Row = {"fits": not needs, "needs": needs}
     for name in RESIZED.keys() & task.point.keys():
         changed = RESIZED[name](schedule, int(task.point[name]))
         schedule = changed.schedule
         needs = changed.needs if task.labels["variant"] == "joint" else excess(schedule)
-        found = {"fits": not needs, "needs": needs}
     common = {name: getattr(task.sweep, name) for name in CONDITIONS}
     conditions = Conditions.of(**{**common, **run_options(task.point)})
     result = simulate(schedule, conditions)
-    return {**found, **measured(schedule, result), "schedule_hash": _schedule_hash(task, schedule)}
-
-
-def measured(schedule: Schedule, result: Run) -> Row:
-    """Return the columns that say what a run achieved."""
-    interval = result.measured_interval_cycles
+    interval, anew = result.measured_interval_cycles, task.sweep.resolve
     units = [unit for unit, u in schedule.machine.units.items() if u.in_order]
     return {
         "status": "ok",
+        "fits": not needs,
+        "needs": needs,
         "static_interval_cycles": result.static_interval_cycles,
         "interval_cycles": interval,
         "half_width_cycles": result.confidence and result.confidence.half_width_cycles,
@@ -313,6 +270,7 @@ def measured(schedule: Schedule, result: Run) -> Row:
         "tensor_core_utilization": result.utilization.get(units[0]) if units else None,
         "achieved": result.achieved,
         "total_cycles": result.total_cycles,
+        "schedule_hash": _short_hash(schedule.to_json()) if anew else _digest(task.subject),
     }
 
 
@@ -326,12 +284,8 @@ def _changed(task: Task) -> Schedule:
             return given
         update = {"machine": machine, "loop": loop, "machine_hash": None}
         return given.model_copy(update=update)
-    loop, machine = given
-    machine = changed_machine(machine, task.point)
-    return _solved(task, changed_loop(loop, machine, task.point, resolve=True), machine)
-
-
-def _solved(task: Task, loop: Loop, machine: Machine) -> Schedule:
+    machine = changed_machine(given[1], task.point)
+    loop = changed_loop(given[0], machine, task.point, resolve=True)
     seed = int(task.point.get("seed", task.sweep.seed))
     request = Request(loop, machine, limits=limits(task.point), seed=seed)
     # Variants but the joint one need no solver, only its rings' depths.
@@ -342,10 +296,8 @@ def _solved(task: Task, loop: Loop, machine: Machine) -> Schedule:
     return way.schedule
 
 
-def _schedule_hash(task: Task, schedule: Schedule) -> str:
-    if task.sweep.resolve:
-        return hashlib.sha256(schedule.to_json().encode()).hexdigest()[:DIGITS]
-    return _digest(task.subject)
+def _short_hash(text: str) -> str:
+    return text_hash(text)[:DIGITS]
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -361,14 +313,13 @@ def _parsed(subject: bytes) -> tuple[Schedule | tuple[Loop, Machine], str]:
 
 @functools.lru_cache(maxsize=KEPT)
 def _digest(subject: bytes) -> str:
-    return hashlib.sha256(zlib.decompress(subject)).hexdigest()[:DIGITS]
+    return _short_hash(zlib.decompress(subject).decode())
 
 
 @functools.cache
 def code_digest() -> str:
     """Return a hash of all code that rows follow from."""
-    text = code_hash() + code_hash("sim")
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+    return _short_hash(code_hash() + code_hash("sim"))
 
 
 @functools.cache

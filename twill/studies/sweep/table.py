@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from twill.artifacts.sweep import Scalar, Sweep
+from twill.artifacts.sweep import Count, JournalRow, Scalar, Sweep
 from twill.errors import MissingLibraryError
 from twill.figures import DASHES, MARKERS, STRONG, new_figure, svg_text
 from twill.files import write_whole
@@ -25,25 +25,14 @@ if TYPE_CHECKING:
 
 CSV, PARQUET = "results.csv", "results.parquet"
 SUBJECT = ("item", "machine", "variant")
-CONDITIONS = ("iterations", "seed", "bundle")
-"""Numbers of which no value is better than another."""
-TYPES = {
-    **dict.fromkeys(("point", "iterations", "seed", "period"), "Int64"),
-    **dict.fromkeys(("fits", "achieved"), "boolean"),
-    **dict.fromkeys(
-        (
-            "static_interval_cycles",
-            "interval_cycles",
-            "half_width_cycles",
-            "iterations_per_kilocycle",
-            "tflops",
-            "clock_mhz",
-            "tensor_core_utilization",
-            "total_cycles",
-        ),
-        "Float64",
-    ),
+CONDITIONS = ("iterations", "seed", "bundle")  # numbers of which no value is better than another
+TYPES: dict[object, str] = {
+    int: "Int64",
+    Count | None: "Int64",
+    bool | None: "boolean",
+    float | None: "Float64",
 }
+"""Of columns, which can lack a value, by those of a journal's rows."""
 KINDS = {"whole": "Int64", "number": "Float64", "text": "string"}
 FIGURES = {
     "interval_cycles": Column("interval", "cycles", cycles),
@@ -66,7 +55,9 @@ def frame(sweep: Sweep, rows: Iterable[Row]) -> pd.DataFrame:
     import pandas as pd
 
     found = pd.DataFrame(sorted(rows, key=lambda row: row["point"]))
-    types = TYPES | {name: KINDS[parameter(name).kind] for name in sweep.axes}
+    columns = {name: column.annotation for name, column in JournalRow.model_fields.items()}
+    types = {name: TYPES[kind] for name, kind in columns.items() if kind in TYPES}
+    types |= {name: KINDS[parameter(name).kind] for name in sweep.axes}
     return found.astype({name: kind for name, kind in types.items() if name in found})
 
 
