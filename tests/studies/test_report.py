@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.sim.test_critical import ring
 from tests.studies.test_sweep import AXES, sweep
+from tests.support.programs import ring
 from twill.artifacts.schedule import Schedule
 from twill.cli.main import app
 from twill.errors import InputError

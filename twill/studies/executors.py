@@ -40,9 +40,6 @@ def local(jobs: int) -> Iterator[Executor | None]:
 @contextlib.contextmanager
 def interrupts_later() -> Iterator[None]:
     """Let Ctrl-C wait: a worker that is still starting would answer it with a traceback."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -57,8 +54,7 @@ def _begun() -> None:
 def _begin() -> None:
     """End at once on Ctrl-C, and when the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
