@@ -18,7 +18,7 @@ import typer
 from tests.support.mutants import Mutant, mutants
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
-from twill.cli.options import Json
+from twill.cli import Json
 from twill.console import Report, command, progress, run_app, say, silent
 from twill.formats import count
 from twill.frontends.loops import load_loop, packaged_loops

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from twill.artifacts.machine import Machine
-from twill.cli.options import Json
+from twill.cli import Json
 from twill.console import Report, command, progress, run_app, say, silent
 from twill.errors import RefusedError
 from twill.formats import cycles, signed_percent

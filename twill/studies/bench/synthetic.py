@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from twill.artifacts.loop import Loop
 from twill.errors import InputError, short
-from twill.frontends.builder import Carried, LoopBuilder, Value
+from twill.frontends.builder import LoopBuilder, Value
 
 LEAST_OPERATIONS, MOST_OPERATIONS = 10, 200
 OPERATIONS_A_PAIR = 60
@@ -207,16 +207,12 @@ class _Body:
         loop, shape = self.loop, (self.target.rows, self.extents[chain.pair].width)
         self.weights[chain.pair] = weights
         total = loop.carried(f"o{number}", shape, memory=self.target.products)
-        if shrink is not None:
-            self._rescale(total, shrink)
+        if shrink is not None and self.in_tmem:
+            scaled = loop.tmem_load(total) * shrink[:, None]
+            total.assign(loop.tmem_store(scaled, into=total))
+        elif shrink is not None:
+            total *= shrink[:, None]
         factor = loop.cast(weights, "f16")
         if self.in_tmem:
             factor = self.generator.choice((loop.local_store, loop.tmem_store))(factor)
         total.assign(loop.mma(factor, self.values[chain.pair], total))
-
-    def _rescale(self, total: Carried, shrink: Value) -> None:
-        if not self.in_tmem:
-            total *= shrink[:, None]
-            return
-        scaled = self.loop.tmem_load(total) * shrink[:, None]
-        total.assign(self.loop.tmem_store(scaled, into=total))

@@ -123,14 +123,10 @@ def _draw(
     left.plot(*_columns(solved), "o", color=colour, markersize=4, alpha=0.5)
     left.plot(*_columns(stopped), "^", color=colour, fillstyle="none")
     left.plot(*_columns((g.operations, g.seconds) for g in medians), color=colour, label=label)
-    peaks = ((o.operations, _mebibytes(o.peak_bytes)) for o in outcomes)
-    middle = ((g.operations, _mebibytes(g.peak_bytes)) for g in medians)
+    peaks = ((o.operations, o.peak_bytes and o.peak_bytes / MIB) for o in outcomes)
+    middle = ((g.operations, g.peak_bytes and g.peak_bytes / MIB) for g in medians)
     right.plot(*_columns(peaks), "o", color=colour, markersize=4, alpha=0.5)
     right.plot(*_columns(middle), color=colour, label=label)
-
-
-def _mebibytes(size: float | None) -> float | None:
-    return None if size is None else size / MIB
 
 
 def _columns(points: Iterable[tuple[int | None, float | None]]) -> tuple[list[float], list[float]]:

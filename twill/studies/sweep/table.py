@@ -158,12 +158,13 @@ def plot_sweep(sweep: Sweep, found: pd.DataFrame, *, interval: bool = False) -> 
 
     `interval`: whether to show cycles of an iteration, and not work per time.
     """
-    axis = _along(sweep, found)
+    # The first parameter with several values, numbers before texts.
+    several = [name for name in sweep.axes if varies(found, name)]
+    axis = next(iter([*numeric_axes(sweep, found), *several, *sweep.axes]), "point")
     panels = list(found.groupby(["loop", "machine"], sort=False))
     with new_figure(PANEL_INCHES * len(panels), HEIGHT_INCHES, font_size=9) as figure:
         row = figure.subplots(1, len(panels), squeeze=False)[0]
-        for place, ((loop, machine), mine) in enumerate(panels):
-            axes: Axes = row[place]
+        for axes, ((loop, machine), mine) in zip(row, panels, strict=True):
             measure, label = _measure(mine, interval=interval)
             lines = _draw(axes, sweep, mine, axis, measure)
             axes.set_title(f"{loop} on {machine}", fontsize=9)
@@ -172,13 +173,6 @@ def plot_sweep(sweep: Sweep, found: pd.DataFrame, *, interval: bool = False) -> 
             if lines > 1:
                 axes.legend(fontsize=7.5, ncols=1 + (lines > 6))
         return svg_text(figure)
-
-
-def _along(sweep: Sweep, found: pd.DataFrame) -> str:
-    """Return the parameter to plot along: the first with several values, numbers before texts."""
-    several = [name for name in sweep.axes if varies(found, name)]
-    ordered = [*numeric_axes(sweep, found), *several, *sweep.axes]
-    return ordered[0] if ordered else "point"
 
 
 def _measure(mine: pd.DataFrame, *, interval: bool) -> tuple[str, str]:
