@@ -191,11 +191,9 @@ def _refusal(problem: Problem, conflict: Conflict) -> str:
     occupants = memory_occupants(problem, conflict.memory)
     names = dict.fromkeys(occupants[i].name for fact in conflict.facts for i, _, _ in fact)
     room = problem.amount(conflict.memory, problem.memories[conflict.memory])
-    needed = (
-        f"take {problem.amount(conflict.memory, conflict.needed)} at once"
-        if conflict.needed
-        else "find no addresses together"
-    )
+    needed = "find no addresses together"
+    if conflict.needed:
+        needed = f"take {problem.amount(conflict.memory, conflict.needed)} at once"
     return (
         f"{problem.loop.name}: {', '.join(names) or 'what lives through the loop'} {needed} in "
         f"{conflict.memory}; {problem.machine.name} has {room}"

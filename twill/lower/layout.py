@@ -77,15 +77,10 @@ class Layout:
             yield _stored(o.name, o.memory or "registers", self.slots[v], size, ring, group=home)
             for edge in pipeline.copies:
                 if edge.producer == v:
-                    yield Storage(
-                        value=o.name,
-                        memory="registers",
-                        group=pipeline.place[edge.consumer],
-                        reader=operations[edge.consumer].name,
-                        distance=edge.distance,
-                        slots=pipeline.copy_slots(edge),
-                        size=o.registers,
-                    )
+                    home, reader = pipeline.place[edge.consumer], operations[edge.consumer].name
+                    read = {"group": home, "reader": reader, "distance": edge.distance}
+                    slots = pipeline.copy_slots(edge)
+                    yield _stored(o.name, "registers", slots, o.registers, None, **read)
             if v in self.staging:
                 ring = self.rings.get(Tenant(v, staged=True))
                 slots, size = self.staging[v], o.transfer_bytes

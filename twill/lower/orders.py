@@ -110,12 +110,12 @@ class _Written:
             u, v = self._places[edge.producer], self._places[edge.consumer]
             apart = u.group != v.group or edge.producer == edge.consumer
             if not apart and (u.stage, u.last) >= (v.stage + edge.distance, v.first):
-                names = [
-                    short(self._given.operations[w].name) for w in (edge.consumer, edge.producer)
-                ]
+                made, read = (
+                    short(self._given.operations[w].name) for w in (edge.producer, edge.consumer)
+                )
                 raise self._error(
-                    f"{names[0]} stands before {names[1]}, which it needs of {edge.distance} "
-                    "iterations before; move it behind, or to a later stage",
+                    f"{read} stands before {made}, which it needs of {edge.distance} iterations "
+                    "before; move it behind, or to a later stage",
                     f"group {self.order.groups[u.group].name}",
                 )
 

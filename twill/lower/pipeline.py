@@ -90,10 +90,7 @@ class Pipeline:
 
 
 def pipeline(
-    problem: Problem,
-    interval: int,
-    assignment: Assignment,
-    names: Mapping[int, str] | None = None,
+    problem: Problem, interval: int, assignment: Assignment, names: Mapping[int, str] | None = None
 ) -> Pipeline:
     """Let time begin with the first issue, and name the groups unless `names` does.
 
@@ -119,11 +116,7 @@ def _names(problem: Problem, assignment: Assignment) -> dict[int, str]:
 
 def _free_name(loads: bool, taken: Collection[str]) -> str:  # noqa: FBT001 - of one group
     """Return ``load``, ``load1``, ... or ``compute0``, ``compute1``, ..., the first not taken."""
-    numbers = count()
-    if loads:
-        names = ("load" if n == 0 else f"load{n}" for n in numbers)
-    else:
-        names = (f"compute{n}" for n in numbers)
+    names = (f"load{n or ''}" if loads else f"compute{n}" for n in count())
     return next(name for name in names if name not in taken)
 
 

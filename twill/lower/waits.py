@@ -142,11 +142,7 @@ def taking_over(layout: Layout) -> Iterator[Need]:
 
 
 def _ends(
-    pipeline: Pipeline,
-    behind: dict[tuple[int, int], int],
-    old: Tenant,
-    new: Tenant,
-    distance: int,
+    pipeline: Pipeline, behind: dict[tuple[int, int], int], old: Tenant, new: Tenant, distance: int
 ) -> Iterator[tuple[Target, int]]:
     """Yield what ends the life of `old` towards `new`, and the iterations by which it is later.
 

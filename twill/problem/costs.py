@@ -161,18 +161,12 @@ def _issue_share(step: Step, machine: Machine) -> tuple[int, int]:
 def _check_step(step: Step, path: str, file: str, machine: Machine) -> None:
     unit = machine.units.get(step.unit)
     if unit is None:
-        raise InputError(
-            f"{machine.name} has no unit named {short(step.unit)} (it has "
-            f"{', '.join(machine.units)})",
-            path=f"{path}.unit",
-            file=file,
-        )
+        units = ", ".join(machine.units)
+        message = f"{machine.name} has no unit named {short(step.unit)} (it has {units})"
+        raise InputError(message, path=f"{path}.unit", file=file)
     if step.count > unit.capacity:
-        raise InputError(
-            f"needs {step.count} of unit {step.unit}, {machine.name} has {unit.capacity}",
-            path=f"{path}.count",
-            file=file,
-        )
+        message = f"needs {step.count} of unit {step.unit}, {machine.name} has {unit.capacity}"
+        raise InputError(message, path=f"{path}.count", file=file)
 
 
 BUDGET = 300

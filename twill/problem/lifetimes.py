@@ -165,11 +165,10 @@ def chains(problem: Problem, memory: str) -> list[Chain]:
     before: dict[int, Edge] = {}
     for edge, dependence in zip(problem.edges, problem.loop.dependences, strict=True):
         u, v = problem.operations[edge.producer], problem.operations[edge.consumer]
-        alike = (u.memory, u.footprint, u.halved) == (memory, v.footprint, v.halved) == (
-            v.memory, v.footprint, v.halved
-        )  # fmt: skip
+        alike = (u.memory, u.footprint, u.halved) == (v.memory, v.footprint, v.halved)
         new = u.index not in after and v.index not in before
-        if dependence.in_place and edge.carries and alike and new and _is_last(problem, edge):
+        here = dependence.in_place and edge.carries and u.memory == memory
+        if here and alike and new and _is_last(problem, edge):
             after[u.index], before[v.index] = edge, edge
     found, seen = [], set[int]()
     values = [o.index for o in problem.operations if o.memory == memory]

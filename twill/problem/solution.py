@@ -215,13 +215,11 @@ def in_the_way(
 def slots(ring: Occupant, interval: int, assignment: Assignment) -> int:
     """Return how many instances keep a writer of `ring` from their slots when it starts."""
     here = assignment.group[ring.start]
-    signalled = [
-        replace(end, offset=end.offset + ring.hop)
-        if assignment.group[end.operation] != here
-        else end
+    signalled = tuple(
+        replace(end, offset=end.offset + ring.hop * (assignment.group[end.operation] != here))
         for end in ring.ends
-    ]
-    return in_the_way(replace(ring, ends=tuple(signalled)), ring, interval, assignment)
+    )
+    return in_the_way(replace(ring, ends=signalled), ring, interval, assignment)
 
 
 def lifetime(occupant: Occupant, interval: int, assignment: Assignment) -> tuple[int, int] | None:

@@ -25,14 +25,7 @@ from twill.lower import realize
 from twill.problem import Problem
 from twill.search.known import not_proved
 from twill.search.paper_search import paper_search
-from twill.search.request import (
-    MOST_SEED,
-    Options,
-    Request,
-    engine_factory,
-    range_prover,
-    versions,
-)
+from twill.search.request import MOST_SEED, Options, Request, engine_factory, range_prover, versions
 from twill.search.search import Found, Stopped, search
 from twill.verification import Violation, verify
 from twill.verification.registers import registers_along_programs

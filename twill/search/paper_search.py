@@ -80,11 +80,7 @@ def paper_search(
 
 class _PaperSearch:
     def __init__(
-        self,
-        problem: Problem,
-        engine: EngineFactory,
-        options: Options,
-        modulo: EngineFactory,
+        self, problem: Problem, engine: EngineFactory, options: Options, modulo: EngineFactory
     ) -> None:
         self._problem, self._engine, self._modulo_engine = problem, engine, modulo
         self._options, self._groups = options, available_groups(problem)

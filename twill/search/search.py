@@ -13,14 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from twill.artifacts.proof import Level, Proof
-from twill.bounds import (
-    RELAXED,
-    bounds,
-    every_bound,
-    lacks_registers,
-    least_length,
-    least_stages,
-)
+from twill.bounds import RELAXED, bounds, every_bound, lacks_registers, least_length, least_stages
 from twill.bounds.infeasible import (
     as_written,
     infeasible_interval,
@@ -104,11 +97,7 @@ def least_interval(
 
 class _Search:
     def __init__(
-        self,
-        problem: Problem,
-        finder: EngineFactory,
-        options: Options,
-        prover: CpSatProver | None,
+        self, problem: Problem, finder: EngineFactory, options: Options, prover: CpSatProver | None
     ) -> None:
         self._problem, self._finder, self._options = problem, finder, options
         self._questions = Questions(problem, finder, prover, options)

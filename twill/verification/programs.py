@@ -6,7 +6,6 @@ of a program guarantee is not judged here: the simulator does, by executing them
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -54,12 +53,8 @@ def _issues(placed: Placed) -> Iterator[str]:
             issued.setdefault(part.operation, []).append((part.begin or 0, part.end or 0))
     for operation in placed.model.operations:
         spans = sorted(issued.get(operation.name, []))
-        joined = (
-            spans
-            and spans[0][0] == 0
-            and spans[-1][1] == operation.issue
-            and all(a[1] == b[0] for a, b in itertools.pairwise(spans))
-        )
+        begins, ends = [begin for begin, _ in spans], [end for _, end in spans]
+        joined = spans and [0, *ends] == [*begins, operation.issue]
         if not joined and spans != [(0, 0)]:
             yield f"{operation.name} is issued in parts {spans} of {operation.issue}"
 
