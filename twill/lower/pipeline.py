@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from twill.problem import Problem, rules
 from twill.problem.groups import WarpGroup
+from twill.problem.lifetimes import least_distances
 from twill.problem.operations import Edge
 from twill.problem.solution import Assignment
 
@@ -58,6 +59,15 @@ class Pipeline:
             if edge.transferable:
                 found.setdefault((edge.producer, edge.consumer, edge.distance), edge)
         return tuple(found.values())
+
+    @cached_property
+    def _behind(self) -> dict[tuple[int, int], int]:
+        return least_distances(self.problem)
+
+    def ordered(self, u: int, v: int, distance: int) -> bool:
+        """Return whether dependences order u before v of so many iterations later."""
+        least = self._behind.get((u, v))
+        return least is not None and least <= distance
 
     def crosses(self, edge: Edge) -> bool:
         """Return whether the ends of an edge are on different groups."""

@@ -38,7 +38,6 @@ from twill.lower.waits import (
     taking_over,
     told_slots,
 )
-from twill.problem.lifetimes import least_distances
 
 
 class Synchronization:
@@ -81,13 +80,13 @@ class Synchronization:
     @cached_property
     def releases(self) -> tuple[Step, ...]:
         """How groups say that they have read what another one waits to overwrite."""
-        pipeline, behind = self.pipeline, least_distances(self.pipeline.problem)
+        pipeline = self.pipeline
         taken_over = {takeover.old.operation for takeover in self.layout.takeovers}
         reads = [
             edge
             for edge in in_memory(pipeline)
             if edge.producer in taken_over
-            or not ordered(behind, edge, self.layout.slots[edge.producer])
+            or not ordered(pipeline, edge, self.layout.slots[edge.producer])
         ]
         found = [*releasing(pipeline, reads, self.anyway, self._may_wait), *hearing(pipeline)]
         found = [self._as_far_as_awaited(step) for step in found if self._awaits(step)]

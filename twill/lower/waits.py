@@ -28,7 +28,6 @@ from twill.lower.pipeline import (
 )
 from twill.memory import Tenant
 from twill.problem import Problem
-from twill.problem.lifetimes import least_distances
 from twill.problem.operations import Edge
 from twill.problem.rules import one_unit
 
@@ -79,7 +78,6 @@ def in_turn(pipeline: Pipeline, every: Iterable[Turn]) -> Iterator[Need]:
 def overwrites(layout: Layout) -> Iterator[Need]:
     """Yield waits that a group needs before it overwrites a slot with the same value's next."""
     pipeline, operations = layout.pipeline, layout.pipeline.problem.operations
-    behind = least_distances(pipeline.problem)
     for v, operation in enumerate(operations):
         if not operation.registers and operation.memory is None:
             continue
@@ -88,7 +86,7 @@ def overwrites(layout: Layout) -> Iterator[Need]:
         if operation.asynchronous and operation.in_order_unit is None and not told_others:
             # Readers wait for it too, but not for instances that only later iterations read.
             yield Need(step, Target(Signal.COMPLETION, v), slots)
-        unordered = [edge for edge in edges if not ordered(behind, edge, slots)]
+        unordered = [edge for edge in edges if not ordered(pipeline, edge, slots)]
         for edge in unordered:
             reader, last = operations[edge.consumer], slots - edge.distance
             updates = edge.consumer == v and not last
@@ -105,10 +103,10 @@ def overwrites(layout: Layout) -> Iterator[Need]:
 
 def keeping_step(layout: Layout) -> Iterator[Need]:
     """Yield waits that keep a barrier from being two phases ahead of who waits at it."""
-    pipeline, behind = layout.pipeline, least_distances(layout.pipeline.problem)
+    pipeline = layout.pipeline
     for v, edges in told(pipeline).items():
         slots = told_slots(pipeline, v)
-        if not all(ordered(behind, edge, slots) for edge in edges):
+        if not all(ordered(pipeline, edge, slots) for edge in edges):
             yield Need(issuing(pipeline, v), Target(Signal.HEARD, v), slots)
 
 
@@ -119,30 +117,28 @@ def told_slots(pipeline: Pipeline, v: int) -> int:
     return max(1, -(-(max(ends, default=0) - pipeline.start[v]) // pipeline.interval))
 
 
-def ordered(behind: dict[tuple[int, int], int], edge: Edge, distance: int) -> bool:
+def ordered(pipeline: Pipeline, edge: Edge, distance: int) -> bool:
     """Whether dependences order a reader before what its value's maker does later.
 
     `distance`: iterations by which the maker is later.
     """
-    least = behind.get((edge.consumer, edge.producer))
-    if edge.consumer == edge.producer:
-        return False
-    return least is not None and least <= distance - edge.distance
+    reader, maker = edge.consumer, edge.producer
+    return reader != maker and pipeline.ordered(reader, maker, distance - edge.distance)
 
 
 def taking_over(layout: Layout) -> Iterator[Need]:
     """Yield waits for the readers of what another value held before."""
-    pipeline, behind = layout.pipeline, least_distances(layout.pipeline.problem)
+    pipeline = layout.pipeline
     for takeover in layout.takeovers:
         v, staged = takeover.new.operation, takeover.new.staged
         step = sending(pipeline, v) if staged else issuing(pipeline, v)
         for distance in takeover.distances:
-            for target, later in _ends(pipeline, behind, takeover.old, takeover.new, distance):
+            for target, later in _ends(pipeline, takeover.old, takeover.new, distance):
                 yield Need(step, target, distance - later)
 
 
 def _ends(
-    pipeline: Pipeline, behind: dict[tuple[int, int], int], old: Tenant, new: Tenant, distance: int
+    pipeline: Pipeline, old: Tenant, new: Tenant, distance: int
 ) -> Iterator[tuple[Target, int]]:
     """Yield what ends the life of `old` towards `new`, and the iterations by which it is later.
 
@@ -165,9 +161,9 @@ def _ends(
         elif awaited(u):
             yield Target(Signal.COMPLETION, u), 0
     for edge in pipeline.problem.consumers[u]:
-        reader, least = pipeline.place[edge.consumer], behind.get((edge.consumer, new.operation))
-        if least is not None and least <= distance - edge.distance:
+        if pipeline.ordered(edge.consumer, new.operation, distance - edge.distance):
             continue
+        reader = pipeline.place[edge.consumer]
         if reader != group:
             yield Target(Signal.FREED if reader == home else Signal.EMPTY, u), 0
         elif awaited(edge.consumer):
