@@ -21,7 +21,7 @@ from twill.engines import EngineFactory, Question, Range
 from twill.engines.cpsat import CpSatEngine, CpSatProver
 from twill.engines.cpsat.implied import cliques, exclusions
 from twill.engines.yices import DifferenceEngine
-from twill.explain.explain import explain
+from twill.explain import explain
 from twill.problem import Problem, build_problem
 from twill.problem.costs import Reservation
 from twill.problem.groups import available_groups

@@ -14,7 +14,7 @@ from tests.support.commands import in_process
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
 from twill.bounds import resource_argument, resource_bound
 from twill.engines.yices import DifferenceEngine
-from twill.explain.explain import Explanation, Role, explain
+from twill.explain import Explanation, Role, explain
 from twill.explain.levers import Lever, levers
 from twill.problem import build_problem
 

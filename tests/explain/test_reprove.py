@@ -10,7 +10,7 @@ import pytest
 import twill
 from tests.support.commands import in_process
 from tests.support.small import edge, op, small_loop, small_machine
-from twill.explain.explain import reprove
+from twill.explain import reprove
 
 ONLY_GROUP = {"groups": 1}
 

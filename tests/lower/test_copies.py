@@ -14,7 +14,7 @@ from twill.artifacts.order import Order
 from twill.artifacts.program import Get
 from twill.frontends.schedules import parse_schedule_ir, scheduled
 from twill.show.code import code
-from twill.show.differences import compare
+from twill.show.differences import Comparison
 from twill.show.ir import ir
 from twill.sim.checks import check
 from twill.sim.checks.dataflow import Dataflow
@@ -139,7 +139,7 @@ def test_differences_say_which_copy() -> None:
     data = json.loads(schedule.to_json())
     later = next(s for s in data["storage"] if s.get("reader") and s["distance"] == 1)
     later["slots"] += 1
-    (found,) = compare(schedule, twill.Schedule.from_json(json.dumps(data))).differences
+    (found,) = Comparison(schedule, twill.Schedule.from_json(json.dumps(data))).differences
     assert found.what == "copy of a for b 1 later in registers of right"
 
 

@@ -17,7 +17,7 @@ import twill
 from twill.artifacts.program import Issue
 from twill.cli.main import app
 from twill.frontends.schedules import load_schedule
-from twill.show.differences import Comparison, compare, matched_groups
+from twill.show.differences import Comparison, matched_groups
 from twill.show.gantt import draw_differences, matched_looks
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +59,7 @@ def topics(found: Comparison) -> set[str]:
 def test_a_schedule_equals_itself_with_other_names(blackwell: twill.Schedule) -> None:
     names = dict(zip([g.name for g in blackwell.groups], "zyxw", strict=True))
     other = renamed(blackwell, names)
-    found = compare(blackwell, other)
+    found = Comparison(blackwell, other)
     assert found.equal
     assert found.groups == {new: old for old, new in names.items()}
     assert not found.moved
@@ -69,7 +69,7 @@ def test_names_descriptions_and_proofs_do_not_count(paper_schedule: twill.Schedu
     other = paper_schedule.model_copy(
         update={"name": "x", "description": "y", "seed": 9, "proof": None, "solver": {}}
     )
-    assert compare(paper_schedule, other).equal
+    assert Comparison(paper_schedule, other).equal
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_every_change_is_found(
     paper_schedule: twill.Schedule, keys: dict[str, Any], expected: set[str]
 ) -> None:
     other = changed(paper_schedule, **keys)
-    assert topics(compare(paper_schedule, other)) == expected
-    assert topics(compare(other, paper_schedule)) == expected
+    assert topics(Comparison(paper_schedule, other)) == expected
+    assert topics(Comparison(other, paper_schedule)) == expected
 
 
 def test_random_changes_of_what_is_executed_are_found(blackwell: twill.Schedule) -> None:
@@ -111,14 +111,14 @@ def test_random_changes_of_what_is_executed_are_found(blackwell: twill.Schedule)
     for key, number, name in random.Random(0).sample(leaves, 12):
         value = data[key][number][name]
         other = changed(blackwell, **{f"{key}__{number}__{name}": value + 1})
-        assert not compare(blackwell, other).equal, (key, number, name)
+        assert not Comparison(blackwell, other).equal, (key, number, name)
 
 
 def test_the_order_on_a_unit_is_compared(blackwell: twill.Schedule) -> None:
     place = {o.name: n for n, o in enumerate(blackwell.loop.operations)}
     a, b = blackwell.start["p0.mul"], blackwell.start["p0.sub"]
     keys = {f"placements__{place['p0.mul']}__start": b, f"placements__{place['p0.sub']}__start": a}
-    found = compare(blackwell, changed(blackwell, **keys))
+    found = Comparison(blackwell, changed(blackwell, **keys))
     (order,) = [d for d in found.differences if d.topic == "order"]
     assert order.what == "unit fma"
     swapped = {"p0.mul": "p0.sub", "p0.sub": "p0.mul"}
@@ -130,7 +130,7 @@ def test_expert_schedules_differ_as_their_names_say() -> None:
     first, second = (
         twill.load_schedule(f"fa3_forward_128x128{end}") for end in ("", "_no_overlap")
     )
-    found = compare(first, second)
+    found = Comparison(first, second)
     stages = {d.what: (d.first, d.second) for d in found.differences if d.topic == "stages"}
     # Without overlap the second product is not delayed by an iteration, nor is what it loads.
     assert stages == dict.fromkeys(("O0", "O1", "V"), ("stage 1", "stage 0"))
@@ -139,7 +139,7 @@ def test_expert_schedules_differ_as_their_names_say() -> None:
 
 def test_transfers_and_groups_are_named() -> None:
     fa4 = twill.load_schedule(FA4)
-    found = compare(fa4, twill.load_schedule(f"{FA4}_rescaling"))
+    found = Comparison(fa4, twill.load_schedule(f"{FA4}_rescaling"))
     said = [f"{d.topic} {d.what}: {d.first} / {d.second}" for d in found.differences]
     assert said
     assert not any(d.topic in ("time", "registers") for d in found.differences)
@@ -150,7 +150,7 @@ def test_turned_schedules_have_not_moved(blackwell: twill.Schedule) -> None:
     for entry in data["placements"]:
         entry["start"] += 100
     data["placements"][5]["start"] += 1
-    found = compare(blackwell, twill.Schedule.from_json(json.dumps(data)))
+    found = Comparison(blackwell, twill.Schedule.from_json(json.dumps(data)))
     assert found.turned == 100
     assert found.moved == {data["placements"][5]["operation"]}
 
@@ -187,7 +187,7 @@ def test_groups_are_matched_as_well_as_can_be() -> None:
 
 def test_matched_groups_look_alike(blackwell: twill.Schedule) -> None:
     names = dict(zip([g.name for g in blackwell.groups], "zyxw", strict=True))
-    first, second = matched_looks(compare(blackwell, renamed(blackwell, names)))
+    first, second = matched_looks(Comparison(blackwell, renamed(blackwell, names)))
     assert {names[group]: look for group, look in first.items()} == second
 
 
@@ -195,16 +195,16 @@ def test_a_further_group_has_a_look_of_its_own() -> None:
     loop, machine = twill.load_loop("paper_example"), twill.Machine.named("paper_example")
     one = twill.schedule(loop, machine)
     two = twill.schedule(loop, machine, pins={"P": "other", "S": "mma", "O": "mma"})
-    first, second = matched_looks(compare(one, two))
+    first, second = matched_looks(Comparison(one, two))
     assert sorted(look.letter for look in second.values()) == ["A", "B"]
     assert second["mma"] == first["compute0"]
-    assert "groups" in topics(compare(one, two))
+    assert "groups" in topics(Comparison(one, two))
     assert any(isinstance(i, Issue) for i in two.programs[0].body)
 
 
 def test_the_picture_marks_what_moved(paper_schedule: twill.Schedule, tmp_path: Path) -> None:
     other = changed(paper_schedule, placements__1__start=3)
-    found = compare(paper_schedule, other)
+    found = Comparison(paper_schedule, other)
     assert found.moved == {"P"}
     for name in ("a.svg", "b.svg"):
         draw_differences(found, str(tmp_path / name))

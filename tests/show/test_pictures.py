@@ -24,10 +24,9 @@ from twill import figures as figures_module
 from twill.cli.show import TABLES, TEXTS, Form
 from twill.figures import COLOURS, HATCHES
 from twill.frontends.schedules import load_schedule
-from twill.show import gantt, graph, roles
+from twill.show import gantt, graph, looks, roles
 from twill.show.gantt import draw_reservations, draw_timeline
 from twill.show.graph import HIGH, _bent, draw_graph, graph_layout, levels
-from twill.show.looks import looks
 from twill.show.placed import Cell, lanes, placed, reservation_table
 from twill.show.roles import draw_roles, roles_text
 

@@ -21,7 +21,7 @@ from twill.bounds.analysis import analyse, components, product_flops
 from twill.cli.loop import parse_settings
 from twill.cli.main import app
 from twill.show.costs import cycle_text
-from twill.show.machine import draw
+from twill.show.inputs import draw
 
 ROOT = Path(__file__).parents[2]
 DUMP = str(ROOT / "traces" / "ttgir" / "attention_forward_two_tiles.sm90.mlir")

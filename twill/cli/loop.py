@@ -52,7 +52,7 @@ def show(
         machine = packaged_loops()[loop].machine
     found = load_loop(loop)
     if machine is None:
-        from twill.show.loop import print_structure, structure_data
+        from twill.show.inputs import print_structure, structure_data
 
         structure, show = partial(structure_data, found), partial(print_structure, found)
         tell("loop-structure", structure, show, as_json=as_json)
@@ -84,7 +84,7 @@ def extract(
 ) -> None:
     """Extract a loop from a TTGIR dump and say what was taken and what was folded away."""
     from twill.frontends.ttgir import load_ttgir
-    from twill.show.loop import extraction_data, print_extraction
+    from twill.show.inputs import extraction_data, print_extraction
 
     found = load_ttgir(file, loop=loop, whole_tiles=whole_tiles)
     data, show = partial(extraction_data, found), partial(print_extraction, found)
@@ -120,7 +120,7 @@ def subtile(
     from twill.artifacts.machine import Machine
     from twill.frontends.loops import load_loop, threads_per_warp
     from twill.frontends.subtiling import Rewriter, plan_subtiles
-    from twill.show.loop import print_subtiles, subtiles_data
+    from twill.show.inputs import print_subtiles, subtiles_data
 
     on = None if machine is None else Machine.named(machine)
     plan = plan_subtiles(load_loop(loop), factor, along=along, machine=on)

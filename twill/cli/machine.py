@@ -39,7 +39,7 @@ def list_(as_json: Json = False) -> None:
 def show(machine: MachineName, as_json: Json = False) -> None:
     """Draw a machine's SM and list its units, memories, warps and costs of signals."""
     from twill.artifacts.machine import Machine
-    from twill.show.machine import machine_data, print_machine
+    from twill.show.inputs import machine_data, print_machine
 
     found = Machine.named(machine)
     data, show = partial(machine_data, found), partial(print_machine, found)

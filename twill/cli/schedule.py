@@ -206,7 +206,7 @@ def verify(
 
     With --reprove also if a refutation turns out to be false, or is not made again in time.
     """
-    from twill.explain.explain import reprove as again
+    from twill.explain import reprove as again
     from twill.frontends.schedules import load_schedule
     from twill.show.proof import print_reproof, print_verdict
     from twill.verification import verify as check
@@ -249,7 +249,7 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Say why the interval below fails, and what would bring the interval down."""
-    from twill.explain.explain import explain as explained
+    from twill.explain import explain as explained
     from twill.explain.levers import levers as pulled
     from twill.frontends.schedules import load_schedule
     from twill.search.request import engine_factory

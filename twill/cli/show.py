@@ -163,10 +163,10 @@ def diff(
 ) -> None:
     """Say what differs between two schedules; exit status 1 if anything does."""
     from twill.frontends.schedules import load_schedule
-    from twill.show.differences import compare, differences_data, print_differences
+    from twill.show.differences import Comparison, differences_data, print_differences
 
     schedules = load_schedule(first), load_schedule(second)
-    found = compare(*schedules)
+    found = Comparison(*schedules)
     if output is not None:
         from twill.show.gantt import draw_differences
 

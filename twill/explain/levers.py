@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from twill.artifacts.hardware import GroupPool
 from twill.artifacts.loop import Cost, Step
 from twill.artifacts.schedule import Schedule
 from twill.bounds import resource_bound
 from twill.console import Report, silent
 from twill.engines import EngineFactory
 from twill.errors import RefusedError
-from twill.explain.explain import BUSIEST, SECONDS, problem_of
+from twill.explain import BUSIEST, SECONDS, problem_of
 from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
 from twill.problem.groups import available_groups
@@ -68,9 +67,9 @@ def levers(
             interval, proved = least_interval(problem, engine, options)
         except RefusedError:
             found.append(Lever(name, None, proved=False, gain=None, seconds=seconds))
-            continue
-        cycles = interval * problem.scale.cycles_per_unit
-        found.append(Lever(name, cycles, proved, own / cycles - 1, seconds))
+        else:
+            cycles = interval * problem.scale.cycles_per_unit
+            found.append(Lever(name, cycles, proved, own / cycles - 1, seconds))
     return found
 
 
@@ -98,7 +97,10 @@ def with_a_group(problem: Problem) -> Problem:
     """
     machine = problem.machine
     width = max(group.warps for group in available_groups(problem))
-    groups = tuple(_one_more(pool) if pool.warps == width else pool for pool in machine.groups)
+    groups = tuple(
+        pool.model_copy(update={"count": pool.count + (pool.warps == width)})
+        for pool in machine.groups
+    )
     warps = machine.warps.model_copy(update={"value": machine.warps.value + width})
     larger = machine.model_copy(update={"groups": groups, "warps": warps})
     limits = tuple(
@@ -137,10 +139,6 @@ def with_unit_faster(problem: Problem, unit: str) -> Problem:
         scale = normalize(faster, machine, scale.budget or 1)
     changed = build_problem(faster, machine, rules=problem.rules, scale=scale)
     return replace(changed, wishes=problem.wishes, registers=problem.registers)
-
-
-def _one_more(pool: GroupPool) -> GroupPool:
-    return pool.model_copy(update={"count": pool.count + 1})
 
 
 def _faster(cost: Cost, unit: str, issue_unit: str) -> Cost:

@@ -8,17 +8,15 @@ are attributes of the module. An operation may be moved: order within a group is
 
 from __future__ import annotations
 
-import importlib.resources
 import itertools
 import json
 from collections.abc import Iterator
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import ValidationError
 
-from twill.artifacts.base import first_problem, unknown
+from twill.artifacts.base import first_problem, packaged, packaged_text, unknown
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Order, Waits, is_order
@@ -62,7 +60,8 @@ def load_schedule(name: str, *, waits: str | None = None) -> Schedule:
     if name.endswith((".json", ".mlir")):
         file, text = name, read_bytes(name)
     elif name in packaged_schedules():
-        file, text = f"{name}.json", _packaged("schedules").joinpath(f"{name}.json").read_bytes()
+        file = f"{name}.json"
+        text = packaged_text("schedule", "traces/schedules", name, ".json")
     else:
         raise unknown("schedule", name, packaged_schedules(), ".json or .mlir")
     if is_order(text):
@@ -76,7 +75,7 @@ def load_schedule(name: str, *, waits: str | None = None) -> Schedule:
 
 def packaged_schedules() -> list[str]:
     """Return the names of the schedules that ship with the package, sorted."""
-    return _names("schedules")
+    return packaged("traces/schedules", ".json")
 
 
 def scheduled(order: Order) -> Schedule:
@@ -96,29 +95,17 @@ def scheduled(order: Order) -> Schedule:
     if isinstance(loop, str) and loop.endswith(".json"):
         loop = Loop.load(_beside(order, loop))
     elif isinstance(loop, str):
-        if loop not in _names("loops"):
-            raise InputError(
-                f"no loop named {short(loop)}; there are {', '.join(_names('loops'))}; a file ends "
-                "in .json",
-                path="loop",
-                file=order.file,
-            )
-        text = _packaged("loops").joinpath(f"{loop}.json").read_bytes()
+        known = packaged("traces/loops", ".json")
+        if loop not in known:
+            wrong = f"no loop named {short(loop)}; there are {', '.join(known)}"
+            raise InputError(f"{wrong}; a file ends in .json", path="loop", file=order.file)
+        text = packaged_text("loop", "traces/loops", loop, ".json")
         loop = Loop.from_json(text, file=f"loops/{loop}.json")
     return schedule_of(order, loop, machine)
 
 
 def _beside(order: Order, name: str) -> str:
     return str(Path(order.file).parent / name)
-
-
-def _packaged(folder: str) -> Traversable:
-    return importlib.resources.files("twill.traces").joinpath(folder)
-
-
-def _names(folder: str) -> list[str]:
-    names = (entry.name for entry in _packaged(folder).iterdir())
-    return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
 
 
 def load_schedule_ir(file: str) -> Schedule:
@@ -172,18 +159,16 @@ class _Reader:
         order = self.facts.pop("placements", None)
         found |= {key: value for key, value in self.facts.items() if key not in AS_JSON}
         operations = self.module.inside
-        for kind in ("storage", "fixed", "barrier"):
-            entries = [_annotations(o) for o in operations if o.name == SIGNAL + kind]
-            found["barriers" if kind == "barrier" else kind] = entries
+        for key, kind in (("storage", "storage"), ("fixed", "fixed"), ("barriers", "barrier")):
+            found[key] = [_annotations(o) for o in operations if o.name == SIGNAL + kind]
         found["groups"], programs = [], []
-        for operation in operations:
-            if operation.name == "twill.group":
-                group = _annotations(operation)
-                number = group.pop("program", None)
-                found["groups"].append(group)
-                if number is not None:
-                    body = self._body(operation)
-                    programs.append((number, {"group": group.get("name"), "body": body}))
+        for operation in (o for o in operations if o.name == "twill.group"):
+            group = _annotations(operation)
+            number = group.pop("program", None)
+            found["groups"].append(group)
+            if number is not None:
+                program = {"group": group.get("name"), "body": self._body(operation)}
+                programs.append((number, program))
         found["programs"] = [program for _, program in sorted(programs, key=lambda p: p[0])]
         found["placements"] = self._placed(order, found.get("loop"))
         return found
@@ -215,23 +200,16 @@ class _Reader:
         body: list[Data] = []
         for cluster, same in itertools.groupby(entries, key=lambda entry: entry[0]):
             together = [data for _, data in same]
-            if len(together) == 1:
-                body.append(together[0])
-            elif all(data["do"] == "issue" for data in together):
-                body.append({"do": "interleave", "parts": together})
-            else:
-                raise self._error(
-                    f"cluster {cluster} has several instructions, of which one is no operation",
-                    f"twill.group {short(name)}",
-                )
+            if len(together) > 1 and any(data["do"] != "issue" for data in together):
+                wrong = "has several instructions, of which one is no operation"
+                raise self._error(f"cluster {cluster} {wrong}", f"twill.group {short(name)}")
+            several: Data = {"do": "interleave", "parts": together}
+            body.append(several if len(together) > 1 else together[0])
         return body
 
     def _instructions(self, loop: Plain) -> Iterator[tuple[int, Data]]:
-        for operation in loop.inside:
-            kind = operation.name
-            facts = _annotations(operation)
-            if kind == "scf.yield":
-                continue
+        for operation in (o for o in loop.inside if o.name != "scf.yield"):
+            kind, facts = operation.name, _annotations(operation)
             cluster = facts.pop("cluster", None)
             if not isinstance(cluster, int):
                 raise self._error("a whole number is required", f"{kind} sched.cluster")
@@ -251,10 +229,8 @@ class _Reader:
             placed["start"] = facts.pop("start")
         before = self.placements.setdefault(str(name), placed)
         if before != placed:
-            raise self._error(
-                f"{short(name)} has another group or start than its part before",
-                f"{kind} sched.start",
-            )
+            wrong = f"{short(name)} has another group or start than its part before"
+            raise self._error(wrong, f"{kind} sched.start")
         if part is not None:
             if not isinstance(part, list) or len(part) != 3:
                 raise self._error("begin, end, of", f"{kind} {short(name)} sched.part")

@@ -15,8 +15,8 @@ from twill.artifacts.schedule import Rules
 from twill.bounds import ResourceArgument
 from twill.bounds.analysis import Recurrence
 from twill.bounds.configurations import ConfigurationBound
-from twill.explain.explain import Part as FamilyPart
-from twill.explain.explain import Reproof
+from twill.explain import Part as FamilyPart
+from twill.explain import Reproof
 from twill.explain.levers import Lever
 from twill.schemas.documents import Counts, Document, Strings
 from twill.show.differences import Difference
@@ -219,7 +219,7 @@ class Verdict(Document):
 
 
 class Family(Part):
-    """A constraint family that refutes the interval below; see `twill.explain.explain.Role`."""
+    """A constraint family that refutes the interval below; see `twill.explain.Role`."""
 
     family: str
     needed: bool | None

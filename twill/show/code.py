@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from twill.artifacts.loop import Dependence, Operation
-from twill.artifacts.program import Arrive, Await, Get, Instruction, Interleave, Issue, Put, Wait
+from twill.artifacts.program import Arrive, Await, Get, Interleave, Issue, Put, Wait
 from twill.artifacts.schedule import Group, Schedule
 from twill.errors import InputError
 from twill.formats import plural
-from twill.show.looks import unit_of_time
+from twill.show import unit_of_time
 from twill.show.rounds import Iteration, Places, Round, Step, phase, pipelined, reads, ring, slot
 
 FUNCTIONS = {"mma": "gemm"}
@@ -86,11 +86,8 @@ def check_programs(schedule: Schedule) -> None:
         If no group has a program.
     """
     if not schedule.programs:
-        raise InputError(
-            "no group has a program; make the schedule anew with `twill schedule`",
-            path="programs",
-            file=schedule.file,
-        )
+        wrong = "no group has a program; make the schedule anew with `twill schedule`"
+        raise InputError(wrong, path="programs", file=schedule.file)
 
 
 def _initial_data(places: Places, group: str | None) -> list[Data]:
@@ -116,10 +113,9 @@ class _GroupData:
         self._rotating = [place for place in results if place.rotating]
 
     def data(self) -> Data:
-        parts = self._parts
-        end = "n" if self._iterations is None else self._iterations
-        steady = None
+        parts, steady = self._parts, None
         if parts.steady is not None:
+            end = "n" if self._iterations is None else self._iterations
             steady = {"first": parts.first, "end": end, "steps": self._steps(parts.steady)}
         return {
             "group": self._group.name,
@@ -143,31 +139,29 @@ class _GroupData:
 
     def _step(self, step: Step, number: Iteration) -> Data:
         instruction, iteration = step.instruction, step.iteration
-        if isinstance(instruction, Interleave):
-            parts = [self._issue(p, number.minus(p.stage), number) for p in instruction.parts]
-            return {"do": "interleave", "parts": parts}
-        if isinstance(instruction, Issue):
-            found = self._issue(instruction, iteration, number)
-        else:
-            said = self._signal(instruction, iteration, number)
-            found = {"do": instruction.do, **said, "iteration": _value(iteration)}
+        found: Data = {"do": instruction.do}
+        match instruction:
+            case Interleave():
+                parts = [self._issue(p, number.minus(p.stage), number) for p in instruction.parts]
+                return {"do": "interleave", "parts": parts}
+            case Issue():
+                found = self._issue(instruction, iteration, number)
+            case Await(operation=operation):
+                found["operation"] = operation
+            case Wait() | Arrive():
+                found |= self._at_barrier(instruction, iteration)
+            case Put(value=value) | Get(value=value):
+                found |= {"value": value, **self._moved(instruction, iteration, number)}
+        found["iteration"] = _value(iteration)
         return {**found, "when": step.condition} if step.condition else found
 
-    def _signal(self, instruction: Instruction, iteration: Iteration, number: Iteration) -> Data:
-        places = self._places
-        match instruction:
-            case Await(operation=operation):
-                return {"operation": operation}
-            case Wait() | Arrive():
-                return self._at_barrier(instruction, iteration)
-            case Put(value=value):
-                to, source = places.staging(value), places.result(value)
-            case Get(value=value, reader=reader, distance=distance):
-                to, source = places.copy(value, reader, distance), places.staging(value)
-            case _:
-                return {}
-        moved = {"to": to.text(iteration, number), "from": source.text(iteration, number)}
-        return {"value": value, **moved}
+    def _moved(self, moving: Put | Get, iteration: Iteration, number: Iteration) -> Data:
+        """Return to where and from where a value is moved."""
+        staging = self._places.staging(moving.value)
+        ends = staging, self._places.result(moving.value)
+        if isinstance(moving, Get):
+            ends = self._places.copy(moving.value, moving.reader, moving.distance), staging
+        return dict(zip(("to", "from"), (p.text(iteration, number) for p in ends), strict=True))
 
     def _at_barrier(self, instruction: Wait | Arrive, iteration: Iteration) -> Data:
         barrier = self._barriers[instruction.barrier]
@@ -175,16 +169,14 @@ class _GroupData:
             "barrier": barrier.name,
             "slot": _number(slot(iteration, barrier.slots)),
             "at": f"{barrier.name}{ring(iteration, barrier.slots)}",
+            "kind": barrier.kind,
         }
-        if barrier.kind is not None:
-            found["kind"] = barrier.kind
-        if isinstance(instruction, Arrive) and instruction.expect is not None:
+        if isinstance(instruction, Arrive):
             found["expect_bytes"] = instruction.expect
-        if isinstance(instruction, Wait):
+        else:
             found["parity"] = _number(phase(iteration, barrier.slots))
-            if instruction.polling:
-                found["polling"] = True
-        return found
+            found["polling"] = instruction.polling or None
+        return {key: value for key, value in found.items() if value is not None}
 
     def _issue(self, issue: Issue, iteration: Iteration, number: Iteration) -> Data:
         operation = self._loop.operation(issue.operation)
@@ -292,11 +284,11 @@ def _initial(data: Data) -> Iterator[str]:
 
 def _steps(steps: Iterable[Data]) -> Iterator[str]:
     for step in steps:
+        lines = _step(step)
         if "when" in step:
             yield f"if {step['when']}:"
-            yield from _indented(_step(step))
-        else:
-            yield from _step(step)
+            lines = _indented(lines)
+        yield from lines
 
 
 def _step(step: Data) -> Iterator[str]:
@@ -335,5 +327,4 @@ def _issue(step: Data) -> str:
 
 
 def _indented(lines: Iterable[str]) -> Iterator[str]:
-    for line in lines:
-        yield INDENT + line
+    return (INDENT + line for line in lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ from twill.bounds.analysis import Analysis, Recurrence, product_flops
 from twill.console import say
 from twill.formats import count, megahertz, plural, teraflops
 from twill.problem.costs import StaticCost
-from twill.show.loop import (
+from twill.show.inputs import (
     folded_kinds,
     invariant_text,
     invariants_data,
@@ -33,12 +34,11 @@ def print_costs(analysis: Analysis) -> None:
     """Print the table of costs, the limits and what occupies memory throughout."""
     say(f"{analysis.loop.name} on {analysis.machine.name}, cycles of one iteration")
     _print_operations(analysis)
+    say()
     if analysis.bounds is None:
-        say()
         because = f": no cost for {', '.join(analysis.unknown)}" if analysis.unknown else ""
         say(f"totals, ResMII, RecMII and throughput unknown{because}")
     else:
-        say()
         _print_limits(analysis)
         _print_bounds(analysis)
         _print_waits(analysis)
@@ -55,23 +55,14 @@ def print_costs(analysis: Analysis) -> None:
 def _print_operations(analysis: Analysis) -> None:
     units = list(analysis.machine.units)
     rows = [_row(analysis, operation, units) for operation in analysis.loop.operations]
-    totals = (
-        sum(_load(analysis, cost, unit) for cost in analysis.costs.values()) for unit in units
-    )
-    Table(
-        [
-            Column("operation"),
-            Column("kind"),
-            *(Column(unit.replace("_", "_\n"), form=_busy) for unit in units),
-            *(Column(heading, form=count) for heading in ("occupancy", "issue cost", "latency")),
-            Column("registers", form=count),
-            Column("bytes", form=count),
-            Column("memory"),
-            Column("marks"),
-        ],
-        rows,
-        [] if analysis.refusal else [["total", "", *totals, *[""] * 7]],
-    ).print()
+    totals = (sum(_load(analysis, c, unit) for c in analysis.costs.values()) for unit in units)
+    numbers = ("occupancy", "issue cost", "latency", "registers", "bytes")
+    columns = [Column("operation"), Column("kind")]
+    columns += [Column(unit.replace("_", "_\n"), form=_busy) for unit in units]
+    columns += [Column(heading, form=count) for heading in numbers]
+    columns += [Column("memory"), Column("marks")]
+    below = [] if analysis.refusal else [["total", "", *totals, *[""] * 7]]
+    Table(columns, rows, below).print()
     say("under a unit: cycles of the whole unit; registers: per thread of the result")
     shown = {mark for *_, marks in rows for mark in str(marks).split()}
     for mark, meaning in MARKS.items():
@@ -144,12 +135,11 @@ def _print_limits(analysis: Analysis) -> None:
         *([Column("TFLOP/s\nif alone", form=teraflops)] if flops else []),
         Column(""),
     ]
+    keys = ["limit", "unit_cycles", "capacity", "cycles", *(["teraflops"] if flops else [])]
     rows = []
     for limit in limits(analysis):
-        alone = ["" if limit["teraflops"] is None else limit["teraflops"]] if flops else []
-        counts = ["" if limit[key] is None else limit[key] for key in ("unit_cycles", "capacity")]
-        mark = "<- largest" if limit["largest"] else ""
-        rows.append([limit["limit"], *counts, limit["cycles"], *alone, mark])
+        cells = ["" if limit[key] is None else limit[key] for key in keys]
+        rows.append([*cells, "<- largest" if limit["largest"] else ""])
     Table(columns, rows).print()
 
 
@@ -189,11 +179,11 @@ def cycle_text(recurrence: Recurrence) -> str:
 
 
 def _print_waits(analysis: Analysis) -> None:
-    waits: dict[str, list[str]] = {}
+    waits = defaultdict[str, list[str]](list)
     for entry in dependences(analysis):
         if entry["blocking"]:
             later = f" @{entry['distance']}" if entry["distance"] else ""
-            waits.setdefault(entry["consumer"], []).append(f"{entry['producer']}{later}")
+            waits[entry["consumer"]].append(f"{entry['producer']}{later}")
     for consumer, producers in waits.items():
         say(f"blocking wait: {consumer} for {', '.join(producers)}")
 
@@ -204,7 +194,7 @@ def _print_waits(analysis: Analysis) -> None:
 def costs_data(analysis: Analysis) -> dict[str, Any]:
     """Return everything that `print_costs` shows as plain data, with source locations."""
     found = analysis.bounds
-    configurations = None if found is None else found.configurations
+    configurations = found and found.configurations
     return {
         "loop": analysis.loop.name,
         "machine": analysis.machine.name,
@@ -213,11 +203,11 @@ def costs_data(analysis: Analysis) -> dict[str, Any]:
         "unknown": list(analysis.unknown),
         "dependences": dependences(analysis),
         "limits": None if found is None else limits(analysis),
-        "resource_bound": None if found is None else found.resource,
-        "resource_unit": None if found is None else found.resource_unit,
-        "configuration_bound": configurations.value if configurations else None,
-        "recurrence_bound": None if found is None else found.recurrence,
-        "lower_bound": None if found is None else found.interval,
+        "resource_bound": found and found.resource,
+        "resource_unit": found and found.resource_unit,
+        "configuration_bound": configurations and configurations.value,
+        "recurrence_bound": found and found.recurrence,
+        "lower_bound": found and found.interval,
         "recurrences": [_recurrence_data(r) for r in analysis.recurrences],
         "flops": product_flops(analysis.loop),
         "invariants": invariants_data(analysis.loop, analysis.machine),
@@ -231,19 +221,13 @@ def limits(analysis: Analysis) -> list[dict[str, Any]]:
 
     ResMII of every unit, what all units need together if that is more, and RecMII.
     """
-    found = list(_limits(analysis))
-    largest = max(cycles for *_, cycles in found)
-    return [
-        {
-            "limit": limit,
-            "unit_cycles": work,
-            "capacity": capacity,
-            "cycles": cycles,
-            "teraflops": analysis.throughput(cycles),
-            "largest": cycles == largest,
-        }
-        for limit, work, capacity, cycles in found
-    ]
+    keys = ("limit", "unit_cycles", "capacity", "cycles")
+    found = [dict[str, Any](zip(keys, limit, strict=True)) for limit in _limits(analysis)]
+    largest = max(limit["cycles"] for limit in found)
+    for limit in found:
+        limit["teraflops"] = analysis.throughput(limit["cycles"])
+        limit["largest"] = limit["cycles"] == largest
+    return found
 
 
 def _limits(analysis: Analysis) -> Iterator[tuple[str, int | None, int | None, int]]:
@@ -298,28 +282,18 @@ def _operation_data(analysis: Analysis, operation: Operation) -> dict[str, Any]:
     data = operation_data(operation, analysis.machine)
     if cost is None:
         return data | {"cost": None, "recurrence": None}
+    numbers = ("occupancy", "issue", "latency", "transfer", "working_set", "asynchronous")
     return data | {
         "cost": {
             "units": {r.unit: {"cycles": r.length, "count": r.count} for r in cost.reservations},
-            "occupancy": cost.occupancy,
-            "issue": cost.issue,
-            "latency": cost.latency,
-            "transfer": cost.transfer,
-            "working_set": cost.working_set,
-            "asynchronous": cost.asynchronous,
+            **{key: getattr(cost, key) for key in numbers},
             "streaming": _streams(analysis, operation, cost),
         },
         "recurrence": _recurs(analysis, operation.name),
     }
 
 
-def _recurrence_data(recurrence: Recurrence) -> dict[str, Any]:
-    return {
-        "cycles": recurrence.bound,
-        "operations": list(recurrence.operations),
-        "start": recurrence.start,
-        "steps": [
-            {"to": step.consumer, "delay": step.delay, "distance": step.distance}
-            for step in recurrence.steps
-        ],
-    }
+def _recurrence_data(found: Recurrence) -> dict[str, Any]:
+    steps = [{"to": s.consumer, "delay": s.delay, "distance": s.distance} for s in found.steps]
+    operations = list(found.operations)
+    return {"cycles": found.bound, "operations": operations, "start": found.start, "steps": steps}

@@ -17,7 +17,7 @@ from twill.console import WIDTH, say
 from twill.errors import TwillError
 from twill.formats import plural
 from twill.problem.costs import static_costs
-from twill.show.looks import unit_of_time
+from twill.show import unit_of_time
 
 MOST_TRIED = 7
 """Groups up to which all assignments are compared."""
@@ -37,6 +37,7 @@ TOPICS = {
     "signals": "barriers and programs",
 }
 Facts = dict[tuple[str, ...], str]
+Orders = dict[str, list[str]]
 Entry = tuple[str, ...]
 """What is compared, and how it is in each schedule."""
 
@@ -55,35 +56,110 @@ class Difference:
 class Comparison:
     """What makes two schedules run differently; names, descriptions and proofs do not count.
 
-    `groups` has for groups of the second one those of the first that do most of the same. `moved`
-    are operations on another group or elsewhere in the interval than the others, which are `turned`
-    units of time later in the second; where intervals differ, or nobody solved one, those in
-    another stage.
+    Groups that match are called as in the first.
     """
 
     first: Schedule
     second: Schedule
-    groups: dict[str, str]
-    differences: tuple[Difference, ...]
-    moved: frozenset[str]
-    turned: int = 0
 
     @property
     def equal(self) -> bool:
         """Whether they run alike."""
         return not self.differences
 
+    @cached_property
+    def groups(self) -> dict[str, str]:
+        """For groups of the second one those of the first that do most of the same."""
+        return matched_groups(self.first, self.second)
 
-def compare(first: Schedule, second: Schedule) -> Comparison:
-    """Compare two schedules."""
-    case = _Comparison(first, second)
-    found = tuple(
-        Difference(topic, what, one, other)
-        for topic, entries in case.topics().items()
-        for what, one, other in entries
-        if one != other
-    )
-    return Comparison(first, second, case.partner, found, frozenset(case.moved()), case.turned)
+    @cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        """Everything that differs, topic by topic."""
+        called = {group.name: group.name for group in self.first.groups}
+        second_called = {group.name: f"{group.name} (second)" for group in self.second.groups}
+        both = (self.first, called), (self.second, second_called | self.groups)
+        one, other = (_facts(*side, self._names) for side in both)
+        orders = (_orders(*side) for side in both)
+        more = {"loop": self._loop(), "order": self._cycles(*orders), "signals": self._programs()}
+        return tuple(
+            Difference(topic, *entry)
+            for topic in TOPICS
+            for entry in (*_aligned(one.get(topic, {}), other.get(topic, {})), *more.get(topic, ()))
+            if entry[1] != entry[2]
+        )
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """Operations that both have, in the order of the first one's loop."""
+        theirs = {operation.name for operation in self.second.loop.operations}
+        return [o.name for o in self.first.loop.operations if o.name in theirs]
+
+    def _loop(self) -> Iterator[Entry]:
+        a, b = self.first, self.second
+        ours, theirs = ({o.name: o for o in side.loop.operations} for side in (a, b))
+        for name in ours | theirs:
+            own, its = ours.get(name), theirs.get(name)
+            kinds = (NOTHING if o is None else o.kind for o in (own, its))
+            same = own is None or its is None or own == its
+            yield name, *(kinds if same else ("one definition", "another definition"))
+        one, other = (sorted(map(str, side.loop.dependences)) for side in (a, b))
+        if one != other:
+            as_many = " other" if len(one) == len(other) else ""
+            yield "dependences", f"{len(one)} edges", f"{len(other)}{as_many} edges"
+        if a.machine.digest != b.machine.digest:
+            same = a.machine.name == b.machine.name
+            names = (m.digest[:15] if same else m.name for m in (a.machine, b.machine))
+            yield "machine", *names
+
+    def _cycles(self, ours: Orders, theirs: Orders) -> Iterator[Entry]:
+        """Yield cyclic orders of what is in both, from the loop's first operation on."""
+        for what in (what for what in ours if what in theirs):
+            found = []
+            for own, others in ((ours[what], theirs[what]), (theirs[what], ours[what])):
+                names = [name for name in own if name in others]
+                start = names.index(min(names, key=self._names.index)) if names else 0
+                found.append(" ".join(names[start:] + names[:start]))
+            yield what, *found
+
+    def _programs(self) -> Iterator[Entry]:
+        """Yield the first instructions that differ in programs of groups that match."""
+        before, after = ({p.group: p.body for p in s.programs} for s in (self.first, self.second))
+        for group, body in after.items():
+            own = self.groups.get(group)
+            bodies = before.get(own or "", ()), body
+            pairs = enumerate(itertools.zip_longest(*bodies))
+            place = next((n for n, (one, other) in pairs if one != other), None)
+            if own is not None and place is not None:
+                said = (_said(body[place]) if place < len(body) else "end" for body in bodies)
+                yield f"program of {own}, instruction {place}", *said
+
+    @cached_property
+    def _shifts(self) -> dict[str, int]:
+        """By how much each operation is later in the interval; empty if intervals differ."""
+        interval, ours, theirs = self.first.initiation_interval, self.first.start, self.second.start
+        if interval is None or interval != self.second.initiation_interval:
+            return {}
+        both = (name for name in self._names if name in ours and name in theirs)
+        return {name: (theirs[name] - ours[name]) % interval for name in both}
+
+    @property
+    def turned(self) -> int:
+        """By how much most operations are later in the second; 0 if so many are where they were."""
+        counts = Counter(self._shifts.values())
+        return max(counts, key=lambda shift: (counts[shift], -shift), default=0)
+
+    @cached_property
+    def moved(self) -> frozenset[str]:
+        """Operations on another group, or elsewhere in the interval than those that are `turned`.
+
+        Where intervals differ, or nobody solved one, those in another stage.
+        """
+        before, after, turned = self.first.assignment, self.second.assignment, self.turned
+        ours, theirs = _stages(self.first), _stages(self.second)
+        apart = {n for n in self._names if ours.get(n) != theirs.get(n)} - self._shifts.keys()
+        apart |= {n for n, shift in self._shifts.items() if shift != turned}
+        apart |= {n for n in self._names if self.groups.get(after[n]) != before[n]}
+        return frozenset(apart)
 
 
 def matched_groups(first: Schedule, second: Schedule) -> dict[str, str]:
@@ -111,98 +187,6 @@ def matched_groups(first: Schedule, second: Schedule) -> dict[str, str]:
     return {partners[name]: name for name in ours if name in partners}
 
 
-class _Comparison:
-    """Two schedules; groups that match are called as in the first."""
-
-    def __init__(self, first: Schedule, second: Schedule) -> None:
-        self.a, self.b = first, second
-        self.partner = matched_groups(first, second)
-        ours, theirs = ({o.name: o for o in side.loop.operations} for side in (first, second))
-        self.ours, self.theirs = ours, theirs
-        self.names = [name for name in ours if name in theirs]
-        self.called = {group.name: group.name for group in first.groups}
-        more = {group.name: f"{group.name} (second)" for group in second.groups}
-        self.second_called = more | self.partner
-
-    def topics(self) -> dict[str, Iterator[Entry]]:
-        """Return everything that is compared, topic by topic."""
-        one = _facts(self.a, self.called, self.names)
-        other = _facts(self.b, self.second_called, self.names)
-        more = {"loop": self._loop, "order": self._orders, "signals": self._programs}
-        return {
-            topic: itertools.chain(
-                _aligned(one.get(topic, {}), other.get(topic, {})),
-                more[topic]() if topic in more else (),
-            )
-            for topic in TOPICS
-        }
-
-    def _loop(self) -> Iterator[Entry]:
-        a, b = self.a, self.b
-        for name in dict.fromkeys([*self.ours, *self.theirs]):
-            own, its = self.ours.get(name), self.theirs.get(name)
-            kinds = (NOTHING if o is None else o.kind for o in (own, its))
-            same = own is None or its is None or own == its
-            yield name, *(kinds if same else ("one definition", "another definition"))
-        one, other = (sorted(map(str, side.loop.dependences)) for side in (a, b))
-        if one != other:
-            as_many = " other" if len(one) == len(other) else ""
-            yield "dependences", f"{len(one)} edges", f"{len(other)}{as_many} edges"
-        if a.machine.digest != b.machine.digest:
-            same = a.machine.name == b.machine.name
-            names = (m.digest[:15] if same else m.name for m in (a.machine, b.machine))
-            yield "machine", *names
-
-    def _orders(self) -> Iterator[Entry]:
-        """Yield cyclic orders of what is in both, from the loop's first operation on."""
-        ours, theirs = _orders(self.a, self.called), _orders(self.b, self.second_called)
-        for what in (what for what in ours if what in theirs):
-            both = (ours[what], theirs[what]), (theirs[what], ours[what])
-            found = []
-            for own, others in both:
-                names = [name for name in own if name in others]
-                start = names.index(min(names, key=self.names.index)) if names else 0
-                found.append(" ".join(names[start:] + names[:start]))
-            yield what, *found
-
-    def _programs(self) -> Iterator[Entry]:
-        """Yield the first instructions that differ in programs of groups that match."""
-        before, after = ({p.group: p.body for p in side.programs} for side in (self.a, self.b))
-        for group, body in after.items():
-            own = self.partner.get(group)
-            bodies = before.get(own or "", ()), body
-            pairs = enumerate(itertools.zip_longest(*bodies))
-            place = next((n for n, (one, other) in pairs if one != other), None)
-            if own is not None and place is not None:
-                said = (_said(body[place]) if place < len(body) else "end" for body in bodies)
-                yield f"program of {self.called[own]}, instruction {place}", *said
-
-    @cached_property
-    def shifts(self) -> dict[str, int]:
-        """By how much each operation is later in the interval; empty if intervals differ."""
-        interval, ours, theirs = self.a.initiation_interval, self.a.start, self.b.start
-        if interval is None or interval != self.b.initiation_interval:
-            return {}
-        both = (name for name in self.names if name in ours and name in theirs)
-        return {name: (theirs[name] - ours[name]) % interval for name in both}
-
-    @property
-    def turned(self) -> int:
-        """By how much most operations are later; 0 if so many are where they were."""
-        counts = Counter(self.shifts.values())
-        return max(counts, key=lambda shift: (counts[shift], -shift), default=0)
-
-    def moved(self) -> Iterator[str]:
-        before, after = self.a.assignment, self.b.assignment
-        ours, theirs, shifts, turned = _stages(self.a), _stages(self.b), self.shifts, self.turned
-        for name in self.names:
-            apart = ours.get(name) != theirs.get(name)
-            if name in shifts:
-                apart = shifts[name] != turned
-            if apart or self.partner.get(after[name]) != before[name]:
-                yield name
-
-
 def _facts(schedule: Schedule, called: dict[str, str], names: list[str]) -> dict[str, Facts]:
     """Return what is so in a schedule, topic by topic; keys begin with what it is about.
 
@@ -216,9 +200,9 @@ def _facts(schedule: Schedule, called: dict[str, str], names: list[str]) -> dict
     }
     registers: Facts = {}
     for group in groups:
-        allocated, live = group.registers, group.registers_live
-        registers[called[group.name], "allocated"] = _some(allocated, " per thread allocated")
-        registers[called[group.name], "live"] = _some(live, " per thread live at most")
+        name, allocated, live = called[group.name], group.registers, group.registers_live
+        registers[name, "allocated"] = _some(allocated, " per thread allocated")
+        registers[name, "live"] = _some(live, " per thread live at most")
     return {
         "time": {
             ("rules",): schedule.rules,
@@ -283,7 +267,7 @@ def _stages(schedule: Schedule) -> dict[str, int]:
     return {part.operation: part.stage for part in parts if part.first}
 
 
-def _orders(schedule: Schedule, called: dict[str, str]) -> dict[str, list[str]]:
+def _orders(schedule: Schedule, called: dict[str, str]) -> Orders:
     """Return operations in the order of the interval: of units of which there is one, of groups."""
     interval, start = schedule.initiation_interval, schedule.start
     found = {}
@@ -360,12 +344,8 @@ def _print_difference(difference: Difference) -> None:
         return
     say(f"  {difference.what}")
     for mark, text in (("first ", difference.first), ("second", difference.second)):
-        lead = f"    {mark}  "
-        wrapped = textwrap.fill(
-            text,
-            WIDTH,
-            break_on_hyphens=False,
-            initial_indent=lead,
-            subsequent_indent=" " * len(lead),
+        lead, more = f"    {mark}  ", " " * 12
+        lines = textwrap.wrap(
+            text, WIDTH, break_on_hyphens=False, initial_indent=lead, subsequent_indent=more
         )
-        say(wrapped or lead)
+        say("\n".join(lines) or lead)

@@ -5,13 +5,14 @@ Placed iterations and the table are the paper's Figures 1d and 1e.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import Schedule
 from twill.figures import EDGE, Look, look, new_figure, save
+from twill.show import codes, groups_legend, key, label, looks, unit_of_time
 from twill.show.differences import Comparison
-from twill.show.looks import codes, groups_legend, key, label, looks, unit_of_time
 from twill.show.placed import Bar, Placed, Track, lanes, placed, reservation_table
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ MOST_ROWS = 48
 LEAST_HEIGHT = 0.11
 """Inches of a bar that has a label."""
 SHADE, BOLD = "0.93", 1.8
+Box = tuple[float, float, float, float]
+"""Left, top, width and height."""
 
 
 def draw_timeline(schedule: Schedule, file: str) -> None:
@@ -61,10 +64,8 @@ def draw_differences(found: Comparison, file: str) -> None:
     """
     from matplotlib.patches import Patch
 
-    lines = []
-    for schedule, styles in zip((found.first, found.second), matched_looks(found), strict=True):
-        side = placed(schedule)
-        lines.append(_Timeline(side, side.stages, styles))
+    sides = zip(map(placed, (found.first, found.second)), matched_looks(found), strict=True)
+    lines = [_Timeline(side, side.stages, styles) for side, styles in sides]
     scales = [line.found.schedule.time.cycles_per_unit for line in lines]
     cycles = max(line.end * scale for line, scale in zip(lines, scales, strict=True))
     heights = [line.height for line in lines]
@@ -111,11 +112,10 @@ class _Timeline:
         self.height = sum(_height(spans) for _, spans in self.tracks)
 
     def _spans(self, track: Track) -> list[_Span]:
-        bars = [bar for bar in track.bars if bar.length]
         begun = [
             (bar, iteration, bar.begin + iteration * self.found.interval)
-            for bar in bars
-            for iteration in range(self.iterations)
+            for bar in track.bars
+            for iteration in range(self.iterations if bar.length else 0)
         ]
         begun.sort(key=lambda entry: (entry[2], -entry[0].length - entry[2], entry[1]))
         where = lanes([(begin, begin + bar.length) for bar, _, begin in begun])
@@ -151,35 +151,27 @@ class _Timeline:
         self, axes: Axes, span: _Span, top: int, end: int, short: dict[str, str], *, bold: bool
     ) -> set[str]:
         """Draw an operation; return its name if it is called by its short one."""
-        style, low = self.styles[span.bar.group], top + span.lane
-        wide = (span.end - span.begin) / end
-        thick, thin = (BOLD, 0.6) if bold else (0.5, 0.1)
-        _bar(
-            axes,
-            (span.begin, low + 0.08, span.end - span.begin, 0.84),
-            style,
-            line=thick if wide > (1 / 200 if bold else 1 / 400) else thin,
-            hatched=wide > 1 / 200,
-            bold=bold,
-        )
+        style, low, length = self.styles[span.bar.group], top + span.lane, span.end - span.begin
+        wide = length / end
+        thick, thin, least = (BOLD, 0.6, 1 / 200) if bold else (0.5, 0.1, 1 / 400)
+        line, box = (thick if wide > least else thin), (span.begin, low + 0.08, length, 0.84)
+        _bar(axes, box, style, line=line, hatched=wide > 1 / 200, bold=bold)
         names = (f"{span.name} [{span.iteration}]", span.name, short[span.name])
         text = next((name for name in names if len(name) <= CHARACTERS * wide), "")
         if text:
             middle = (span.begin + span.end) / 2, low + 0.5
-            box = style.colour if style.hatch else ""
-            label(axes, middle, text, 7.5, box, pad=0.5, clip_on=True, zorder=4)
+            behind = style.colour if style.hatch else ""
+            label(axes, middle, text, 7.5, behind, pad=0.5, clip_on=True, zorder=4)
         return {span.name} if text == short[span.name] else set()
 
     def _draw_phases(self, axes: Axes) -> None:
         interval = self.found.interval
         first, last = (self.found.stages - 1) * interval, self.iterations * interval
         until_end = self.found.length + (self.iterations - 1) * interval
-        for name, begin, end, shade in (
-            ("prologue", 0, first, SHADE),
-            ("steady state", first, last, "1.0"),
-            ("epilogue", last, until_end, SHADE),
-        ):
+        names, edges = ("prologue", "steady state", "epilogue"), (0, first, last, until_end)
+        for name, (begin, end) in zip(names, itertools.pairwise(edges), strict=True):
             if end > begin:
+                shade = "1.0" if name == "steady state" else SHADE
                 axes.axvspan(begin, end, facecolor=shade, edgecolor="none", zorder=0)
                 axes.text((begin + end) / 2, -0.12, name, ha="center", va="bottom", fontsize=9)
 
@@ -235,21 +227,19 @@ def _draw_table(axes: Axes, found: Placed, heights: list[float], characters: flo
         widest = {c.operation: c for c in sorted(cells, key=lambda c: (c.end - c.begin, -c.begin))}
         for cell in cells:
             low = top + height * (1 - (cell.low + cell.count) / track.capacity)
-            size, wide = height * cell.count / track.capacity, (cell.end - cell.begin) / interval
-            _bar(
-                axes,
-                (cell.begin, low, cell.end - cell.begin, size),
-                styles[cell.group],
-                line=0.5 if wide > 1 / 300 else 0.1,
-                hatched=wide > 1 / 150,
-            )
+            size, length = height * cell.count / track.capacity, cell.end - cell.begin
+            wide, style = length / interval, styles[cell.group]
+            line, box = (0.5 if wide > 1 / 300 else 0.1), (cell.begin, low, length, size)
+            _bar(axes, box, style, line=line, hatched=wide > 1 / 150)
             if cell is widest[cell.operation] and size >= LEAST_HEIGHT:
                 both = (cell.operation, short[cell.operation])
                 text = next((name for name in both if len(name) <= characters * wide), "")
                 if text:
-                    place = (cell.begin + cell.end) / 2, low + size / 2
-                    box, font = styles[cell.group].colour, 7.5 if size > 0.2 else 6
-                    label(axes, place, text, font, box, pad=0.3, zorder=3)
+                    place, font = (
+                        (cell.begin + length / 2, low + size / 2),
+                        7.5 if size > 0.2 else 6,
+                    )
+                    label(axes, place, text, font, style.colour, pad=0.3, zorder=3)
                 used |= {cell.operation} if text == both[1] else set()
         busy = sum(c.count * (c.end - c.begin) for c in cells) / (track.capacity * interval)
         several = "" if track.capacity == 1 else f" ({track.capacity})"
@@ -270,27 +260,12 @@ def _draw_table(axes: Axes, found: Placed, heights: list[float], characters: flo
 
 
 def _bar(
-    axes: Axes,
-    box: tuple[float, float, float, float],
-    style: Look,
-    *,
-    line: float,
-    hatched: bool,
-    bold: bool = False,
+    axes: Axes, box: Box, style: Look, *, line: float, hatched: bool, bold: bool = False
 ) -> None:
-    """Draw a bar: left, top, width and height."""
     from matplotlib.patches import Rectangle
 
     left, top, width, height = box
-    axes.add_patch(
-        Rectangle(
-            (left, top),
-            width,
-            height,
-            facecolor=style.colour,
-            edgecolor="black" if bold else EDGE,
-            linewidth=line,
-            hatch=style.hatch if hatched else "",
-            zorder=3 if bold else 2,
-        )
-    )
+    edge, order = ("black", 3) if bold else (EDGE, 2)
+    bar = Rectangle((left, top), width, height, linewidth=line, edgecolor=edge, zorder=order)
+    bar.set(facecolor=style.colour, hatch=style.hatch if hatched else "")
+    axes.add_patch(bar)

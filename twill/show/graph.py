@@ -9,13 +9,14 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import Schedule
 from twill.figures import PICTURES, check_ending, new_figure, save
 from twill.files import write_whole
 from twill.names import elided
-from twill.show.looks import groups_legend, label, looks
+from twill.show import groups_legend, label, looks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,18 +97,11 @@ def _draw_nodes(axes: Axes, schedule: Schedule, place: Layout, texts: dict[str, 
 
     styles, group = looks(schedule), schedule.assignment
     for name, (x, y) in place.nodes.items():
-        style = styles[group[name]]
-        axes.add_patch(
-            FancyBboxPatch(
-                (x - HALF, y - HIGH / 2),
-                2 * HALF,
-                HIGH,
-                boxstyle="round,pad=0,rounding_size=0.08",
-                **style.patch,
-                linewidth=0.8,
-                zorder=3,
-            )
-        )
+        style, corner = styles[group[name]], (x - HALF, y - HIGH / 2)
+        round_ = "round,pad=0,rounding_size=0.08"
+        node = FancyBboxPatch(corner, 2 * HALF, HIGH, boxstyle=round_, linewidth=0.8, zorder=3)
+        node.set(**style.patch)
+        axes.add_patch(node)
         box = style.colour if style.hatch else ""
         label(axes, (x, y), texts[name], 7.5, box, zorder=4, linespacing=1.15)
 
@@ -118,24 +112,16 @@ def _draw_edges(axes: Axes, edges: list[Edge], place: Layout) -> None:
 
     pairs = [frozenset(edge[:2]) for edge in edges]
     for n, ((_, _, distance), route) in enumerate(zip(edges, place.routes, strict=True)):
-        pair = pairs[n]
-        if len(pair) > 1:
+        if len(pair := pairs[n]) > 1:
             aside = 0.24 * (pairs[:n].count(pair) - (pairs.count(pair) - 1) / 2)
             (x0, y0), *between, (x1, y1) = route
             path, beside = _bent(((x0 + aside, y0), *between, (x1 + aside, y1)))
         else:
             path, beside = _around(route[0])
-        axes.add_patch(
-            FancyArrowPatch(
-                path=path,
-                arrowstyle="-|>",
-                mutation_scale=7,
-                linewidth=0.9,
-                color="0.35" if distance else "0.1",
-                linestyle=DASHED if distance else SOLID,
-                zorder=2,
-            )
-        )
+        arrow = FancyArrowPatch(path=path, arrowstyle="-|>", mutation_scale=7, zorder=2)
+        colour, style = ("0.35", DASHED) if distance else ("0.1", SOLID)
+        arrow.set(color=colour, linestyle=style, linewidth=0.9)
+        axes.add_patch(arrow)
         if distance:
             label(axes, beside, f"[{distance}]", 7, "white", pad=0.3, zorder=2.5)
 
@@ -256,10 +242,8 @@ def levels(names: Sequence[str], edges: Iterable[Edge]) -> dict[str, int]:
         if distance == 0 and producer != consumer:
             before[consumer].add(producer)
     level = dict.fromkeys(names, 0)
-    for _ in names:
-        for name in names:
-            row = max((level[p] + 1 for p in before[name]), default=0)
-            level[name] = max(level[name], min(row, len(names) - 1))
+    for name in TopologicalSorter(before).static_order():
+        level[name] = max((level[p] + 1 for p in before[name]), default=0)
     for name in names:
         after = [level[c] for c in names if name in before[c]]
         if not before[name] and after:
@@ -299,11 +283,10 @@ class _Layers:
                 if not 0 <= before < len(self.rows):
                     continue
                 place = {node: n for n, node in enumerate(self.rows[before])}
-                centre = {
-                    node: sum(found) / len(found) if found else float(n)
-                    for n, node in enumerate(row)
-                    for found in ([place[m] for m in self.near[node] if self.row[m] == before],)
-                }
+                centre = {}
+                for n, node in enumerate(row):
+                    near = [place[m] for m in self.near[node] if self.row[m] == before]
+                    centre[node] = sum(near) / len(near) if near else float(n)
                 row.sort(key=centre.__getitem__)
             crossings = self._crossings()
             if crossings < fewest:

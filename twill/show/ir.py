@@ -49,14 +49,8 @@ Results = Sequence[tuple[str, Attribute]]
 _SPACES = {"smem": "#ttg.shared_memory", "tmem": "#ttng.tensor_memory"}
 _ELEMENTS = {ours: written for written, ours in ELEMENTS.items()}
 _PLAIN = (
-    "name",
-    "description",
-    "rules",
-    "initiation_interval",
-    "length",
-    "stages",
-    "seed",
-    "machine_hash",
+    *("name", "description", "rules", "initiation_interval"),
+    *("length", "stages", "seed", "machine_hash"),
 )
 
 
@@ -70,11 +64,10 @@ def ir(schedule: Schedule) -> str:
     """
     check_programs(schedule)
     issued = {part.operation for program in schedule.programs for part in program.issues}
-    for placement in schedule.placements:
-        if placement.operation not in issued:
-            raise InputError(
-                f"{placement.operation} is issued by no group", path="programs", file=schedule.file
-            )
+    for name in (placement.operation for placement in schedule.placements):
+        if name not in issued:
+            wrong = f"{name} is issued by no group"
+            raise InputError(wrong, path="programs", file=schedule.file)
     stream = StringIO()
     Printer(stream, print_generic_format=True).print_op(_Module(schedule).module())
     interval = schedule.initiation_interval
@@ -115,16 +108,14 @@ class _Module:
     def _facts(self) -> dict[str, Attribute]:
         """Return what is about the schedule as a whole."""
         schedule = self.schedule
-        facts: dict[str, Plain | None] = {"twill.schedule": VERSION}
-        facts |= {f"twill.{key}": getattr(schedule, key) for key in _PLAIN}
+        facts: dict[str, Plain | None] = {"schedule": VERSION}
+        facts |= {key: getattr(schedule, key) for key in _PLAIN}
         data = schedule.model_dump(mode="json", by_alias=True, exclude_none=True)
-        for key in AS_JSON:
-            if key in data:
-                facts[f"twill.{key}"] = json.dumps(data[key], separators=(",", ":"))
+        given = (key for key in AS_JSON if key in data)
+        facts |= {key: json.dumps(data[key], separators=(",", ":")) for key in given}
         placed = [placement.operation for placement in schedule.placements]
-        if placed != list(self.operations):
-            facts["twill.placements"] = placed
-        return {key: _attribute(value) for key, value in facts.items() if value is not None}
+        facts["placements"] = None if placed == list(self.operations) else placed
+        return _attributes({f"twill.{key}": value for key, value in facts.items()})
 
     def _storage(self, storage: Storage) -> Operation:
         tile = self.operations[storage.value].result
@@ -188,9 +179,8 @@ class _Group:
                 continue
             own = self.groups[read.producer] == self.group.name
             key = _own(read.producer) if own else (read.producer, read.consumer, read.distance)
-            in_registers = key in self.made
-            age = part.stage + read.distance - self.made[key] if in_registers else 0
-            yield (key, age) if in_registers else read.producer
+            made = self.made.get(key)
+            yield read.producer if made is None else (key, part.stage + read.distance - made)
 
     def _ages(self) -> dict[Held, int]:
         """Return through how many rounds each register value has to be carried."""
@@ -198,9 +188,8 @@ class _Group:
         for instruction in self.body:
             held = [read for part in _issues(instruction) for read in self._reads(part)
                     if not isinstance(read, str)]  # fmt: skip
-            if isinstance(instruction, Put) and _own(instruction.value) in self.made:
-                key = _own(instruction.value)
-                held.append((key, instruction.stage - self.made[key]))
+            if isinstance(instruction, Put) and (own := _own(instruction.value)) in self.made:
+                held.append((own, instruction.stage - self.made[own]))
             for key, age in held:
                 oldest[key] = max(oldest[key], age)
         return {key: age for key, age in oldest.items() if age > 0}
@@ -236,22 +225,17 @@ class _Group:
             return [self._issue(part, cluster) for part in parts]
         operands: list[SSAValue | None] = []
         results: list[tuple[str, Attribute]] = []
+        if isinstance(instruction, Put) and (key := _own(instruction.value)) in self.made:
+            operands.append(self._at(key, instruction.stage - self.made[key]))
         if isinstance(instruction, Put | Get):
             operands.append(self.module.buffers.get((instruction.value, True)))
-        if isinstance(instruction, Put) and _own(instruction.value) in self.made:
-            key = _own(instruction.value)
-            operands.insert(0, self._at(key, instruction.stage - self.made[key]))
         if isinstance(instruction, Get) and self.module.operations[instruction.value].result:
             kind = self.module.in_registers(instruction.value)
             results = [(f"{instruction.value}.copy", kind)]
-        facts: dict[str, Plain | None] = {
-            f"sched.{key}": value
-            for key, value in instruction.model_dump(exclude_none=True, exclude={"do"}).items()
-            if not (key == "distance" and value == 0)
-        }
+        said = instruction.model_dump(exclude_none=True, exclude={"do"})
+        facts = {f"sched.{k}": v for k, v in said.items() if (k, v) != ("distance", 0)}
         facts["sched.cluster"] = cluster
-        given = [operand for operand in operands if operand is not None]
-        made = _operation(f"twill.{instruction.do}", facts, given, results)
+        made = _operation(f"twill.{instruction.do}", facts, _there(operands), results)
         if isinstance(instruction, Get) and results:
             self.values[_copy(instruction)] = made.results[0]
         return [made]
@@ -282,12 +266,16 @@ class _Group:
                 "sched.part": taken,
                 "sched.location": operation.location,
             },
-            [operand for operand in dict.fromkeys(operands) if operand is not None],
+            _there(dict.fromkeys(operands)),
             results,
         )
         if results:
             self.values[_own(operation.name)] = made.results[0]
         return made
+
+
+def _there(operands: Iterable[SSAValue | None]) -> list[SSAValue]:
+    return [operand for operand in operands if operand is not None]
 
 
 def _own(value: str) -> Held:
@@ -332,12 +320,16 @@ def _operation(
     made = UnregisteredOp.with_name(name).create(
         operands=operands,
         result_types=[kind for _, kind in results],
-        attributes={k: _attribute(v) for k, v in attributes.items() if v is not None},
+        attributes=_attributes(attributes),
         regions=regions,
     )
     for result, (called, _) in zip(made.results, results, strict=True):
         _hint(result, called)
     return made
+
+
+def _attributes(values: Mapping[str, Plain | None]) -> dict[str, Attribute]:
+    return {key: _attribute(value) for key, value in values.items() if value is not None}
 
 
 def _attribute(value: Plain) -> Attribute:

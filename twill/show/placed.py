@@ -66,13 +66,12 @@ def placed(schedule: Schedule) -> Placed:
     interval, start = schedule.initiation_interval, schedule.start
     missing = [o.name for o in schedule.loop.operations if o.name not in start]
     if interval is None or missing:
-        what = "no initiation interval" if not missing else f"{missing[0]} has no start"
-        raise InputError(
-            f"nothing to place in time: {what}; simulate it instead with "
-            "`python -m twill.sim run SCHEDULE --timeline FILE.svg`",
-            path="placements" if missing else "initiation_interval",
-            file=schedule.file,
-        )
+        what, path = "no initiation interval", "initiation_interval"
+        if missing:
+            what, path = f"{missing[0]} has no start", "placements"
+        instead = "simulate it instead with `python -m twill.sim run SCHEDULE --timeline FILE.svg`"
+        wrong = f"nothing to place in time: {what}; {instead}"
+        raise InputError(wrong, path=path, file=schedule.file)
     problem = build_problem(
         schedule.loop, schedule.machine, rules=schedule.rules, scale=schedule.time
     )
@@ -117,16 +116,9 @@ def lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
 
 @dataclass(frozen=True)
 class Cell:
-    """A piece of a unit's modular reservation table.
+    """A piece of a unit's modular reservation table, rows `begin` to before `end`.
 
-    Attributes
-    ----------
-    operation, group : str
-        Who takes it.
-    begin, end : int
-        Rows, from the first to before the last.
-    low, count : int
-        Of the unit's instances, how many lie below and how many it takes.
+    `low` and `count`: of the unit's instances, how many lie below it and how many it takes.
     """
 
     operation: str
@@ -162,13 +154,9 @@ def reservation_table(track: Track, interval: int) -> list[Cell]:
 def _wrapped(bar: Bar, interval: int) -> list[tuple[int, int]]:
     """Return a bar's rows modulo the interval: whole rounds first, then what is left."""
     whole, rest = divmod(bar.length, interval)
-    found = [(0, interval)] * whole
-    begin = bar.begin % interval
-    if rest and begin + rest <= interval:
-        found.append((begin, begin + rest))
-    elif rest:
-        found += [(begin, interval), (0, begin + rest - interval)]
-    return found
+    begin, end = bar.begin % interval, bar.begin % interval + rest
+    pieces = (begin, min(end, interval)), (0, end - interval)
+    return [(0, interval)] * whole + [(first, until) for first, until in pieces if first < until]
 
 
 @dataclass(frozen=True)
@@ -208,11 +196,8 @@ def positions(schedule: Schedule) -> list[Position]:
         If nobody solved it.
     """
     if schedule.initiation_interval is None or len(schedule.start) < len(schedule.loop.operations):
-        raise InputError(
-            "nobody solved it, so that operations have no start",
-            path="placements",
-            file=schedule.file,
-        )
+        wrong = "nobody solved it, so that operations have no start"
+        raise InputError(wrong, path="placements", file=schedule.file)
     held = _Held(placed(schedule))
     order = {group.name: number for number, group in enumerate(schedule.groups)}
     return sorted(
@@ -242,16 +227,10 @@ class _Held:
     def position(self, v: int) -> Position:
         into = [(e, self.spare(e)) for e in self.problem.edges if e.consumer == v != e.producer]
         out = [(e, self.spare(e)) for e in self.problem.edges if e.producer == v != e.consumer]
-        needed = [
-            f"needs {self.names[e.producer]}{_of(e.distance, 'before')}"
-            for e, spare in into
-            if spare == 0
-        ]
-        needing = [
-            f"{self.names[e.consumer]}{_of(e.distance, 'later')} needs it"
-            for e, spare in out
-            if spare == 0
-        ]
+        needed = (f"needs {self.names[e.producer]}{_of(e.distance, 'before')}"
+                  for e, spare in into if spare == 0)  # fmt: skip
+        needing = (f"{self.names[e.consumer]}{_of(e.distance, 'later')} needs it"
+                   for e, spare in out if spare == 0)  # fmt: skip
         return Position(
             self.names[v],
             self.group[v],

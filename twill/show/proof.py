@@ -11,7 +11,7 @@ from twill.artifacts.proof import LowerBound, Proof
 from twill.bounds import ResourceArgument
 from twill.bounds.configurations import ConfigurationBound, is_turn
 from twill.console import paragraph, say
-from twill.explain.explain import Explanation, Reproof, Role
+from twill.explain import Explanation, Reproof, Role
 from twill.explain.levers import Lever
 from twill.formats import count, cycles, percent, plural
 from twill.tables import Column, Table

@@ -26,7 +26,7 @@ from twill.figures import PICTURES, check_ending, new_figure, page, save
 from twill.files import write_whole
 from twill.formats import plural
 from twill.names import elided
-from twill.show.looks import looks
+from twill.show import looks
 
 MEANINGS = {
     "full": "{0} is there",
@@ -108,26 +108,24 @@ def roles(schedule: Schedule) -> list[Role]:
         barrier = barriers[name]
         return Signal(name, meaning, tuple(others[name]), barrier.slots, barrier.arrivals)
 
-    found = []
-    for group in schedule.groups:
+    def role(group: Group) -> Role:
         programs = [program for program in schedule.programs if program.group == group.name]
         body = [instruction for program in programs for instruction in program.body]
         tasks = tuple(_tasks(schedule, group, programs))
         waited = dict.fromkeys(i.barrier for i in body if isinstance(i, Wait))
         told = dict.fromkeys(name for i in body for name in _told(i))
-        found.append(
-            Role(
-                group,
-                _title(group, tasks),
-                tasks,
-                tuple(signal(name, arriving) for name in waited),
-                tuple(signal(name, waiting) for name in told),
-                tuple(dict.fromkeys(i.operation for i in body if isinstance(i, Await))),
-                tuple(dict.fromkeys(i.value for i in body if isinstance(i, Put))),
-                tuple(dict.fromkeys(i.value for i in body if isinstance(i, Get))),
-            )
+        return Role(
+            group,
+            _title(group, tasks),
+            tasks,
+            waits=tuple(signal(name, arriving) for name in waited),
+            tells=tuple(signal(name, waiting) for name in told),
+            awaits=tuple(dict.fromkeys(i.operation for i in body if isinstance(i, Await))),
+            puts=tuple(dict.fromkeys(i.value for i in body if isinstance(i, Put))),
+            gets=tuple(dict.fromkeys(i.value for i in body if isinstance(i, Get))),
         )
-    return found
+
+    return [role(group) for group in schedule.groups]
 
 
 def roles_data(schedule: Schedule) -> list[dict[str, Any]]:
@@ -174,12 +172,11 @@ def _title(group: Group, tasks: tuple[Task, ...]) -> str:
 
 def registers_text(group: Group) -> str:
     """Return what a group has in registers, in words."""
-    live = "" if group.registers_live is None else f"{group.registers_live} live at most"
-    if group.registers is not None:
-        return ", ".join(filter(None, (f"{group.registers} registers per thread", live)))
-    if group.registers_live is not None:
-        return f"{group.registers_live} registers per thread live at most"
-    return "registers as the kernel has them"
+    allocated, live = group.registers, group.registers_live
+    if allocated is None:
+        as_live = f"{live} registers per thread live at most"
+        return "registers as the kernel has them" if live is None else as_live
+    return f"{allocated} registers per thread{'' if live is None else f', {live} live at most'}"
 
 
 # -- text, page and picture -------------------------------------------------------------------
@@ -271,8 +268,7 @@ def _draw(schedule: Schedule, file: str, title: str) -> None:
         top = 0.0
         for role, lines in blocks:
             style, height = styles[role.group.name], len(lines) + 1.6
-            bar = Rectangle((0, top), 0.035, height, **style.patch, linewidth=0.6)
-            axes.add_patch(bar)
+            axes.add_patch(Rectangle((0, top), 0.035, height, **style.patch, linewidth=0.6))
             heading = f"{style.letter}: {role.group.name}, {role.title}"
             axes.text(0.045, top + 0.6, heading, fontsize=10, va="center", weight="bold")
             for n, line in enumerate(lines):

@@ -105,14 +105,13 @@ def pipelined(program: Program, barriers: dict[str, Barrier], iterations: int | 
     )
 
 
+@dataclass(frozen=True)
 class _Writer:
     """Decides what of a program is executed in a round, and under which condition."""
 
-    def __init__(
-        self, program: Program, barriers: dict[str, Barrier], iterations: int | None
-    ) -> None:
-        self._program, self._barriers, self._iterations = program, barriers, iterations
-        self._first = program.last_stage
+    program: Program
+    barriers: dict[str, Barrier]
+    iterations: int | None
 
     def round(self, number: Iteration) -> Round:
         steps: list[Step] = []
@@ -122,7 +121,7 @@ class _Writer:
         return Round(number, tuple(steps))
 
     def _steps(self, number: Iteration) -> Iterator[Step]:
-        for instruction in self._program.body:
+        for instruction in self.program.body:
             if isinstance(instruction, Interleave):
                 parts = tuple(p for p in instruction.parts if self._exists(number.minus(p.stage)))
                 if parts:
@@ -143,19 +142,19 @@ class _Writer:
             return iteration.offset < 0
         if iteration.base == "i":
             return True
-        before_end = self._iterations is None or iteration.offset < self._iterations
+        before_end = self.iterations is None or iteration.offset < self.iterations
         return iteration.offset >= 0 and before_end
 
     def _condition(self, instruction: Instruction, of: Iteration) -> str:
         """Return when an iteration that may be missing is there."""
         if of.base == "i" and of.offset > 0:
-            return f"i + {of.offset} < {self._iterations or 'n'}"
+            return f"i + {of.offset} < {self.iterations or 'n'}"
         if of.base:
-            least = self._first + of.offset
+            least = self.program.last_stage + of.offset
             if least >= 0 or self._passes(instruction, least):
                 return ""
             return f"{of.base} >= {-of.offset}"
-        if self._iterations is None and of.offset >= max(self._first, 1):
+        if self.iterations is None and of.offset >= max(self.program.last_stage, 1):
             return f"{of.offset} < n"
         return ""
 
@@ -167,7 +166,7 @@ class _Writer:
         """
         if not isinstance(instruction, Wait):
             return isinstance(instruction, Await)
-        barrier = self._barriers[instruction.barrier]
+        barrier = self.barriers[instruction.barrier]
         return barrier.kind is None and least >= -barrier.slots
 
 

@@ -10,7 +10,7 @@ from twill.console import WIDTH, say
 from twill.errors import InputError
 from twill.figures import Look
 from twill.formats import count, plural
-from twill.show.looks import looks, unit_of_time
+from twill.show import looks, unit_of_time
 from twill.show.placed import Placed, Position, Track, placed, positions, reservation_table
 from twill.show.proof import print_proof
 from twill.show.roles import registers_text, roles
@@ -107,18 +107,15 @@ def print_interval(schedule: Schedule) -> None:
 
 def _print_placements(schedule: Schedule) -> None:
     styles, start, interval = looks(schedule), schedule.start, schedule.initiation_interval
-    rows: list[list[object]] = []
+    slot = {name: begin % interval for name, begin in start.items()} if interval else {}
+    rows = []
     for role in roles(schedule):
-        own: list[tuple[int, list[object]]] = []
-        for task in role.tasks:
+        for task in sorted(role.tasks, key=lambda task: slot.get(task.operation, 0)):
             steps = schedule.machine.cost(schedule.loop.operation(task.operation)).steps
             unit = next((step.unit for step in steps if step.unit != "issue"), steps[0].unit)
-            begin = start.get(task.operation)
-            row = None if begin is None or interval is None else begin % interval
-            shown = ["" if time is None else time for time in (begin, row)]
+            times = (time.get(task.operation, "") for time in (start, slot))
             name = f"{styles[role.group.name].letter}: {task.operation}"
-            own.append((row or 0, [name, task.kind, unit, *shown, task.stage]))
-        rows += [row for _, row in sorted(own, key=lambda entry: entry[0])]
+            rows.append([name, task.kind, unit, *times, task.stage])
     unit = "cycles" if schedule.time.mode != "normalized" else "units"
     columns = [Column("operation"), Column("kind"), Column("unit")]
     columns += [Column("start", unit, count), Column("slot", unit, count)]

@@ -2,7 +2,7 @@
 
 A bound from units, recurrences, issue or configurations is checked; so is every level's value, and
 whether it is the least that dependences allow. What an engine has refuted is not refuted again
-here: it is taken on trust (`twill.explain.explain` asks again).
+here: it is taken on trust (`twill.explain` asks again).
 """
 
 from __future__ import annotations

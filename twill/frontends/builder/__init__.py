@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Literal, Self, Unpack
+from typing import Self, Unpack
 
 from twill.artifacts.loop import Cost, DependenceKind, ElementType, Loop, MemoryName, Step
-from twill.frontends.builder.finish import finish
+from twill.frontends.builder.finish import Finishing
 from twill.frontends.builder.recorder import Recorder, here
 from twill.frontends.builder.values import (
     Carried,
+    Lies,
     Node,
     Order,
     Outside,
@@ -45,26 +45,10 @@ class LoopBuilder(Recorder):
     'mul'
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        description: str = "",
-        warps: int = 4,
-        products: Literal["registers", "tmem"] = "registers",
-    ) -> None:
-        super().__init__(name, warps=warps, products=products)
-        self.description = description
-
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_rest: object) -> None:
         if kind is None:
             self.build()
 
@@ -78,17 +62,11 @@ class LoopBuilder(Recorder):
             reduced tile is unknown, or if the loop is empty.
         """
         if self.finished is None:
-            self.finished = finish(self)
+            self.finished = Finishing(self).loop()
         return self.finished
 
     def given(
-        self,
-        name: str,
-        shape: tuple[int, ...],
-        dtype: ElementType,
-        *,
-        memory: MemoryName | None = None,
-        elements_per_thread: int | None = None,
+        self, name: str, shape: tuple[int, ...], dtype: ElementType, **lies: Unpack[Lies]
     ) -> Value:
         """Return a tile that is simply there: no operation makes it, no room is counted for it.
 
@@ -101,28 +79,20 @@ class LoopBuilder(Recorder):
             registers.
         """
         self.check_open()
-        where: MemoryName = memory or ("smem" if shape else "registers")
-        tile = self.tile(shape, dtype, where, elements_per_thread)
+        where = lies.get("memory") or ("smem" if shape else "registers")
+        tile = self.tile(shape, dtype, where, lies.get("elements_per_thread"))
         return Value(self, tile, Outside(self.check_name(name), tile))
 
     def invariant(
-        self,
-        name: str,
-        shape: tuple[int, ...],
-        dtype: ElementType,
-        *,
-        memory: MemoryName | None = None,
-        elements_per_thread: int | None = None,
+        self, name: str, shape: tuple[int, ...], dtype: ElementType, **lies: Unpack[Lies]
     ) -> Value:
         """Return a tile that occupies its memory throughout the loop, for example Q in attention.
 
         Parameters are those of `given`.
         """
-        value = self.given(
-            name, shape, dtype, memory=memory, elements_per_thread=elements_per_thread
-        )
-        if isinstance(value.source, Outside):
-            self.invariants.append(value.source)
+        value = self.given(name, shape, dtype, **lies)
+        assert isinstance(value.source, Outside)
+        self.invariants.append(value.source)
         return value
 
     def carried(
@@ -267,14 +237,13 @@ class LoopBuilder(Recorder):
         distance, kind, delay, blocking
             As in `twill.artifacts.loop.Dependence`.
         """
-        self.check_open()
-        ends = [self.reading(value).source for value in (first, then)]
-        if not (isinstance(ends[0], Node) and isinstance(ends[1], Node)):
+        before, after = (self.reading(value).source for value in (first, then))
+        if not (isinstance(before, Node) and isinstance(after, Node)):
             raise self.error("order: both ends must be operations of this iteration")
         if distance < 0 or (delay or 0) < 0:
             raise self.error(f"order: negative distance or delay (got {distance}, {delay})")
         said = {"distance": distance, "kind": kind, "delay": delay, "blocking": blocking}
-        self.orders.append(Order(ends[0], ends[1], here(), said))
+        self.orders.append(Order(before, after, here(), said))
 
     @staticmethod
     def cost(

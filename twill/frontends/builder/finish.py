@@ -25,19 +25,7 @@ from twill.frontends.types import Layout, blocked, elements_per_thread, sharing,
 from twill.names import unused
 
 if TYPE_CHECKING:
-    from twill.frontends.builder import LoopBuilder
-
-
-def finish(builder: LoopBuilder) -> Loop:
-    """Return the loop that was recorded.
-
-    Raises
-    ------
-    InputError
-        If a carried variable was never assigned or has no producer, if the spread of a reduced
-        tile is unknown, or if the loop is empty.
-    """
-    return _Finishing(builder).loop()
+    from twill.frontends.builder.recorder import Recorder
 
 
 def accumulator(warps: int) -> Layout:
@@ -56,8 +44,10 @@ def rows(warps: int) -> Layout:
     return blocked(lanes=(32, 1), warps=(warps, 1))
 
 
-class _Finishing:
-    def __init__(self, builder: LoopBuilder) -> None:
+class Finishing:
+    """What was recorded on its way to a loop; refuses what does not make one."""
+
+    def __init__(self, builder: Recorder) -> None:
         self.builder = builder
         if not builder.nodes:
             raise builder.error("the loop has no operations")
@@ -66,6 +56,7 @@ class _Finishing:
         self.layouts = self._layouts()
 
     def loop(self) -> Loop:
+        """Return the loop."""
         builder = self.builder
         dependences = [*self._dependences(), *self._orders()]
         cycle = zero_distance_cycle(dependences)
@@ -91,14 +82,15 @@ class _Finishing:
             seen.add(value.source)
             distance += value.source.distance
             value = value.source.value
-        if value is not None and isinstance(value.source, Node):
-            return value.source, distance
-        if value is None:
-            wrong = "is never assigned"
-        elif isinstance(value.source, Variable):
-            wrong = "only ever holds its own earlier value"
-        else:
-            wrong = "is assigned a value that no operation of the loop makes"
+        match value and value.source:
+            case Node() as node:
+                return node, distance
+            case None:
+                wrong = "is never assigned"
+            case Variable():
+                wrong = "only ever holds its own earlier value"
+            case _:
+                wrong = "is assigned a value that no operation of the loop makes"
         raise self.builder.error(f"carried {short(variable.name)} {wrong}", variable.location)
 
     def _source(self, value: Value) -> tuple[Node | None, int]:
@@ -132,15 +124,14 @@ class _Finishing:
     def _layouts(self) -> dict[Node, Layout]:
         """Follow layouts through the body until those of carried variables are known too."""
         known: dict[Node, Layout] = {}
-        while True:
-            found = dict(known)
+        before = None
+        while known != before:
+            before = dict(known)
             for node in self.builder.nodes:
-                layout = self._layout(node, found)
+                layout = self._layout(node, known)
                 if layout is not None:
-                    found[node] = layout
-            if found == known:
-                return known
-            known = found
+                    known[node] = layout
+        return known
 
     def _layout(self, node: Node, known: Mapping[Node, Layout]) -> Layout | None:
         """Return how the result of an operation is spread over threads, if that is known."""

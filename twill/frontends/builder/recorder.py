@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections.abc import Mapping
 from typing import Literal, Unpack
 
 from pydantic import ValidationError
@@ -27,24 +28,18 @@ OWN_MODULES = "twill.frontends.builder"
 
 
 class Recorder:
-    """Records operations in program order, with the lines that they were written on.
-
-    Parameters
-    ----------
-    name : str
-        Name of the loop.
-    warps : int
-        Warps that execute an operation together if it does not say otherwise.
-    products : str
-        Where the results of matrix products live.
-    """
+    """Records operations in program order, with the lines that they were written on."""
 
     def __init__(
-        self, name: str, *, warps: int = 4, products: Literal["registers", "tmem"] = "registers"
+        self,
+        name: str,
+        *,
+        description: str = "",
+        warps: int = 4,
+        products: Literal["registers", "tmem"] = "registers",
     ) -> None:
-        self.name = name
-        self.warps = warps
-        self.products = products
+        self.name, self.description = name, description
+        self.warps, self.products = warps, products
         self.nodes: list[Node] = []
         self.invariants: list[Outside] = []
         self.variables: list[Variable] = []
@@ -62,7 +57,7 @@ class Recorder:
         elementwise: bool = False,
         in_place: int | None = None,
         axis: int | None = None,
-        attributes: dict[str, str | bool | int | float] | None = None,
+        attributes: Mapping[str, str | bool | int | float] | None = None,
         cost: Cost | None = None,
     ) -> Value:
         """Add an operation of any kind and return its result.
@@ -250,25 +245,16 @@ class Recorder:
         axis %= rank
         shape = x.shape[:axis] + x.shape[axis + 1 :]
         result = self.tile(shape, x.dtype, "registers", elements_per_thread)
-        attributes: dict[str, str | bool | int | float] = {"combine": combine}
-        if lanes is not None:
-            attributes["lanes"] = lanes
-        if lane_warps is not None:
-            attributes["lane_warps"] = lane_warps
+        given = {"combine": combine, "lanes": lanes, "lane_warps": lane_warps}
+        attributes = {key: value for key, value in given.items() if value is not None}
         return self.operation("reduce", x, result=result, axis=axis, attributes=attributes, **said)
 
     def accumulate(self, total: Value, term: Value | float) -> Value:
         """Return ``total + term``, in place if the term is a product that nothing has read."""
-        node = term.source if isinstance(term, Value) else None
-        if (
-            not isinstance(term, Value)
-            or isinstance(term, Carried)
-            or not isinstance(node, Node)
-            or node.kind != "mma"
-            or node.in_place is not None
-            or node.read
-            or term.views
-        ):
+        if isinstance(term, Carried) or not isinstance(term, Value) or term.views:
+            return self.elementwise("add", total, term)
+        node = term.source
+        if not isinstance(node, Node) or node.read or (node.kind, node.in_place) != ("mma", None):
             return self.elementwise("add", total, term)
         self.reading(term)
         total = self.reading(total)
@@ -302,7 +288,6 @@ class Recorder:
 
     def assign(self, carried: Carried, value: Value) -> None:
         """Give a carried variable a new value (see `Carried.assign`)."""
-        self.check_open()
         carried.variable.value = self.fitting(
             value, carried.variable.tile, f"carried {short(carried.variable.name)}: the new value"
         )
@@ -344,13 +329,7 @@ class Recorder:
         memory: MemoryName,
         elements_per_thread: int | None = None,
     ) -> Tile:
-        """Return a tile, or say what is wrong with its type.
-
-        Parameters
-        ----------
-        shape, dtype, memory, elements_per_thread
-            See `twill.artifacts.loop.Tile`.
-        """
+        """Return a tile, or say what is wrong with its type."""
         try:
             return Tile(
                 shape=shape, dtype=dtype, memory=memory, elements_per_thread=elements_per_thread
@@ -365,9 +344,8 @@ class Recorder:
     def fitting(self, value: Value, tile: Tile, what: str) -> Value:
         """Return what reading `value` reads; refuse it, called `what`, if its type is another."""
         seen = self.reading(value)
-        wanted = Value(self, tile, seen.source)
         if (seen.shape, seen.dtype, seen.memory) != (tile.shape, tile.dtype, tile.memory):
-            raise self.error(f"{what} must be {describe(wanted)} (got {describe(seen)})")
+            raise self.error(f"{what} must be {describe(tile)} (got {describe(seen)})")
         return seen
 
     def check_open(self) -> None:

@@ -12,18 +12,17 @@ if TYPE_CHECKING:
 
 
 class Said(TypedDict, total=False):
-    """What may be said of any operation.
+    """What may be said of any operation."""
 
-    Attributes
-    ----------
-    name : str, optional
-        Unique in the loop; made from the kind without it.
-    cost : Cost, optional
-        In place of the machine's rule.
-    """
+    name: str | None  # unique in the loop; made from the kind without it
+    cost: Cost | None  # in place of the machine's rule
 
-    name: str | None
-    cost: Cost | None
+
+class Lies(TypedDict, total=False):
+    """How a tile from outside the loop lies, where it does not lie as usual."""
+
+    memory: MemoryName | None
+    elements_per_thread: int | None
 
 
 @dataclass(eq=False)
@@ -105,9 +104,7 @@ class Value:
         views: tuple[str, ...] = (),
         axes: tuple[int, ...] | None = None,
     ) -> None:
-        self.loop = loop
-        self.source = source
-        self.views = views
+        self.loop, self.source, self.views = loop, source, views
         self.axes = tuple(range(len(tile.shape) if tile else 0)) if axes is None else axes
         self.accumulated_at = ""
         self._tile = tile
@@ -282,13 +279,7 @@ class Carried(Value):
         return self
 
 
-def describe(value: Value) -> str:
-    """Return a value's type as people write it, for example ``64 x 128 f32 in registers``.
-
-    Parameters
-    ----------
-    value : Value
-        The value.
-    """
+def describe(value: Value | Tile) -> str:
+    """Return a type as people write it, for example ``64 x 128 f32 in registers``."""
     shape = " x ".join(map(str, value.shape)) or "scalar"
     return f"{shape} {value.dtype} in {value.memory}"

@@ -72,19 +72,18 @@ def load_ddg(file: str, *, loop: int | None = None, name: str | None = None) -> 
 
 def _chosen(graphs: DependenceGraphs, loop: int | None) -> int:
     """Return the position of the wanted loop."""
-    known = ", ".join(str(entry.loop_id) for entry in graphs.loops)
-    if loop is not None:
-        found = [i for i, entry in enumerate(graphs.loops) if entry.loop_id == loop]
-        if len(found) != 1:
-            raise InputError(f"no loop {loop} (there are: {known or 'none'})", path="loops")
-        return found[0]
-    inner = [i for i, entry in enumerate(graphs.loops) if not entry.is_outer]
-    if len(inner) != 1:
-        raise InputError(
-            f"{len(inner)} innermost loops; choose one with loop= (there are: {known or 'none'})",
-            path="loops",
-        )
-    return inner[0]
+    found = [
+        position
+        for position, entry in enumerate(graphs.loops)
+        if (not entry.is_outer if loop is None else entry.loop_id == loop)
+    ]
+    if len(found) != 1:
+        wrong = f"no loop {loop}"
+        if loop is None:
+            wrong = f"{len(found)} innermost loops; choose one with loop="
+        known = ", ".join(str(entry.loop_id) for entry in graphs.loops) or "none"
+        raise InputError(f"{wrong} (there are: {known})", path="loops")
+    return found[0]
 
 
 class _Extraction:
@@ -92,11 +91,12 @@ class _Extraction:
         self.graphs = graphs
         self.entry = graphs.loops[position]
         self.path = f"loops[{position}].ddg"
-        self.nodes = {node.id: node for node in self.entry.ddg.nodes}
-        self.free = [n.id for n in self.nodes.values() if n.occupancy == 0]
-        self.kept = [n for n in self.nodes.values() if n.occupancy]
+        self.all = self.entry.ddg.nodes
+        self.nodes = {node.id: node for node in self.all}
+        self.free = [n.id for n in self.all if n.occupancy == 0]
+        self.kept = [n for n in self.all if n.occupancy]
         self._check()
-        self.names = {n.id: f"{_kind(n).rsplit('.', 1)[-1]}.{n.id}" for n in self.nodes.values()}
+        self.names = {n.id: f"{_kind(n).rsplit('.', 1)[-1]}.{n.id}" for n in self.all}
         self.addresses = self._addresses()
         self.delays = self._delays()
         self.waiting = {delay.consumer for delay in self.delays}
@@ -105,7 +105,7 @@ class _Extraction:
     def _check(self) -> None:
         """Refuse what cannot be scheduled; warn if a ResMII is not what the nodes occupy."""
         where = f"{self.graphs.file}: {self.path}"
-        for position, node in enumerate(self.nodes.values()):
+        for position, node in enumerate(self.all):
             if node.is_super_node:
                 raise RefusedError(
                     f"{where}.nodes[{position}]: node {node.id} is a loop of its own; only "
@@ -150,14 +150,12 @@ class _Extraction:
         """Return the integer scalars that follow from the loop counter alone."""
         found = {
             node.id
-            for node in self.nodes.values()
+            for node in self.all
             if (types := self._op(node).result_types) and all(map(is_integer, types))
         }
-        while True:
-            others = {e.dst for e in self.entry.ddg.edges if e.src not in found}
-            if not found & others:
-                return found
+        while others := found & {e.dst for e in self.entry.ddg.edges if e.src not in found}:
             found -= others
+        return found
 
     def _delays(self) -> list[Delay]:
         edges = (Delay(e.src, e.dst, e.distance, e.latency) for e in self.entry.ddg.edges)
@@ -165,11 +163,8 @@ class _Extraction:
             delays = _contract(edges, self.free)
         except InputError as error:
             raise InputError(error.message, path=f"{self.path}.edges") from None
-        return [
-            d
-            for d in delays
-            if not (d.producer in self.addresses and _is_load(self.nodes[d.consumer]))
-        ]
+        loads = {node.id for node in self.all if _is_load(node)}
+        return [d for d in delays if d.producer not in self.addresses or d.consumer not in loads]
 
     def _operation(self, node: Node) -> Operation:
         kind = _kind(node)
@@ -191,10 +186,8 @@ class _Extraction:
         buffer = self._buffer(node)
         if buffer is not None:
             return self.graphs.tile(buffer)
-        stored = self._allocated(node)
-        if stored is not None:
-            return stored
-        tiles = [self.graphs.result(node.op_ref, i) for i in range(len(op.result_types))]
+        tiles = [self._allocated(node)]
+        tiles += [self.graphs.result(node.op_ref, i) for i in range(len(op.result_types))]
         return next((tile for tile in tiles if tile is not None), None)
 
     def _allocated(self, node: Node) -> Tile | None:
@@ -211,12 +204,8 @@ class _Extraction:
         producer, consumer = self.nodes[delay.producer], self.nodes[delay.consumer]
         kind = self._dependence_kind(delay)
         buffer = self._written(consumer)
-        in_place = (
-            kind == "data"
-            and not delay.through
-            and self._written(producer) == buffer is not None
-            and buffer in self._read(consumer)
-        )
+        in_place = kind == "data" and not delay.through and buffer in self._read(consumer)
+        in_place = in_place and self._written(producer) == buffer
         streams = _is_load(producer) and producer.id not in self.waiting
         return Dependence(
             producer=self.names[producer.id],
@@ -275,16 +264,13 @@ class _Extraction:
 
     def _invariants(self) -> Iterator[Invariant]:
         """Yield the buffers from outside the loop that its operations read."""
-        inside = {node.op_ref for node in self.nodes.values()}
-        written = {self._written(node) for node in self.nodes.values()}
+        made = {node.op_ref for node in self.all} | {self._written(node) for node in self.all}
         users: dict[str, set[str]] = {}
-        for node in self.nodes.values():
+        for node in self.all:
             for operand in self._op(node).operands:
                 root = self.graphs.root(operand)
-                if root is None or root.op in written or root.op in inside:
-                    continue
-                tile = self.graphs.tile(root)
-                if tile is not None and tile.memory in ("smem", "tmem"):
+                tile = None if root is None or root.op in made else self.graphs.tile(root)
+                if root is not None and tile is not None and tile.memory in ("smem", "tmem"):
                     users.setdefault(str(root.op), set()).add(node.op_ref)
         for name, refs in users.items():
             tile = self.graphs.result(name, 0)
@@ -293,17 +279,14 @@ class _Extraction:
                 yield Invariant(name=name, tile=tile, used_by=tuple(used_by))
 
     def _folded(self) -> Iterator[Folded]:
-        for node in (self.nodes[i] for i in self.free):
-            into = {d.consumer for d in self.delays if node.id in d.through}
-            yield Folded(
-                name=self.names[node.id],
-                kind=node.op_kind,
-                into=tuple(self.names[i] for i in sorted(into)),
-            )
+        for free in self.free:
+            users = sorted({d.consumer for d in self.delays if free in d.through})
+            into = tuple(self.names[user] for user in users)
+            yield Folded(name=self.names[free], kind=self.nodes[free].op_kind, into=into)
 
 
 def _kind(node: Node) -> str:
-    return KINDS.get(node.op_kind) or node.op_kind.removeprefix("ttng.")
+    return KINDS.get(node.op_kind, node.op_kind.removeprefix("ttng."))
 
 
 def _is_load(node: Node) -> bool:
@@ -312,11 +295,8 @@ def _is_load(node: Node) -> bool:
 
 def _cost(node: Node) -> Cost:
     """Return a node's costs; what its group is not busy for as long as its unit is asynchronous."""
-    asynchronous = (
-        node.pipeline in ASYNCHRONOUS
-        or node.op_kind in TMEM_ACCESS
-        or node.self_latency != node.occupancy
-    )
+    elsewhere = node.pipeline in ASYNCHRONOUS or node.op_kind in TMEM_ACCESS
+    asynchronous = elsewhere or node.self_latency != node.occupancy
     pieces = 1 if asynchronous else min(node.occupancy, MOST_PIECES)
     return Cost(
         steps=(Step(unit=node.pipeline, cycles=node.occupancy, instructions=pieces),),

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
-from twill.artifacts.base import Artifact, Part, refuse
+from twill.artifacts.base import Artifact, Part, check_known, refuse
 from twill.artifacts.loop import (
     MOST_DISTANCE,
     MOST_WARPS,
@@ -103,24 +103,19 @@ class Graph(_Lenient):
                 raise refuse(f"nodes[{index}].id", f"a second node {node.id}")
             seen.add(node.id)
             if node.pipeline == "NONE" and node.occupancy:
-                raise refuse(
-                    f"nodes[{index}].occupancy",
-                    f"a node of pipeline NONE occupies nothing (got {node.occupancy})",
-                )
+                wrong = f"a node of pipeline NONE occupies nothing (got {node.occupancy})"
+                raise refuse(f"nodes[{index}].occupancy", wrong)
         for index, edge in enumerate(self.edges):
             for end in ("src", "dst"):
                 if getattr(edge, end) not in seen:
                     raise refuse(f"edges[{index}].{end}", f"no node {getattr(edge, end)}")
-        self._check_cycles()
-        return self
-
-    def _check_cycles(self) -> None:
         cycle = zero_distance_cycle(
             Dependence(producer=str(e.src), consumer=str(e.dst), distance=e.distance)
             for e in self.edges
         )
         if cycle:
             raise refuse("edges", "a cycle of distance 0 can never execute: " + " -> ".join(cycle))
+        return self
 
 
 class LoopEntry(_Lenient):
@@ -194,24 +189,18 @@ class DependenceGraphs(Artifact):
     def _check(self) -> Self:
         for name, op in self.ops.items():
             for position, operand in enumerate(op.operands):
-                made = self.ops.get(operand.op) if operand.op is not None else None
-                if operand.op is not None and made is None:
-                    raise refuse(
-                        f"ops.{name}.operands[{position}].op", f"no operation {short(operand.op)}"
-                    )
-                if made is not None and operand.result >= len(made.result_types):
-                    raise refuse(
-                        f"ops.{name}.operands[{position}].result",
-                        f"{short(operand.op)} has {len(made.result_types)} results "
-                        f"(got {operand.result})",
-                    )
+                where, made = f"ops.{name}.operands[{position}]", operand.op
+                if made is None:
+                    continue
+                check_known(f"{where}.op", made, self.ops, "operation")
+                results = len(self.ops[made].result_types)
+                if operand.result >= results:
+                    wrong = f"{short(made)} has {results} results (got {operand.result})"
+                    raise refuse(f"{where}.result", wrong)
         for index, loop in enumerate(self.loops):
             for position, node in enumerate(loop.ddg.nodes):
-                if node.op_ref not in self.ops:
-                    raise refuse(
-                        f"loops[{index}].ddg.nodes[{position}].op_ref",
-                        f"no operation {short(node.op_ref)}",
-                    )
+                where = f"loops[{index}].ddg.nodes[{position}].op_ref"
+                check_known(where, node.op_ref, self.ops, "operation")
         return self
 
 

@@ -8,15 +8,15 @@ from twill.artifacts.loop import MOST_EXTENT, Loop, Tile
 from twill.artifacts.machine import Machine
 from twill.errors import InputError, RefusedError, short
 from twill.frontends.loops import machine_of, threads_per_warp
-from twill.frontends.subtiling.dimensions import dimension_classes, extent, with_tiles
+from twill.frontends.subtiling.dimensions import Dimension, dimension_classes, extent, with_tiles
 from twill.frontends.subtiling.plan import (
     Plan,
     Role,
     along_dimension,
-    check_divisible,
-    check_products,
     choices,
     dimension,
+    indivisible,
+    without_instruction,
 )
 from twill.frontends.subtiling.rewrite import Rewriter
 
@@ -39,34 +39,23 @@ def plan_subtiles(
     if not 2 <= factor <= MOST_SUBTILES:
         raise InputError(f"must be from 2 to {MOST_SUBTILES} (got {short(factor)})", path="factor")
     machine = machine or machine_of(loop)
-    if along is not None:
-        plan = along_dimension(loop, factor, along)
-        _check(plan, machine)
-        return plan
-    plan, *others = choices(loop, factor)
-    try:
-        _check(plan, machine)
-    except RefusedError as error:
-        fitting = [other.along for other in others if _fits(other, machine)]
-        if not fitting:
-            raise
-        raise RefusedError(f"{error}; possible is along {' or '.join(fitting)}") from None
-    return plan
+    best, *others = (
+        choices(loop, factor) if along is None else [along_dimension(loop, factor, along)]
+    )
+    refusal = _refusal(best, machine)
+    if refusal is None:
+        return best
+    fitting = [other.along for other in others if _refusal(other, machine) is None]
+    raise RefusedError(refusal + (f"; possible is along {' or '.join(fitting)}" if fitting else ""))
 
 
-def _check(plan: Plan, machine: Machine | None) -> None:
-    check_divisible(plan)
-    if machine is not None:
+def _refusal(plan: Plan, machine: Machine | None) -> str | None:
+    """Return why a plan cannot be carried out, None if it can."""
+    refusal = indivisible(plan)
+    if refusal is None and machine is not None:
         parts = Rewriter(plan, machine.threads_per_warp.value).parts
-        check_products(plan, parts, machine)
-
-
-def _fits(plan: Plan, machine: Machine | None) -> bool:
-    try:
-        _check(plan, machine)
-    except RefusedError:
-        return False
-    return True
+        refusal = without_instruction(plan, parts, machine)
+    return refusal
 
 
 def subtile(
@@ -124,14 +113,11 @@ def resize(loop: Loop, along: str, size: int) -> Loop:
                 f"{loop.name}: cannot resize {along}: {operation.name} {coupling.reason}"
             )
     before = extent(loop, wanted)
-    axes: dict[tuple[int, int], set[int]] = {}
-    for member in members:
-        if extent(loop, member) == before:
-            axes.setdefault((member.owner, member.place), set()).add(member.axis)
 
     def changed(owner: int, place: int, tile: Tile) -> Tile:
-        found = axes.get((owner, place))
-        return tile if found is None else _resized(loop, tile, found, before, size)
+        alike = (axis for axis, elements in enumerate(tile.shape) if elements == before)
+        axes = {axis for axis in alike if Dimension(owner, place, axis) in members}
+        return _resized(loop, tile, axes, before, size) if axes else tile
 
     operations = tuple(with_tiles(o, partial(changed, i)) for i, o in enumerate(loop.operations))
     invariants = tuple(

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from twill.artifacts.loop import Axes, Dependence, Loop, Operation, Tile
 
 RESULT = -1
-FACTORS = (0, 1)
 ACCUMULATOR = 2
 SCALES = (3, 4)
 # Each element of the result comes from, or goes to, the same place of the operands.
@@ -42,7 +41,7 @@ class Coupling(NamedTuple):
 
 
 class Classes:
-    """Dimensions in classes, a union-find forest."""
+    """Dimensions in classes, and why some of them cannot be split."""
 
     def __init__(self, loop: Loop) -> None:
         self.loop = loop
@@ -52,7 +51,7 @@ class Classes:
             for owner in (*range(len(loop.operations)), *range(-len(loop.invariants), 0))
             for place, tile in tiles_of(loop, owner)
         }
-        self._parent = {d: d for place in self._tiles for d in self.of(*place)}
+        self._members = {d: {d} for place in self._tiles for d in self.of(*place)}
 
     def of(self, owner: int, place: int) -> list[Dimension]:
         """Return the dimensions of a tile, of none if there is no such tile."""
@@ -61,8 +60,10 @@ class Classes:
 
     def join(self, one: Dimension, other: Dimension) -> None:
         """Put two dimensions into one class."""
-        first, second = sorted((self._root(one), self._root(other)), key=in_program_order)
-        self._parent[second] = first
+        fewer, more = sorted((self._members[one], self._members[other]), key=len)
+        if fewer is not more:
+            more |= fewer
+            self._members.update(dict.fromkeys(fewer, more))
 
     def tie(self, one: Dimension, other: Dimension, operation: int) -> None:
         """Join two dimensions of equal extent; one of extent 1 is repeated along the other."""
@@ -88,25 +89,16 @@ class Classes:
 
     def members(self) -> list[frozenset[Dimension]]:
         """Return the classes, in the order of their first results in program order."""
-        found: dict[Dimension, list[Dimension]] = {}
-        for dimension in self._parent:
-            found.setdefault(self._root(dimension), []).append(dimension)
-        ordered = sorted(found.values(), key=lambda found: in_program_order(first_of(found)))
-        return [frozenset(dimensions) for dimensions in ordered]
+        found = {id(members): members for members in self._members.values()}.values()
+        return sorted(map(frozenset, found), key=lambda each: in_program_order(first_of(each)))
 
     def members_with(self, dimension: Dimension) -> frozenset[Dimension]:
         """Return the class of a dimension."""
-        return next(members for members in self.members() if dimension in members)
+        return frozenset(self._members[dimension])
 
     def couplings(self, members: frozenset[Dimension]) -> list[Coupling]:
         """Return every reason not to split a class."""
         return [coupling for dimension, coupling in self._couplings if dimension in members]
-
-    def _root(self, dimension: Dimension) -> Dimension:
-        while self._parent[dimension] != dimension:
-            self._parent[dimension] = self._parent[self._parent[dimension]]
-            dimension = self._parent[dimension]
-        return dimension
 
 
 def first_of(members: list[Dimension] | frozenset[Dimension]) -> Dimension:
@@ -163,9 +155,8 @@ def dimension_classes(loop: Loop) -> Classes:
         for read in invariant.reads:
             _flow(classes, source, position[read.operation], read.operand, read.axes)
         said = {read.operation for read in invariant.reads}
-        for name in invariant.used_by:
-            if name not in said:
-                _flow(classes, source, position[name], None, None)
+        for name in (name for name in invariant.used_by if name not in said):
+            _flow(classes, source, position[name], None, None)
     return classes
 
 
@@ -178,14 +169,13 @@ def _relate(classes: Classes, index: int, operation: Operation) -> None:
     elif operation.elementwise or operation.kind in ALIKE:
         _relate_alike(classes, index)
     else:
-        reason = f"may mix them, as far as its kind {operation.kind} says"
-        classes.couple_tiles(index, reason)
+        classes.couple_tiles(index, f"may mix them, as far as its kind {operation.kind} says")
 
 
 def _relate_product(classes: Classes, index: int, operation: Operation) -> None:
     """Result m x n, factors m x k and k x n, accumulator as the result; scales m x k and n x k."""
     operands = operation.operands
-    made, a, b = (classes.of(index, place) for place in (RESULT, *FACTORS))
+    made, a, b = (classes.of(index, place) for place in (RESULT, 0, 1))
     shapes = [tile.shape for tile in operands[: ACCUMULATOR + 1]]
     if len(operands) < 2 or len(made) < 2 or any(len(shape) != len(made) for shape in shapes):
         classes.couple_tiles(index, "is a product of tiles of different ranks")
@@ -247,26 +237,23 @@ def _reduced(operation: Operation) -> int | None:
 
 def _relate_alike(classes: Classes, index: int) -> None:
     tiles = sorted(tiles_of(classes.loop, index), key=lambda entry: entry[0])
-    if not tiles:
-        return
-    first, like = tiles[0]
     for place, tile in tiles[1:]:
-        if tile.elements == 1:
-            continue
-        if len(tile.shape) != len(like.shape):
+        first, like = tiles[0]
+        if tile.elements > 1 and len(tile.shape) != len(like.shape):
             classes.couple_tiles(index, "has operands of different ranks", [first, place])
-            continue
-        for here, there in zip(classes.of(index, place), classes.of(index, first), strict=True):
-            classes.tie(here, there, index)
+        elif tile.elements > 1:
+            for here, there in zip(classes.of(index, place), classes.of(index, first), strict=True):
+                classes.tie(here, there, index)
 
 
 def _follow(classes: Classes, dependence: Dependence, position: dict[str, int]) -> None:
     """Relate the dimensions of what a dependence hands on to those of what reads it."""
     producer, consumer = position[dependence.producer], position[dependence.consumer]
     if dependence.delay is not None:
-        reason = "has a dependence with a delay of its own, which is for whole tiles"
         for index in (producer, consumer):
-            classes.couple_tiles(index, reason)
+            classes.couple_tiles(
+                index, "has a dependence with a delay of its own, which is for whole tiles"
+            )
     if dependence.kind == "data":
         source = classes.of(producer, RESULT)
         _flow(classes, source, consumer, dependence.operand, dependence.axes)
@@ -284,8 +271,9 @@ def _flow(
             classes.couple(dimension, consumer, UNSAID)
         classes.couple_tiles(consumer, UNSAID, _unsourced(loop, consumer))
         return
-    read = classes.of(consumer, operand)
-    places = _places(axes, len(source))
+    read, rank = classes.of(consumer, operand), len(source)
+    places: Axes = tuple(range(rank)) if axes is None else axes
+    places = places if len(places) == rank else (None,) * rank
     mixed = False
     for here, lies in zip(source, places, strict=True):
         if lies is not None and lies < len(read):
@@ -296,12 +284,6 @@ def _flow(
     for there in read:
         if mixed and there.axis not in places:
             classes.couple(there, consumer, MIXED)
-
-
-def _places(axes: Axes | None, rank: int) -> Axes:
-    if axes is None:
-        return tuple(range(rank))
-    return axes if len(axes) == rank else (None,) * rank
 
 
 def _unsourced(loop: Loop, consumer: int) -> list[int]:

@@ -27,36 +27,16 @@ MOST_REASONS = 3
 
 
 class Role(Enum):
-    """What becomes of an operation.
+    """What becomes of an operation."""
 
-    Attributes
-    ----------
-    SHARED
-        It stays one, and every sub-tile reads its result.
-    COPIED
-        Every sub-tile has one of its own.
-    CHAINED
-        A product whose depth is split: one for each sub-tile, each adding to the one before.
-    """
-
-    SHARED = "shared"
-    COPIED = "copied"
-    CHAINED = "chained"
+    SHARED = "shared"  # it stays one, and every sub-tile reads its result
+    COPIED = "copied"  # every sub-tile has one of its own
+    CHAINED = "chained"  # a product whose depth is split: each sub-tile's adds to the one before
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A way to split a loop into sub-tiles.
-
-    Attributes
-    ----------
-    loop : Loop
-        The loop to split.
-    factor : int
-        How many sub-tiles.
-    members : frozenset of Dimension
-        The dimensions that are split.
-    """
+    """A way to split a loop into `factor` sub-tiles: along which dimensions."""
 
     loop: Loop
     factor: int
@@ -74,23 +54,19 @@ class Plan:
 
     @property
     def _first(self) -> Dimension:
-        made = [
-            member
-            for member in self.members
-            if member.owner >= 0
-            and member.place == RESULT
-            and is_product(self.loop.operations[member.owner])
-        ]
+        operations = self.loop.operations
+        made = [m for m in self.members if m.place == RESULT and is_product(operations[m.owner])]
         return first_of(made or self.members)
 
     @cached_property
     def roles(self) -> tuple[Role, ...]:
         """What becomes of each operation, in program order."""
         touched = {owner for owner, _ in self._axes}
-        roles = [
-            self._role(index) if index in touched else Role.SHARED
-            for index in range(len(self.loop.operations))
-        ]
+        roles = []
+        for index, operation in enumerate(self.loop.operations):
+            copied = operation.result is None or self.split_axes(index, RESULT)
+            role = Role.COPIED if copied else Role.CHAINED
+            roles.append(role if index in touched else Role.SHARED)
         for index in self._repeated(roles):
             roles[index] = Role.COPIED
         return tuple(roles)
@@ -130,9 +106,9 @@ class Plan:
     @cached_property
     def _axes(self) -> dict[tuple[int, int], list[int]]:
         """Split dimensions by owner and place."""
-        found: dict[tuple[int, int], list[int]] = {}
+        found = defaultdict[tuple[int, int], list[int]](list)
         for owner, place, axis in sorted(self.members):
-            found.setdefault((owner, place), []).append(axis)
+            found[owner, place].append(axis)
         return found
 
     @property
@@ -141,26 +117,16 @@ class Plan:
         split_loads = any(operation.kind == "load" for operation in self.with_role(Role.COPIED))
         chains = self.with_role(Role.CHAINED)
         products = [o for o in (*self.with_role(Role.COPIED), *chains) if is_product(o)]
-        return (split_loads, -sum(multiplications(o) for o in products), len(chains))
+        work = (o.result.elements * o.operands[0].shape[-1] for o in products if o.result)
+        return (split_loads, -sum(work), len(chains))
 
     @property
     def copies_work(self) -> bool:
         """Whether sub-tiles have products of their own, or anything if the loop has none."""
         copied = self.with_role(Role.COPIED)
-        if any(is_product(operation) for operation in self.loop.operations):
-            return any(is_product(operation) for operation in copied)
+        if any(map(is_product, self.loop.operations)):
+            return any(map(is_product, copied))
         return self.extent > 1 and any(operation.kind != "load" for operation in copied)
-
-    def _role(self, index: int) -> Role:
-        operation = self.loop.operations[index]
-        if operation.result is None or self.split_axes(index, RESULT):
-            return Role.COPIED
-        return Role.CHAINED
-
-
-def multiplications(product: Operation) -> int:
-    """Return how many multiplications a product takes."""
-    return (product.result.elements if product.result else 0) * product.operands[0].shape[-1]
 
 
 def product_shape(product: Operation) -> tuple[int, int, int]:
@@ -190,7 +156,10 @@ def choices(loop: Loop, factor: int) -> list[Plan]:
         elif plan.copies_work:
             possible.append(plan)
     if not possible:
-        raise RefusedError(f"{loop.name}: no dimension can be split{_listed(reasons)}")
+        more = len(reasons) - MOST_REASONS
+        shown = "; ".join(reasons[:MOST_REASONS]) or "its operations have no tiles"
+        and_more = f"; and {more} more" if more > 0 else ""
+        raise RefusedError(f"{loop.name}: no dimension can be split: {shown}{and_more}")
     return sorted(possible, key=lambda plan: plan.preference)
 
 
@@ -233,11 +202,8 @@ def dimension(loop: Loop, where: str) -> Dimension:
         if operation.name == name and place in tiles:
             shape = tiles[place].shape
             if number not in map(str, range(len(shape))):
-                raise InputError(
-                    f"operation {short(name)} has a tile of {len(shape)} dimensions, counted "
-                    f"from 0 (got {short(number)})",
-                    path="along",
-                )
+                has = f"operation {short(name)} has a tile of {len(shape)} dimensions"
+                raise InputError(f"{has}, counted from 0 (got {short(number)})", path="along")
             return Dimension(index, place, int(number))
     raise InputError(f"no operation with a tile is named {short(name)}", path="along")
 
@@ -263,51 +229,34 @@ def label(loop: Loop, dimension: Dimension) -> str:
     return f"{name}:{axis}"
 
 
-def _listed(reasons: list[str]) -> str:
-    if not reasons:
-        return ": its operations have no tiles"
-    more = len(reasons) - MOST_REASONS
-    shown = "; ".join(reasons[:MOST_REASONS])
-    return f": {shown}" + (f"; and {more} more" if more > 0 else "")
-
-
-def check_divisible(plan: Plan) -> None:
-    """Check that the factor divides what is split.
-
-    Raises
-    ------
-    RefusedError
-        If it does not.
-    """
+def indivisible(plan: Plan) -> str | None:
+    """Return which dimension the factor does not divide, in words; None if it divides all."""
     for dimension in sorted(plan.members, key=in_program_order):
         elements = extent(plan.loop, dimension)
         if elements % plan.factor:
-            raise RefusedError(
+            return (
                 f"{plan.loop.name}: {label(plan.loop, dimension)} has {elements} elements, which "
                 f"are not {plan.factor} equal parts"
             )
+    return None
 
 
-def check_products(plan: Plan, operations: list[Operation], machine: Machine) -> None:
-    """Check that the products of sub-tiles have shapes that the machine has instructions for.
+def without_instruction(plan: Plan, parts: list[Operation], machine: Machine) -> str | None:
+    """Return which sub-tile's product has no instruction on a machine, and what is possible.
 
-    `operations`: for each operation of the loop what one sub-tile has of it.
-
-    Raises
-    ------
-    RefusedError
-        If one has not; names it, its shape and what is possible.
+    `parts`: for each operation of the loop what one sub-tile has of it.
     """
-    for role, operation in zip(plan.roles, operations, strict=True):
-        if role is Role.SHARED or not is_product(operation) or operation.kind == "mma_sync":
+    for role, part in zip(plan.roles, parts, strict=True):
+        if role is Role.SHARED or not is_product(part) or part.kind == "mma_sync":
             continue
-        problem = None if machine.products is None else _problem(operation, machine.products)
+        problem = None if machine.products is None else _problem(part, machine.products)
         if problem is not None:
-            shape = " x ".join(map(str, product_shape(operation)))
-            raise RefusedError(
+            shape = " x ".join(map(str, product_shape(part)))
+            return (
                 f"{plan.loop.name}: {plan.factor} sub-tiles along {plan.along} make the product "
-                f"{operation.name} {shape}, and {problem} on {machine.name}"
+                f"{part.name} {shape}, and {problem} on {machine.name}"
             )
+    return None
 
 
 def _problem(operation: Operation, products: Products) -> str | None:
@@ -322,11 +271,9 @@ def _problem(operation: Operation, products: Products) -> str | None:
         of = f" for {operation.warps} warps" if groups > 1 else ""
         multiples = " or ".join(str(height * groups) for height in allowed)
         return f"rows must be a multiple of {multiples}{of}"
-    if columns % products.column_step or columns > products.most_columns:
-        return (
-            f"columns must be a multiple of {products.column_step} and at most "
-            f"{products.most_columns}"
-        )
+    step, most = products.column_step, products.most_columns
+    if columns % step or columns > most:
+        return f"columns must be a multiple of {step} and at most {most}"
     bits = operation.operands[0].bits
     if products.depth_bytes is not None and depth * bits % (8 * products.depth_bytes):
         return f"the depth must be a multiple of {8 * products.depth_bytes // bits}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
 from twill.artifacts.loop import Dependence, Folded, Invariant, Loop, Operation, Read, Tile
@@ -17,12 +18,8 @@ Attributes = Mapping[str, str | bool | int | float]
 class Rewriter:
     """Makes the sub-tiled loop.
 
-    Attributes
-    ----------
-    names : dict
-        For the position of an operation and a sub-tile's number, the name of the copy.
-    parts : list of Operation
-        For each operation what one sub-tile has of it, or reads of a shared one.
+    `names` are those of copies, by the position of an operation and a sub-tile's number; `parts`
+    what one sub-tile has of each operation, or reads of a shared one.
     """
 
     def __init__(self, plan: Plan, threads_per_warp: int) -> None:
@@ -158,20 +155,15 @@ class Rewriter:
         before, after = self._role(old.producer), self._role(old.consumer)
         if old.kind == "data":
             return before is Role.COPIED and after is not Role.SHARED
-        touched = before is not Role.SHARED and after is Role.COPIED
-        return old.kind == "anti" and touched
+        return old.kind == "anti" and before is not Role.SHARED and after is Role.COPIED
 
     def _links(self) -> Iterator[Dependence]:
         """Yield the dependences along the chains."""
-        for index, role in enumerate(self.plan.roles):
-            if role is Role.CHAINED:
-                for copy in self.copies[1:]:
-                    yield Dependence(
-                        producer=self.names[index, copy - 1],
-                        consumer=self.names[index, copy],
-                        operand=ACCUMULATOR,
-                        in_place=True,
-                    )
+        for product in self.plan.with_role(Role.CHAINED):
+            for before, after in itertools.pairwise(self._of(product.name, self.copies)):
+                yield Dependence(
+                    producer=before, consumer=after, operand=ACCUMULATOR, in_place=True
+                )
 
     def _invariants(self, number: int) -> Iterator[Invariant]:
         invariant = self.plan.loop.invariants[number]
@@ -200,12 +192,11 @@ class Rewriter:
         return invariant.model_copy(update={"used_by": tuple(used_by), "reads": tuple(reads)})
 
     def _folded(self, folded: Folded) -> Folded:
-        users = [
-            user
-            for name in folded.into
-            for user in (self._of(name, self.copies) if name in self.position else [name])
-        ]
-        return folded.model_copy(update={"into": tuple(dict.fromkeys(users))})
+        copies = (
+            self._of(name, self.copies) if name in self.position else [name] for name in folded.into
+        )
+        users = dict.fromkeys(itertools.chain.from_iterable(copies))
+        return folded.model_copy(update={"into": tuple(users)})
 
 
 def numbered(names: Mapping[int, str], factor: int, taken: Iterable[str]) -> Named:
@@ -237,10 +228,8 @@ def numbered(names: Mapping[int, str], factor: int, taken: Iterable[str]) -> Nam
         used |= set(made.values())
     for (key, _), name in found.items():
         if len(name) > MOST_NAME:
-            raise InputError(
-                f"no room for a number in {MOST_NAME} characters (got {short(names[key])})",
-                path="name",
-            )
+            wrong = f"no room for a number in {MOST_NAME} characters (got {short(names[key])})"
+            raise InputError(wrong, path="name")
     return found
 
 
@@ -248,12 +237,8 @@ def part_of(tile: Tile, axis: int, factor: int) -> Tile:
     """Return one of `factor` equal parts of a tile."""
     shape = tuple(e // factor if i == axis else e for i, e in enumerate(tile.shape))
     held = tile.elements_per_thread
-    return tile.model_copy(
-        update={
-            "shape": shape,
-            "elements_per_thread": None if held is None else max(1, -(-held // factor)),
-        }
-    )
+    fewer = None if held is None else max(1, -(-held // factor))
+    return tile.model_copy(update={"shape": shape, "elements_per_thread": fewer})
 
 
 def reduction_attributes(whole: Operation, part: Operation, threads_per_warp: int) -> Attributes:

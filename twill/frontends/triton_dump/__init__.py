@@ -74,9 +74,8 @@ def dump_kernel(
     if not file.endswith(".py") or not name:
         raise InputError("not a kernel; name one as FILE.py:KERNEL", file=where)
     kernel = _kernel(_imported(file), name, file)
-    signature, constants = arguments_of(
-        kernel, settings, example=f"twill loop dump {where} --sm {architecture}", file=where
-    )
+    example = f"twill loop dump {where} --sm {architecture}"
+    signature, constants = arguments_of(kernel, settings, example=example, file=where)
     try:
         return dump(kernel, signature, constants, architecture, num_warps)
     except Exception as error:
@@ -107,15 +106,12 @@ def _imported(file: str) -> ModuleType:
 
 
 def _kernel(module: ModuleType, name: str, file: str) -> Any:
-    found = getattr(module, name, None)
-    kernel = _decorated(found)
+    named = getattr(module, name, None)
+    kernel = _decorated(named)
     if kernel is None:
-        own = [
-            other
-            for other, value in vars(module).items()
-            if (candidate := _decorated(value)) and candidate.fn.__module__ == module.__name__
-        ]
-        problem = "not decorated with triton.jit" if callable(found) else "there is no such kernel"
+        decorated = ((n, _decorated(value)) for n, value in vars(module).items())
+        own = [n for n, found in decorated if found and found.fn.__module__ == module.__name__]
+        problem = "not decorated with triton.jit" if callable(named) else "there is no such kernel"
         kernels = f"kernels are {', '.join(own)}" if own else "no function of the file is"
         raise InputError(f"{problem}; {kernels}", path=name, file=file)
     if kernel.is_gluon():
@@ -126,8 +122,7 @@ def _kernel(module: ModuleType, name: str, file: str) -> Any:
 def _decorated(value: Any) -> Any:
     """Return the kernel behind ``triton.jit``, below autotuning and heuristics, or None."""
     runtime = importlib.import_module("triton.runtime")
-    wrappers = (runtime.Autotuner, runtime.Heuristics)
-    while isinstance(value, wrappers):
+    while isinstance(value, runtime.Autotuner | runtime.Heuristics):
         value = value.fn
     return value if isinstance(value, runtime.JITFunction) else None
 
@@ -204,23 +199,17 @@ def _value(text: str, name: str, file: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise InputError(
-            f"{short(text)} is not a Python literal such as 128, True or 'e4m3', which a "
-            "tl.constexpr parameter needs",
-            path=name,
-            file=file,
-        ) from None
+        literal = f"{short(text)} is not a Python literal such as 128, True or 'e4m3'"
+        wrong = f"{literal}, which a tl.constexpr parameter needs"
+        raise InputError(wrong, path=name, file=file) from None
 
 
 def _type(text: str, name: str, file: str) -> str:
     kind = "".join(text.split())
     if not _TYPE.fullmatch(kind):
-        raise InputError(
-            f"{short(text)} is not a Triton type such as tensordesc<fp16[128,64]>, *fp16, i32, "
-            f"i32:16 or fp32 (numbers are {', '.join(NUMBERS)})",
-            path=name,
-            file=file,
-        )
+        wanted = "a Triton type such as tensordesc<fp16[128,64]>, *fp16, i32, i32:16 or fp32"
+        wrong = f"{short(text)} is not {wanted} (numbers are {', '.join(NUMBERS)})"
+        raise InputError(wrong, path=name, file=file)
     return kind
 
 
@@ -228,15 +217,10 @@ def _shown(kernel: Any, settings: Mapping[str, str]) -> Iterator[str]:
     """Yield a setting for every parameter that needs one: the given one or a plausible one."""
     for parameter in kernel.params:
         name = parameter.name
+        plausible = "*fp16" if "ptr" in name.lower() else "i32"
+        if "desc" in name.lower():
+            plausible = "tensordesc<fp16[128,128]>"
         if name in settings:
             yield f"{name}={elided(settings[name])}"
         elif not _may_be_left_out(parameter):
-            yield f"{name}={_plausible(parameter)}"
-
-
-def _plausible(parameter: Any) -> str:
-    if parameter.is_constexpr:
-        return "128"
-    if "desc" in parameter.name.lower():
-        return "tensordesc<fp16[128,128]>"
-    return "*fp16" if "ptr" in parameter.name.lower() else "i32"
+            yield f"{name}={128 if parameter.is_constexpr else plausible}"

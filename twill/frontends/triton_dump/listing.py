@@ -30,10 +30,8 @@ def annotated(rolled: Listing, scheduled: Listing) -> tuple[str, str]:
     """
     attributes = defaultdict[int, dict[str, str]](dict)
     for ended in rolled.ended:
-        if ended.operation.endswith(BOOKKEEPING):
-            continue
         for name, value in (("location", ended.place), ("name", ended.variable)):
-            if value:
+            if value and not ended.operation.endswith(BOOKKEEPING):
                 attributes[ended.line][f"sched.{name}"] = f'"{value}"'
     lines = {key: ended.line for key, ended in _keyed(rolled)}
     unmatched = []
@@ -84,25 +82,22 @@ class Listing:
     """The text of a module in generic form: lines without locations, operations as they end."""
 
     def __init__(self, text: str) -> None:
-        aliases = {}
-        written = []
-        for line in text.rstrip().splitlines():
-            if alias := _ALIAS.match(line):
-                aliases[alias[1]] = alias[2]
-            else:
-                written.append(line)
+        lines = text.rstrip().splitlines()
+        aliases = {found[1]: found[2] for line in lines if (found := _ALIAS.match(line))}
+        written = [line for line in lines if not _ALIAS.match(line)]
         self.lines = [without_locations(line) for line in written]
         self.ended = list(_operations(written, aliases))
 
     def annotated(self, attributes: Mapping[int, Mapping[str, str]]) -> str:
-        """Return the text with more attributes.
-
-        `attributes`: for the index of a line, attributes as text by name.
-        """
+        """Return the text with more attributes, as text by name, for indices of lines."""
         lines = list(self.lines)
         for number, extra in attributes.items():
             added = ", ".join(f"{name} = {value}" for name, value in extra.items())
-            lines[number] = _with_attributes(lines[number], added)
+            head, types = lines[number].rsplit(" : (", 1)
+            joined = f"{head} {{{added}}}"
+            if head.endswith("}") and not head.endswith("{}"):
+                joined = f"{head[:-1]}, {added}}}"
+            lines[number] = f"{joined} : ({types}"
         return "\n".join(lines) + "\n"
 
 
@@ -167,8 +162,7 @@ def _first_argument(line: str, aliases: Mapping[str, str]) -> str:
 def _loop_variable(location: str) -> str:
     """Return what the ``for`` statement at a place of the source counts with."""
     place = _PLACE.search(_outermost(location))
-    written = linecache.getline(place[1], int(place[2])) if place else ""
-    found = _FOR.match(written)
+    found = _FOR.match(linecache.getline(place[1], int(place[2]))) if place else None
     return found[1] if found else ""
 
 
@@ -182,10 +176,3 @@ def source_of(location: str) -> tuple[str, str]:
     variable, place = _VARIABLE.search(caller), _PLACE.search(caller)
     where = f"{Path(place[1]).name}:{place[2]}:{place[3]}" if place else ""
     return (variable[1] if variable else ""), where
-
-
-def _with_attributes(line: str, added: str) -> str:
-    head, types = line.rsplit(" : (", 1)
-    if head.endswith("}") and not head.endswith("{}"):
-        return f"{head[:-1]}, {added}}} : ({types}"
-    return f"{head} {{{added}}} : ({types}"

@@ -47,7 +47,6 @@ def dump(
     libtriton = importlib.import_module("triton._C.libtriton")
     compiler = importlib.import_module("triton.compiler")
     target = importlib.import_module("triton.backends.compiler").GPUTarget("cuda", architecture, 32)
-
     types = {name: kind.removesuffix(ALIGNED) for name, kind in signature.items()}
     aligned = {
         (position,): [["tt.divisibility", 16]]
@@ -104,15 +103,12 @@ def check_target(architecture: int, num_warps: int) -> None:
         If not.
     """
     if architecture not in STOP_BEFORE:
-        raise InputError(
-            f"no extraction point for sm_{architecture} (there are "
-            f"{', '.join(f'sm_{a}' for a in STOP_BEFORE)})",
-            path="architecture",
-        )
+        known = ", ".join(f"sm_{a}" for a in STOP_BEFORE)
+        wrong = f"no extraction point for sm_{architecture} (there are {known})"
+        raise InputError(wrong, path="architecture")
     if num_warps not in WARPS:
-        raise InputError(
-            f"{num_warps} is not one of {', '.join(map(str, WARPS))}", path="num_warps"
-        )
+        known = ", ".join(map(str, WARPS))
+        raise InputError(f"{num_warps} is not one of {known}", path="num_warps")
 
 
 @dataclass(frozen=True)
@@ -135,8 +131,8 @@ def dumped(lowering: Lowering) -> str:
     rolled = _listing_before(STOP_BEFORE, lowering)
     scheduled = _listing_before(SCHEDULED_BEFORE, lowering)
     text, unmatched = annotated(rolled, scheduled)
-    first = f"// triton {version}, sm_{lowering.architecture}"
-    return f"{first}, {unmatched}\n{text}" if unmatched else f"{first}\n{text}"
+    more = f", {unmatched}" if unmatched else ""
+    return f"// triton {version}, sm_{lowering.architecture}{more}\n{text}"
 
 
 def import_triton() -> ModuleType:
@@ -170,15 +166,11 @@ def _listing_before(stops: Mapping[int, str], lowering: Lowering) -> Listing:
 @contextlib.contextmanager
 def _stopped_before(libtriton: ModuleType, name: str) -> Iterator[None]:
     """Make every pass from `name` on do nothing, wherever this thread adds passes from."""
-    homes = [
-        libtriton.passes.ttir,
-        libtriton.passes.ttgpuir,
-        libtriton.passes.common,
-        libtriton.nvidia.passes.ttnvgpuir,
-        libtriton.nvidia.passes.hopper,
+    passes, nvidia = libtriton.passes, libtriton.nvidia.passes
+    homes = (passes.ttir, passes.ttgpuir, passes.common, nvidia.ttnvgpuir, nvidia.hopper)
+    originals = [
+        (home, add, getattr(home, add)) for home in homes for add in dir(home) if add[:4] == "add_"
     ]
-    adders = [(home, add) for home in homes for add in dir(home) if add.startswith("add_")]
-    originals = [(home, add, getattr(home, add)) for home, add in adders]
     thread, stopped = threading.get_ident(), False
 
     def gated(add: str, original: Any) -> Any:
@@ -276,6 +268,5 @@ def _write(folder: Path, name: str, architecture: int, text: str) -> None:
         file = folder / f"{name}{version}.sm{architecture}.mlir"
         if not file.exists():
             file.write_text(text)
-            return
         if file.read_text() == text:
             return

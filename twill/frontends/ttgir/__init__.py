@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pydantic import ValidationError
 from xdsl.ir import Operation as IrOperation
@@ -178,14 +179,11 @@ class _Body:
 
     def _reduction(self, operation: IrOperation) -> Attributes:
         attributes: Attributes = {"combine": combine_of(operation) or "other"}
-        axis = integer(operation, "axis")
-        if axis is None:
-            return attributes
-        attributes["axis"] = axis
-        layout = self.dump.type_of(operation.operands[0]).layout
-        shared = sharing(layout, axis) if layout is not None else None
-        if shared is not None:
-            attributes |= {"lanes": shared[0], "lane_warps": shared[1]}
+        axis, layout = integer(operation, "axis"), self.dump.type_of(operation.operands[0]).layout
+        if axis is not None:
+            attributes["axis"] = axis
+            if layout is not None and (shared := sharing(layout, axis)) is not None:
+                attributes |= {"lanes": shared[0], "lane_warps": shared[1]}
         return attributes
 
     def _names(self) -> dict[int, str]:
@@ -194,23 +192,18 @@ class _Body:
         hints = {i: self.hint(i) for i in self.kept if i not in filled.values()}
         last = {hint: i for i, hint in hints.items() if hint}
         names: dict[int, str] = {}
-        taken: set[str] = set()
         for i, hint in hints.items():
             kind = kind_of(self.operations[i]).rsplit(".", 1)[-1]
             base = hint if hint and last[hint] == i else f"{hint}.{kind}" if hint else kind
-            names[i] = unused(base, taken)
-            taken.add(names[i])
+            names[i] = unused(base, set(names.values()))
         for load, allocation in filled.items():
-            names[allocation] = unused(f"{names[load]}.local_alloc", taken)
-            taken.add(names[allocation])
+            names[allocation] = unused(f"{names[load]}.local_alloc", set(names.values()))
         return names
 
     def _filled(self) -> dict[int, int]:
         """Return for loads the allocation that is filled with what they load."""
         found: dict[int, int] = {}
-        for i in self.kept:
-            if name_of(self.operations[i]) != "ttg.local_alloc":
-                continue
+        for i in (i for i in self.kept if name_of(self.operations[i]) == "ttg.local_alloc"):
             for source in self.values.sources(self.operations[i].operands[0]):
                 if source.node is not None and kind_of(self.operations[source.node]) == "load":
                     found.setdefault(source.node, i)
@@ -225,8 +218,7 @@ class _Extraction:
         self.ir = loop
         self.body = _Body(dump, loop)
         self.graph = self.body.graph
-        nodes: dict[float, Node] = {i: self.body.node(i) for i in self.body.kept}
-        self.draft = Draft(nodes, dump.threads_per_warp)
+        self.draft = Draft({i: self.body.node(i) for i in self.body.kept}, dump.threads_per_warp)
         self.roots: dict[SSAValue, int] = {}
 
     def loop(self, name: str | None, *, whole_tiles: bool) -> Loop:
@@ -267,8 +259,7 @@ class _Extraction:
         draft.flows += buffers.flows
         draft.renamed += buffers.renamed
         for access in buffers.untouched:
-            number = self._root_number(access.buffer)
-            position = buffers.position_of(access)
+            number, position = self._root_number(access.buffer), buffers.position_of(access)
             if position is not None:
                 draft.outside.append(Outside(number, access.node, position, None))
         draft.flows += global_order(self.graph, self.body.kept)
@@ -301,24 +292,15 @@ class _Extraction:
     def _trace(self, i: int, operand: int, value: SSAValue, *, address: bool) -> None:
         """Write down what a value is made of that a node reads."""
         product = kind_of(self.body.operations[i]) in ("mma", "mma_sync")
+        in_place = product and operand == ACCUMULATOR
         for source in self.body.values.sources(value):
             if source.node is not None:
-                self.draft.flows.append(
-                    Flow(
-                        source.node,
-                        i,
-                        source.distance,
-                        operand,
-                        source.axes,
-                        in_place=product and operand == ACCUMULATOR,
-                        address=address,
-                    )
-                )
+                flow = Flow(source.node, i, source.distance, operand, source.axes)
+                self.draft.flows.append(replace(flow, in_place=in_place, address=address))
             elif source.outside is not None and not address:
                 root = source.outside
-                owner = root.owner
+                owner, tile = root.owner, self.body.tile(root)
                 stored = not isinstance(owner, IrOperation) or name_of(owner) not in UNSTORED
-                tile = self.body.tile(root)
                 if tile is not None and tile.shape and stored:
                     number = self._root_number(root)
                     self.draft.outside.append(Outside(number, i, operand, source.axes))
@@ -336,30 +318,25 @@ class _Extraction:
                 continue
             owner = root.owner
             hint = string(owner, "sched.name") if isinstance(owner, IrOperation) else None
-            yield Invariant(
-                name=hint or root.name_hint or f"invariant{number}",
-                tile=tile,
-                used_by=tuple(sorted({draft.nodes[o.consumer].name for o in reads})),
-                reads=tuple(
-                    Read(
-                        operation=draft.nodes[o.consumer].name,
-                        operand=o.operand,
-                        axes=draft.axes_of(o.axes, tile),
-                    )
-                    for o in sorted(reads, key=lambda o: (o.consumer, o.operand))
-                ),
+            read = tuple(
+                Read(
+                    operation=draft.nodes[o.consumer].name,
+                    operand=o.operand,
+                    axes=draft.axes_of(o.axes, tile),
+                )
+                for o in sorted(reads, key=lambda o: (o.consumer, o.operand))
             )
+            used_by = tuple(sorted({r.operation for r in read}))
+            name = hint or root.name_hint or f"invariant{number}"
+            yield Invariant(name=name, tile=tile, used_by=used_by, reads=read)
 
     def _folded(self) -> Iterator[Folded]:
         nodes, free = self.draft.nodes, self.body.free
         into: dict[int, set[str]] = {i: set() for i in free}
         for producer, consumer, distance in sorted(self.graph.edges, reverse=True):
-            if producer not in free or distance:
-                continue
-            if consumer in free:
-                into[producer] |= into[consumer]
-            elif consumer in nodes:
-                into[producer].add(nodes[consumer].name)
+            if producer in free and not distance:
+                own = {nodes[consumer].name} if consumer in nodes else set()
+                into[producer] |= into.get(consumer, own)
         for i in sorted(free):
             kind = name_of(self.body.operations[i])
             name = f"{self.body.hint(i) or 'unnamed'}.{kind.rsplit('.', 1)[-1]}"

@@ -9,6 +9,8 @@ from twill.artifacts.loop import Dependence, DependenceKind, Folded, Operation, 
 from twill.names import unused
 
 Axes = tuple[int | None, ...]
+OWN = ("key", "source", "transposed")
+"""What a node has and an operation of the artifact has not."""
 
 
 @dataclass(frozen=True)
@@ -98,23 +100,18 @@ class Draft:
         self.nodes[key] = replace(self.nodes[key], **changes)  # type: ignore[arg-type] # by name
 
     def insert(
-        self,
-        key: float,
-        beside: Node,
-        name: str,
-        operands: tuple[Tile, ...],
-        result: Tile,
-        warps: int,
-    ) -> None:
-        """Add an access to shared memory that the IR does not have, beside a node.
+        self, beside: Node, offset: float, kind: str, tiles: tuple[Tile, Tile], warps: int
+    ) -> float:
+        """Add an access to shared memory that the IR does not have beside a node; return its key.
 
-        `name`: of the operation in the IR.
+        `tiles`: what it reads and what it makes.
         """
-        kind = name.partition(".")[2]
-        unique = self.unused(f"{beside.name}.{kind}")
+        (read, made), key = tiles, beside.key + offset
+        name = self.unused(f"{beside.name}.{kind}")
         self.nodes[key] = Node(
-            key, unique, name, kind, warps, operands, result, location=beside.location
+            key, name, f"ttg.{kind}", kind, warps, (read,), made, location=beside.location
         )
+        return key
 
     def unused(self, name: str) -> str:
         """Return `name`, numbered if it is taken."""
@@ -133,16 +130,7 @@ class Draft:
     def operations(self) -> tuple[Operation, ...]:
         """Return the operations in program order."""
         return tuple(
-            Operation(
-                name=node.name,
-                kind=node.kind,
-                warps=node.warps,
-                operands=node.operands,
-                result=node.result,
-                elementwise=node.elementwise,
-                attributes=node.attributes,
-                location=node.location,
-            )
+            Operation(**{key: value for key, value in vars(node).items() if key not in OWN})
             for _, node in sorted(self.nodes.items())
         )
 

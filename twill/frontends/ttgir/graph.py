@@ -53,22 +53,15 @@ def _named(dump: Dump, loops: list[Operation], wanted: str) -> Operation:
     named = [loop for loop in loops if dump.loop_name(loop) == wanted]
     if len(named) == 1:
         return named[0]
-    count = "no loop" if not named else f"{len(named)} loops"
-    raise InputError(
-        f"there {'are' if len(named) > 1 else 'is'} {count} called {short(wanted)}; "
-        f"there are: {_listed(dump, loops)}",
-        file=dump.file,
-        path="loop",
-    )
+    found = f"are {len(named)} loops" if named else "is no loop"
+    wrong = f"there {found} called {short(wanted)}; there are: {_listed(dump, loops)}"
+    raise InputError(wrong, file=dump.file, path="loop")
 
 
 def _listed(dump: Dump, loops: list[Operation]) -> str:
-    described = []
-    for number, loop in enumerate(loops):
-        facts = [dump.loop_name(loop), string(loop, "sched.location")]
-        words = " at ".join(fact for fact in facts if fact)
-        described.append(f"{number} ({words or 'unnamed'})")
-    return ", ".join(described)
+    facts = ((dump.loop_name(loop), string(loop, "sched.location")) for loop in loops)
+    words = (" at ".join(filter(None, both)) or "unnamed" for both in facts)
+    return ", ".join(f"{number} ({said})" for number, said in enumerate(words))
 
 
 def _is_outer(loop: Operation) -> bool:
@@ -95,7 +88,13 @@ class BodyGraph:
         block = loop.regions[0].blocks[0]
         *self.operations, terminator = block.ops
         for operation in self.operations:
-            _refuse_control_flow(operation, file)
+            if name_of(operation) in CONTROL_FLOW:
+                place = string(operation, "sched.location")
+                raise RefusedError(
+                    f"{file or 'dump'}: the loop body contains {name_of(operation)}"
+                    f"{f' at {place}' if place else ''}; only singly-nested loops without inner "
+                    "control flow can be scheduled"
+                )
         arguments = list(block.args)[1:]
         first, following = list(loop.operands)[3:], terminator.operands
         if len(arguments) != len(following) or len(first) < len(arguments):
@@ -131,16 +130,6 @@ class BodyGraph:
     def node_of(self, value: SSAValue) -> int | None:
         """Return the node that makes a value, None if it is an argument or from outside."""
         return self.position.get(value.owner) if isinstance(value.owner, Operation) else None
-
-
-def _refuse_control_flow(operation: Operation, file: str) -> None:
-    if name_of(operation) in CONTROL_FLOW:
-        where = string(operation, "sched.location")
-        raise RefusedError(
-            f"{file or 'dump'}: the loop body contains {name_of(operation)}"
-            f"{f' at {where}' if where else ''}; only singly-nested loops without inner "
-            "control flow can be scheduled"
-        )
 
 
 @dataclass(frozen=True)
@@ -199,22 +188,14 @@ class Values:
                 continue
             if following is not None and following is not value:
                 heapq.heappush(pending, (distance, next(order), following, axes))
-            through = self._looked_through(value, node)
-            if through is None:
+            owner = value.owner
+            view = isinstance(owner, Operation) and name_of(owner) in VIEWS and owner.operands
+            if not isinstance(owner, Operation) or (node is None and not view):
                 yield Source(None, value, distance, axes)
                 continue
-            for operand in through.operands:
-                reached = self._through(through, operand, axes)
+            for operand in owner.operands:
+                reached = self._through(owner, operand, axes)
                 heapq.heappush(pending, (distance, next(order), operand, reached))
-
-    def _looked_through(self, value: SSAValue, node: int | None) -> Operation | None:
-        """Return the free operation, or the view from outside, that makes a value."""
-        if node is not None:
-            return self._graph.operations[node]
-        owner = value.owner
-        if isinstance(owner, Operation) and name_of(owner) in VIEWS and owner.operands:
-            return owner
-        return None
 
     def _through(self, operation: Operation, operand: SSAValue, axes: Axes | None) -> Axes | None:
         """Return the axes of an operand of a free operation whose result has `axes`."""
@@ -263,11 +244,11 @@ def steady_flag(graph: BodyGraph, value: SSAValue) -> bool | None:
 def root_of(value: SSAValue, views: frozenset[str]) -> SSAValue:
     """Follow views back to the value that they show."""
     passed: set[SSAValue] = set()
-    owner = value.owner
-    while isinstance(owner, Operation) and name_of(owner) in views and owner.operands:
+    while isinstance(owner := value.owner, Operation) and name_of(owner) in views:
+        if not owner.operands:
+            break
         if value in passed:
             raise InputError("a view of itself")
         passed.add(value)
         value = owner.operands[0]
-        owner = value.owner
     return value

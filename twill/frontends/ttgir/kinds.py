@@ -56,38 +56,27 @@ KNOWN = {
     "ttg.local_load": Known("local_load", 1, 1),
 }
 _EACH_ELEMENT = {
-    "mul": ("arith.mulf", "arith.muli"),
-    "add": ("arith.addf", "arith.addi"),
-    "sub": ("arith.subf", "arith.negf", "arith.subi"),
-    "fma": ("math.fma",),
-    "divide": (
-        *("arith.divf", "tt.precise_divf"),
-        *("arith.divsi", "arith.remsi", "arith.divui", "arith.remui"),
-    ),
-    "max": (
-        *("arith.maxnumf", "arith.maximumf", "arith.maxsi", "arith.maxui"),
-        *("math.absf", "math.absi"),
-    ),
-    "min": ("arith.minnumf", "arith.minimumf", "arith.minsi", "arith.minui"),
-    "compare": ("arith.cmpf", "arith.cmpi"),
-    "select": ("arith.select",),
-    "cast": (
-        *("arith.truncf", "arith.extf", "arith.trunci", "arith.extsi", "arith.extui"),
-        *("tt.fp_to_fp", "arith.sitofp", "arith.uitofp", "arith.fptosi"),
-    ),
-    "logic": (
-        *("arith.andi", "arith.ori", "arith.xori"),
-        *("arith.shli", "arith.shrsi", "arith.shrui"),
-    ),
-    "sqrt": ("math.sqrt", "tt.precise_sqrt"),
+    "mul": "arith.mulf arith.muli",
+    "add": "arith.addf arith.addi",
+    "sub": "arith.subf arith.negf arith.subi",
+    "fma": "math.fma",
+    "divide": "arith.divf tt.precise_divf arith.divsi arith.remsi arith.divui arith.remui",
+    "max": "arith.maxnumf arith.maximumf arith.maxsi arith.maxui math.absf math.absi",
+    "min": "arith.minnumf arith.minimumf arith.minsi arith.minui",
+    "compare": "arith.cmpf arith.cmpi",
+    "select": "arith.select",
+    "cast": "arith.truncf arith.extf arith.trunci arith.extsi arith.extui tt.fp_to_fp "
+    "arith.sitofp arith.uitofp arith.fptosi",
+    "logic": "arith.andi arith.ori arith.xori arith.shli arith.shrsi arith.shrui",
+    "sqrt": "math.sqrt tt.precise_sqrt",
     **{
-        name: (f"math.{name}",)
-        for name in ("exp2", "exp", "log2", "log", "rsqrt", "sin", "cos", "erf", "tanh")
+        n: f"math.{n}" for n in ("exp2", "exp", "log2", "log", "rsqrt", "sin", "cos", "erf", "tanh")
     },
 }
+"""Operations of the IR by the kind of element-wise operation that they are."""
 ELEMENTWISE = frozenset(_EACH_ELEMENT)
 KINDS = {name: known.kind for name, known in KNOWN.items()} | {
-    name: kind for kind, names in _EACH_ELEMENT.items() for name in names
+    name: kind for kind, names in _EACH_ELEMENT.items() for name in names.split()
 }
 COMBINES = (
     *("arith.maxnumf", "arith.maximumf", "arith.maxsi"),

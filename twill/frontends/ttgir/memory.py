@@ -85,8 +85,9 @@ class Buffers:
     def position_of(self, access: Access) -> int | None:
         """Return as which of its tiles an operation reads a buffer, if as one."""
         tiles = tile_operands(self._dump, self._graph.operations[access.node])
-        positions = [position for position, _ in tiles]
-        return positions.index(access.operand) if access.operand in positions else None
+        return next(
+            (n for n, (position, _) in enumerate(tiles) if position == access.operand), None
+        )
 
     def _accesses(self, node: int, operation: Operation) -> Iterator[Access]:
         if name_of(operation) in VIEWS:
@@ -195,17 +196,14 @@ def _reduction(operation: Operation) -> tuple[str, int | None] | None:
 
 def _roots(address: SSAValue, graph: BodyGraph) -> set[SSAValue]:
     """Return the arguments and descriptors that an address may come from."""
-    pending, seen, found = [address], set[SSAValue](), set[SSAValue]()
+    pending, seen = [address], dict[SSAValue, bool]()  # and whether nothing is before it
     while pending:
         value = root_of(pending.pop(), ADDRESSES)
-        if value in seen:
-            continue
-        seen.add(value)
-        before = _before(value, graph)
-        pending += before
-        if not before:
-            found.add(value)
-    return found
+        if value not in seen:
+            before = _before(value, graph)
+            seen[value] = not before
+            pending += before
+    return {value for value, first in seen.items() if first}
 
 
 def _before(address: SSAValue, graph: BodyGraph) -> Sequence[SSAValue]:

@@ -38,11 +38,10 @@ def absorb_addresses(draft: Draft) -> None:
                 continue
             if any(flow.consumer == key for flow in reads):
                 continue
-            sources = draft.reads_by(key)
             users = [draft.nodes[flow.consumer].name for flow in reads]
             draft.flows += [
                 replace(use, producer=source.producer, distance=source.distance + use.distance)
-                for source in sources
+                for source in draft.reads_by(key)
                 for use in reads
             ]
             draft.remove(key, users)
@@ -58,15 +57,14 @@ def fill_loads(draft: Draft) -> None:
     allocation by an asynchronous copy if a thread has 4 bytes to copy and nobody reads registers.
     """
     for key in sorted(k for k, node in draft.nodes.items() if node.kind == "load"):
-        tma = draft.nodes[key].attributes["engine"] == "tma"
+        load = draft.nodes[key]
         reads = [f for f in draft.reads_of(key) if not f.address]
         allocations = [f for f in reads if draft.nodes[f.consumer].source == "ttg.local_alloc"]
-        if tma:
+        if load.attributes["engine"] == "tma":
             _fill(draft, key, _as_loaded(draft, key, allocations))
-        elif len(reads) == 1 and allocations and _is_wide(draft, draft.nodes[key]):
+        elif len(reads) == 1 and allocations and _is_wide(draft, load):
             _fill(draft, key, allocations)
-            attributes = {**draft.nodes[key].attributes, "engine": "cp_async"}
-            draft.update(key, attributes=attributes)
+            draft.update(key, attributes={**load.attributes, "engine": "cp_async"})
 
 
 def _is_wide(draft: Draft, load: Node) -> bool:
@@ -121,8 +119,8 @@ def _read_back(draft: Draft, key: float, in_registers: Tile, readers: list[Flow]
             draft.update(node.key, kind="local_load", operands=operands, attributes=attributes)
     rest = [f for f in readers if draft.nodes[f.consumer].kind != "local_load"]
     if rest:
-        copy, warps = key + AFTER, max(draft.nodes[f.consumer].warps for f in rest)
-        draft.insert(copy, load, "ttg.local_load", (load.result,), in_registers, warps)
+        warps = max(draft.nodes[f.consumer].warps for f in rest)
+        copy = draft.insert(load, AFTER, "local_load", (load.result, in_registers), warps)
         draft.flows = [replace(f, producer=copy) if f in rest else f for f in draft.flows]
         draft.flows.append(Flow(key, copy, 0, 0, tuple(range(len(in_registers.shape)))))
 
@@ -143,12 +141,9 @@ def stage_stores(draft: Draft) -> None:
         staged = _in_smem(store.operands[0])
         sources = [f for f in draft.reads_by(key) if f.operand == 0 and not f.address]
         before = draft.nodes[sources[0].producer] if len(sources) == 1 else None
-        if (
-            before is not None
-            and before.kind == "convert_layout"
-            and not sources[0].distance
-            and len(draft.reads_of(before.key)) == 1
-        ):
+        converted = before is not None and before.kind == "convert_layout"
+        alone = before is not None and len(draft.reads_of(before.key)) == 1
+        if before is not None and converted and alone and not sources[0].distance:
             name = draft.unused(f"{store.name}.local_store")
             draft.update(before.key, name=name, kind="local_store", result=staged, attributes={})
         else:
@@ -157,9 +152,9 @@ def stage_stores(draft: Draft) -> None:
 
 
 def _stage(draft: Draft, store: Node, staged: Tile, sources: list[Flow]) -> None:
-    staging = store.key + BEFORE
     warps = max([*(draft.nodes[f.producer].warps for f in sources), 4])
-    draft.insert(staging, store, "ttg.local_store", store.operands, staged, warps)
+    tiles = store.operands[0], staged
+    staging = draft.insert(store, BEFORE, "local_store", tiles, warps)
     draft.flows = [replace(f, consumer=staging) if f in sources else f for f in draft.flows]
     draft.outside = [
         replace(o, consumer=staging) if o.consumer == store.key and o.operand == 0 else o
@@ -215,14 +210,12 @@ def _join(draft: Draft, chain: list[float]) -> None:
     others = [f for f in draft.flows if f.consumer in chain[1:] and f.producer not in chain]
     operands = [*load.operands]
     moved: list[Flow] = []
-    for flow in others:
-        if _same_version(draft, load, flow):
-            continue
-        if flow.kind == "data" and flow.operand is not None:
-            operands.append(draft.nodes[flow.consumer].operands[flow.operand])
-            moved.append(replace(flow, consumer=store.key, operand=len(operands) - 1))
-        else:
-            moved.append(replace(flow, consumer=store.key))
+    for flow in (flow for flow in others if not _same_version(draft, load, flow)):
+        operand = flow.operand
+        if flow.kind == "data" and operand is not None:
+            operands.append(draft.nodes[flow.consumer].operands[operand])
+            operand = len(operands) - 1
+        moved.append(replace(flow, consumer=store.key, operand=operand))
     reads = [
         replace(f, consumer=store.key, in_place=update and f.operand == 0)
         for f in draft.flows
@@ -277,13 +270,8 @@ def order_in_place(draft: Draft) -> None:
 
 def _reaches(draft: Draft, start: float, goal: float) -> bool:
     """Whether `goal` follows `start` within one iteration."""
-    pending, seen = [start], {start}
-    while pending:
-        node = pending.pop()
-        if node == goal:
-            return True
-        for flow in draft.flows:
-            if flow.producer == node and not flow.distance and flow.consumer not in seen:
-                seen.add(flow.consumer)
-                pending.append(flow.consumer)
-    return False
+    seen, found = set[float](), {start}
+    while found - seen:
+        latest, seen = found - seen, found
+        found = seen | {f.consumer for f in draft.flows if not f.distance and f.producer in latest}
+    return goal in found

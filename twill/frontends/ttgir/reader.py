@@ -101,10 +101,8 @@ class Dump:
     def _expanded(self, text: str) -> str:
         for _ in range(MOST_ALIAS_DEPTH):
             if len(text) > LONGEST_TYPE:
-                raise InputError(
-                    f"a type of more than {LONGEST_TYPE} characters (got {short(text)})",
-                    file=self.file,
-                )
+                wrong = f"a type of more than {LONGEST_TYPE} characters (got {short(text)})"
+                raise InputError(wrong, file=self.file)
             longer = _ALIAS_USE.sub(lambda m: self._aliases.get(m[0], m[0]), text)
             if longer == text:
                 return text
@@ -136,9 +134,8 @@ def _refuse_open_strings(text: str, file: str) -> None:
     """Refuse a string without an end, which the parser takes forever to find out."""
     for number, line in enumerate(text.split("\n"), 1):
         if '"' in _STRING.sub("", line).split("//", 1)[0]:
-            raise InputError(
-                f"line {number} has a string without an end, or with an unknown escape", file=file
-            )
+            wrong = "has a string without an end, or with an unknown escape"
+            raise InputError(f"line {number} {wrong}", file=file)
 
 
 def _refuse_huge_tensors(text: str, file: str) -> None:
@@ -147,9 +144,8 @@ def _refuse_huge_tensors(text: str, file: str) -> None:
         numbers = _DIGITS.findall(extents)
         longest = max(map(len, numbers))
         if longest > MOST_DIGITS or math.prod(map(int, numbers)) > MOST_ELEMENTS:
-            raise InputError(
-                f"a tensor of more than {MOST_ELEMENTS} elements (got {short(extents)})", file=file
-            )
+            wrong = f"a tensor of more than {MOST_ELEMENTS} elements (got {short(extents)})"
+            raise InputError(wrong, file=file)
 
 
 @dataclass(frozen=True)

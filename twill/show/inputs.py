@@ -1,21 +1,33 @@
-"""A loop without a machine: its operations, what an extraction took, what sub-tiling made of it."""
+"""What is scheduled and on what: loops without a machine, and machines.
+
+Of a loop its operations, what an extraction took, what sub-tiling made of it; of a machine its SM
+drawn as boxes, then its numbers.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from twill.artifacts.hardware import EIGHTHS
 from twill.artifacts.loop import Invariant, Loop, Operation, Tile
 from twill.artifacts.machine import Machine
 from twill.bounds.analysis import components
 from twill.console import say
-from twill.formats import count, plural
+from twill.formats import count, megahertz, number, plural
 from twill.frontends.loops import machine_of
 from twill.frontends.subtiling import Plan
 from twill.frontends.subtiling import Role as Part
 from twill.frontends.subtiling.dimensions import is_product
 from twill.frontends.subtiling.plan import product_shape
-from twill.tables import Column, Table
+from twill.tables import Column, Table, output
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.panel import Panel
+
+WIDEST = 98
+MOST_CONTEXTS = 8
 
 
 def structure_data(loop: Loop) -> dict[str, Any]:
@@ -57,11 +69,8 @@ def print_structure(loop: Loop) -> None:
 
 def _producers(loop: Loop, name: str) -> list[str]:
     """Producers that an operation depends on; [-1] is the one of the iteration before."""
-    found = [
-        f"{d.producer}[-{d.distance}]" if d.distance else d.producer
-        for d in loop.dependences
-        if d.consumer == name
-    ]
+    into = (d for d in loop.dependences if d.consumer == name)
+    found = (f"{d.producer}[-{d.distance}]" if d.distance else d.producer for d in into)
     return list(dict.fromkeys(found))
 
 
@@ -208,9 +217,7 @@ def subtiles_data(plan: Plan, made: Loop) -> dict[str, Any]:
         "sub_tile": plan.extent // plan.factor,
         "operations": {"before": len(plan.loop.operations), "after": len(made.operations)},
         "dependences": {"before": len(plan.loop.dependences), "after": len(made.dependences)},
-        "shared": [operation.name for operation in plan.with_role(Part.SHARED)],
-        "copied": [operation.name for operation in plan.with_role(Part.COPIED)],
-        "chained": [operation.name for operation in plan.with_role(Part.CHAINED)],
+        **{role.value: [operation.name for operation in plan.with_role(role)] for role in Part},
         "products": [
             {"name": operation.name, "shape": list(product_shape(operation))}
             for operation in made.operations
@@ -239,8 +246,132 @@ def print_subtiles(plan: Plan, made: Loop) -> None:
         if data[key]:
             say(f"{said}: {', '.join(data[key])}")
     if data["products"]:
-        columns = [
-            Column("product"),
-            *(Column(h, form=count) for h in ("rows", "columns", "depth")),
-        ]
-        Table(columns, [[p["name"], *p["shape"]] for p in data["products"]]).print()
+        numbers = (Column(heading, form=count) for heading in ("rows", "columns", "depth"))
+        rows = [[p["name"], *p["shape"]] for p in data["products"]]
+        Table([Column("product"), *numbers], rows).print()
+
+
+# -- machines -------------------------------------------------------------------------------------
+
+
+def machine_data(machine: Machine) -> dict[str, Any]:
+    """Return a machine as plain data, its rules counted by kind."""
+    data = machine.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"rules"})
+    return data | {"hash": machine.digest, "rules_by_kind": _rules_by_kind(machine)}
+
+
+def _rules_by_kind(machine: Machine) -> dict[str, int]:
+    """Return how many rules each kind of operation has, in the file's order."""
+    return dict(Counter(kind for rule in machine.rules for kind in dict.fromkeys(rule.kind)))
+
+
+def print_machine(machine: Machine) -> None:
+    """Print the picture and the numbers of a machine."""
+    draw(machine)
+    users = Counter(unit for rule in machine.rules for unit in {step.unit for step in rule.steps})
+    rows = [
+        (name, u.capacity, u.scope, "yes" if u.in_order else "", users[name], u.unit)
+        for name, u in machine.units.items()
+    ]
+    columns = [Column("unit"), Column("capacity", form=count), Column("scope"), Column("in order")]
+    Table([*columns, Column("rules", form=count), Column("one is")], rows).print()
+    for name, memory in machine.memories.by_name.items():
+        say(f"{name}: {memory.capacity} {memory.unit}")
+    _print_warps(machine)
+    sync = machine.synchronisation
+    say(
+        f"signals, in cycles: wait {sync.wait.value}, arrive {sync.arrive.value}, "
+        f"hop {sync.hop.value}"
+    )
+    say(f"transfer of a register value, in cycles: {machine.transfer.cycles}")
+    say(f"{len(machine.rules)} rules, by kind: {kinds_line(_rules_by_kind(machine))}")
+    say(f"hash {machine.digest}")
+
+
+def _print_warps(machine: Machine) -> None:
+    pools = ", ".join(f"{pool.count} of {pool.warps}" for pool in machine.groups)
+    say(f"warp groups: up to {pools} warps; {machine.warps.value} warps are resident at most")
+    registers = machine.registers
+    if registers is None:
+        say("registers are not limited")
+        return
+    launch = f"; a launch gives multiples of {registers.launch.value}" if registers.launch else ""
+    say(
+        f"registers: {registers.file.value} of 32 bit; {registers.least.value} to "
+        f"{registers.most.value} per thread in steps of {registers.step.value} for "
+        f"{registers.warps.value} warps together; {registers.limit.value} usable, "
+        f"{number(registers.reserve.value)} of them reserved{launch}"
+    )
+
+
+def draw(machine: Machine, console: Console | None = None) -> None:
+    """Draw an SM: contexts above, units they share in the middle, memories below."""
+    from rich import box
+    from rich.console import Group
+    from rich.panel import Panel
+
+    console = console or output()
+    clock = f"{megahertz(machine.clock.value)} MHz"
+    title = f"{machine.name}, {plural(machine.multiprocessors.value, 'SM')} at {clock}: one of them"
+    rows = [_contexts(machine), _shared(machine), _memories(machine)]
+    parts = Group(*(_row(panels) for panels in rows if panels))
+    console.print(Panel(parts, title=title, box=box.SQUARE, width=min(WIDEST, console.width)))
+
+
+def _row(cells: list[Panel]) -> RenderableType:
+    from rich.table import Table as Grid
+
+    row = Grid.grid(expand=True)
+    for _ in cells:
+        row.add_column(ratio=1)
+    row.add_row(*cells)
+    return row
+
+
+def _contexts(machine: Machine) -> list[Panel]:
+    contexts, registers = machine.contexts.value, machine.registers
+    lines = [f"{machine.warps.value // contexts} warps"]
+    if registers is not None:
+        lines.append(f"{registers.file.value // contexts} registers")
+    for name, unit in machine.units.items():
+        slots = f" {unit.capacity // EIGHTHS}/cycle" if name == machine.issue_unit else ""
+        lines += [f"{name}{slots}"] if unit.scope == "context" else []
+    if contexts > MOST_CONTEXTS:
+        return [_panel(f"{contexts} contexts, each", lines)]
+    return [_panel(f"context {index}", lines) for index in range(contexts)]
+
+
+def _shared(machine: Machine) -> list[Panel]:
+    return [
+        _panel(name, [_facts(machine, name)])
+        for name, unit in machine.units.items()
+        if unit.scope == "sm" and _memory_of(machine, name) is None
+    ]
+
+
+def _memories(machine: Machine) -> list[Panel]:
+    panels = []
+    for name, memory in machine.memories.by_name.items():
+        ports = (unit for unit in machine.units if _memory_of(machine, unit) == name)
+        facts = (f"{port}: {_facts(machine, port)}" for port in ports)
+        panels.append(_panel(name, [f"{memory.capacity} {memory.unit}", *facts]))
+    return panels
+
+
+def _memory_of(machine: Machine, unit: str) -> str | None:
+    """Return the memory whose port a unit is, by its name: ``smem``, ``tmem_read``."""
+    return next(
+        (m for m in machine.memories.by_name if unit == m or unit.startswith(f"{m}_")), None
+    )
+
+
+def _facts(machine: Machine, name: str) -> str:
+    unit = machine.units[name]
+    return f"capacity {unit.capacity}{', in order' if unit.in_order else ''}"
+
+
+def _panel(title: str, lines: list[str]) -> Panel:
+    from rich import box
+    from rich.panel import Panel
+
+    return Panel("\n".join(lines), title=title, box=box.SQUARE)
