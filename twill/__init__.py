@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from twill.artifacts.machine import Machine
     from twill.artifacts.schedule import Schedule
     from twill.errors import InputError, RefusedError, TwillError
+    from twill.frontends import load_loop
     from twill.frontends.builder import LoopBuilder
-    from twill.frontends.loops import load_loop
     from twill.frontends.schedules import load_schedule
     from twill.frontends.subtiling import subtile
     from twill.search.scheduler import schedule
@@ -38,7 +38,7 @@ _HOMES = {
     "Schedule": "twill.artifacts.schedule",
     "TwillError": "twill.errors",
     "Verdict": "twill.verification",
-    "load_loop": "twill.frontends.loops",
+    "load_loop": "twill.frontends",
     "load_schedule": "twill.frontends.schedules",
     "schedule": "twill.search.scheduler",
     "subtile": "twill.frontends.subtiling",

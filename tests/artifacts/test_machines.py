@@ -11,7 +11,7 @@ import pytest
 import twill
 from twill.artifacts.loop import Operation, Tile
 from twill.artifacts.machine import FACTS, packaged_machines
-from twill.frontends.loops import packaged_loops
+from twill.frontends import packaged_loops
 from twill.problem.costs import StaticCost, static_cost, static_costs
 
 

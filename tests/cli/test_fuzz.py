@@ -29,7 +29,7 @@ from tests.support.readers import (
     loads,
 )
 from twill.artifacts.loop import MOST_CYCLES
-from twill.frontends.loops import load_loop
+from twill.frontends import load_loop
 from twill.frontends.schedules import load_schedule
 from twill.sim.engine.latency import LatencyFile, parse_latency
 

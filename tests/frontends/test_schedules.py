@@ -15,7 +15,7 @@ import twill
 from tests.support.small import random_loop
 from twill.artifacts.program import Issue
 from twill.artifacts.schedule import Group
-from twill.frontends.loops import packaged_loops
+from twill.frontends import packaged_loops
 from twill.frontends.schedules import (
     load_schedule,
     load_schedule_ir,

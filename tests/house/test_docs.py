@@ -21,7 +21,7 @@ from tests.support.pages import PAGES, ROOT, Reader, anchors, blocks, commands, 
 from tests.support.svg import shapes
 from twill.artifacts.sweep import Sweep, packaged_sweeps
 from twill.cli.main import app
-from twill.frontends.loops import packaged_loops
+from twill.frontends import packaged_loops
 from twill.problem import Problem, build_problem
 from twill.studies.sweep.parameters import PARAMETERS
 from twill.studies.sweep.points import axes

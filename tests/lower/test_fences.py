@@ -15,7 +15,7 @@ from tests.support.small import edge, hand_made, op, small_loop, small_machine
 from twill.artifacts.machine import Machine
 from twill.artifacts.program import Arrive, Await, Barrier, Fence, Instruction, Issue, Storage, Wait
 from twill.artifacts.schedule import Schedule
-from twill.frontends.loops import load_loop, packaged_loops
+from twill.frontends import load_loop, packaged_loops
 from twill.frontends.schedules import parse_schedule_ir
 from twill.lower.baselines import multi_warp, sequential
 from twill.lower.fences import with_fences

@@ -22,7 +22,7 @@ from tests.support.small import (
 from tests.support.unrolled import unrolled
 from twill.artifacts.program import Arrive, Await, Get, Interleave, Issue, Program, Put, Wait
 from twill.artifacts.schedule import Rules
-from twill.frontends.loops import load_loop
+from twill.frontends import load_loop
 from twill.problem.groups import WarpGroup
 from twill.sim.checks import check
 from twill.sim.checks.dataflow import Dataflow

@@ -13,7 +13,7 @@ import twill
 from tests.oracle.compare import compare
 from tests.oracle.simulate import simulated
 from tests.support.small import edge, op, small_loop, small_machine
-from twill.frontends.loops import packaged_loops
+from twill.frontends import packaged_loops
 from twill.search.request import Options
 from twill.search.scheduler import schedule as solve
 

@@ -19,7 +19,7 @@ from twill.artifacts.loop import Dependence
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules
 from twill.errors import DefectError, RefusedError
-from twill.frontends.loops import load_loop, packaged_loops
+from twill.frontends import load_loop, packaged_loops
 from twill.problem import Problem, build_problem
 from twill.problem import rules as model
 from twill.search.scheduler import schedule as solve

@@ -18,7 +18,7 @@ import twill
 from tests.support.small import random_loop
 from twill import console, deadline
 from twill.deadline import Deadline, OutOfTime, check
-from twill.frontends.loops import load_loop, packaged_loops
+from twill.frontends import load_loop, packaged_loops
 from twill.search import search
 from twill.search.request import EngineName, Options, Request
 from twill.search.scheduler import Interrupted, solve
@@ -214,7 +214,7 @@ if way == "fast":
 import twill
 from twill.artifacts.machine import Machine
 from twill.console import interruptible
-from twill.frontends.loops import load_loop, packaged_loops
+from twill.frontends import load_loop, packaged_loops
 from twill.engines import cpsat
 from twill.memory import packing
 from twill import solvers

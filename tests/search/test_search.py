@@ -13,7 +13,7 @@ from twill.bounds import Bounds
 from twill.bounds.infeasible import as_written
 from twill.engines import Limits, Question
 from twill.engines.yices import DifferenceEngine
-from twill.frontends.loops import load_loop
+from twill.frontends import load_loop
 from twill.problem import Problem, build_problem
 from twill.problem.groups import available_groups
 from twill.search import search

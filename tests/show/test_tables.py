@@ -15,7 +15,7 @@ from twill.cli.main import simulator
 from twill.console import paragraph
 from twill.explain.levers import Lever
 from twill.formats import count, cycles, number, yes
-from twill.frontends.loops import packaged_loops
+from twill.frontends import packaged_loops
 from twill.show.proof import print_levers
 from twill.studies.bench.simulator import crowd
 from twill.studies.published import Figure, print_figures

@@ -12,7 +12,7 @@ from tests.support.mutants import mutants
 from tests.support.mutate import main, program, study, summary
 from twill.artifacts.program import Arrive, Await, Wait
 from twill.artifacts.schedule import Schedule
-from twill.frontends.loops import packaged_loops
+from twill.frontends import packaged_loops
 from twill.frontends.schedules import packaged_schedules
 from twill.sim.checks.races import Races
 from twill.sim.engine import Conditions

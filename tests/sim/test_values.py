@@ -16,7 +16,7 @@ from twill.artifacts.loop import Operation, Tile
 from twill.artifacts.program import Await, Interleave, Issue, Wait
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
-from twill.frontends.loops import packaged_loops
+from twill.frontends import packaged_loops
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.checks import check
 from twill.sim.checks.dataflow import Dataflow

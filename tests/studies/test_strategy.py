@@ -12,8 +12,7 @@ import pytest
 import twill
 from tests.support.windows import simulated
 from twill.artifacts.order import Order
-from twill.frontends import schedules
-from twill.frontends.loops import packaged_loops
+from twill.frontends import packaged_loops, schedules
 from twill.studies.reproduce.strategy import (
     FEATURES,
     STRATEGIES,

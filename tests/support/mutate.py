@@ -21,7 +21,7 @@ from twill.artifacts.schedule import Schedule
 from twill.cli import Json
 from twill.console import Report, command, progress, run_app, say, silent
 from twill.formats import count
-from twill.frontends.loops import load_loop, packaged_loops
+from twill.frontends import load_loop, packaged_loops
 from twill.frontends.schedules import load_schedule, packaged_schedules
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.checks.dataflow import Dataflow

@@ -14,7 +14,7 @@ from twill.cli import Json
 from twill.console import Report, command, progress, run_app, say, silent
 from twill.errors import RefusedError
 from twill.formats import cycles, signed_percent
-from twill.frontends.loops import load_loop, packaged_loops
+from twill.frontends import load_loop, packaged_loops
 from twill.search.cache import Cache
 from twill.search.request import Request
 from twill.search.scheduler import solve

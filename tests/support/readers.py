@@ -31,7 +31,7 @@ from twill.bounds.analysis import analyse
 from twill.cli import number, pairs
 from twill.cli.loop import parse_settings
 from twill.console import WARNING
-from twill.frontends.loops import load_loop
+from twill.frontends import load_loop
 from twill.frontends.schedules import load_schedule
 from twill.frontends.triton_dump import arguments_of
 from twill.frontends.ttgir import load_ttgir

@@ -21,7 +21,7 @@ app = typer.Typer(no_args_is_help=True, help="Loops to schedule.")
 @command
 def list_(as_json: Json = False) -> None:
     """List the packaged loops."""
-    from twill.frontends.loops import packaged_loops
+    from twill.frontends import packaged_loops
 
     loops = packaged_loops().values()
     if as_json:
@@ -46,7 +46,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what a loop's operations cost and what limits it; status 2 if a cost is unknown."""
-    from twill.frontends.loops import load_loop, packaged_loops
+    from twill.frontends import load_loop, packaged_loops
 
     if machine is None and loop in packaged_loops():
         machine = packaged_loops()[loop].machine
@@ -118,7 +118,7 @@ def subtile(
 ) -> None:
     """Split a loop's independent rows into sub-tiles; status 1 if they depend on each other."""
     from twill.artifacts.machine import Machine
-    from twill.frontends.loops import load_loop, threads_per_warp
+    from twill.frontends import load_loop, threads_per_warp
     from twill.frontends.subtiling import Rewriter, plan_subtiles
     from twill.show.inputs import print_subtiles, subtiles_data
 

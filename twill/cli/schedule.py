@@ -149,7 +149,7 @@ def schedule(
 ) -> None:
     """Find an optimal schedule and prove it."""
     from twill.artifacts.machine import Machine
-    from twill.frontends.loops import load_loop
+    from twill.frontends import load_loop
     from twill.search.scheduler import Interrupted
 
     choice, stopped = None, None

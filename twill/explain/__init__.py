@@ -224,9 +224,14 @@ def _dependence(problem: Problem, interval: int) -> Parts:
     return (what if steps else f"no recurrence needs {interval}"), [Part(*s) for s in steps]
 
 
+def busiest_units(problem: Problem) -> list[str]:
+    """Return the units that an iteration keeps busy longest, the first few."""
+    least = {unit: resource_bound(problem, unit) for unit in problem.capacities}
+    return [u for u in sorted(least, key=lambda unit: -least[unit])[:BUSIEST] if least[u]]
+
+
 def _capacity(problem: Problem, interval: int) -> Parts:
-    busiest = sorted(problem.capacities, key=lambda unit: -resource_bound(problem, unit))
-    busiest = [u for u in busiest[:BUSIEST] if resource_bound(problem, u)]
+    busiest = busiest_units(problem)
     amounts = {
         o.name: max((r.length for r in o.reservations if r.unit in busiest), default=0)
         for o in problem.operations

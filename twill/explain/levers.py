@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 from twill.artifacts.loop import Cost, Step
 from twill.artifacts.schedule import Schedule
-from twill.bounds import resource_bound
 from twill.console import Report, silent
 from twill.engines import EngineFactory
 from twill.errors import RefusedError
-from twill.explain import BUSIEST, SECONDS, problem_of
+from twill.explain import SECONDS, busiest_units, problem_of
 from twill.problem import Problem, build_problem
 from twill.problem.costs import normalize
 from twill.problem.groups import available_groups
@@ -82,10 +81,8 @@ def _changed(problem: Problem) -> Iterator[tuple[str, Problem]]:
     yield "one more warp group", with_a_group(problem)
     if problem.hop or any(o.transfer for o in problem.operations):
         yield "signals and transfers that take no time", without_transfers(problem)
-    busiest = sorted(problem.capacities, key=lambda unit: -resource_bound(problem, unit))
-    for unit in busiest[:BUSIEST]:
-        if resource_bound(problem, unit):
-            yield f"{unit} twice as fast", with_unit_faster(problem, unit)
+    for unit in busiest_units(problem):
+        yield f"{unit} twice as fast", with_unit_faster(problem, unit)
     if problem.memories:
         yield "no limit of memory", replace(problem, memories={})
 

@@ -70,7 +70,8 @@ def load_schedule(name: str, *, waits: str | None = None) -> Schedule:
     if waits is not None:
         message = "its waits are written down; only those of an order are derived"
         raise InputError(message, path="waits", file=file)
-    return load_schedule_ir(file) if file.endswith(".mlir") else Schedule.from_json(text, file=file)
+    read = parse_schedule_ir if file.endswith(".mlir") else Schedule.from_json
+    return read(text, file=file)
 
 
 def packaged_schedules() -> list[str]:
@@ -116,14 +117,10 @@ def load_schedule_ir(file: str) -> Schedule:
     InputError
         If it cannot be read, or is no schedule.
     """
-    try:
-        text = read_bytes(file).decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError(f"not {WHAT}: not UTF-8", file=file) from None
-    return parse_schedule_ir(text, file=file)
+    return parse_schedule_ir(read_bytes(file), file=file)
 
 
-def parse_schedule_ir(text: str, *, file: str = "") -> Schedule:
+def parse_schedule_ir(text: str | bytes, *, file: str = "") -> Schedule:
     """Return the schedule that IR describes.
 
     Raises
@@ -133,7 +130,11 @@ def parse_schedule_ir(text: str, *, file: str = "") -> Schedule:
     """
     from twill.frontends.ttgir.reader import parse_module, plain
 
-    reader = _Reader(plain(parse_module(text, file, WHAT)), file)
+    try:
+        decoded = text if isinstance(text, str) else text.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"not {WHAT}: not UTF-8", file=file) from None
+    reader = _Reader(plain(parse_module(decoded, file, WHAT)), file)
     try:
         schedule = Schedule.model_validate_json(json.dumps(reader.data()))
     except ValidationError as error:

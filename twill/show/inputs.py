@@ -15,7 +15,7 @@ from twill.artifacts.machine import Machine
 from twill.bounds.analysis import components
 from twill.console import say
 from twill.formats import count, megahertz, number, plural
-from twill.frontends.loops import machine_of
+from twill.frontends import machine_of
 from twill.frontends.subtiling import Plan
 from twill.frontends.subtiling import Role as Part
 from twill.frontends.subtiling.dimensions import is_product

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from html import escape
@@ -16,7 +16,6 @@ from twill.artifacts.program import (
     Instruction,
     Interleave,
     Issue,
-    Program,
     Put,
     Wait,
 )
@@ -45,6 +44,10 @@ NARROWEST = 24
 INDENT = "   "
 PICTURE_WIDTH, LINE, CHARACTERS = 11.0, 0.2, 122
 """Inches of the picture and of a line in it, and characters that fit into a line."""
+
+
+Barriers = dict[str, dict[str, None]]
+"""Names of barriers, in order, by group."""
 
 
 @dataclass(frozen=True)
@@ -91,35 +94,29 @@ class Role:
 
 def roles(schedule: Schedule) -> list[Role]:
     """Return every group's role; without programs nothing is known about signals and order."""
-    waiting: dict[str, dict[str, None]] = defaultdict(dict)
-    arriving: dict[str, dict[str, None]] = defaultdict(dict)
-    for program in schedule.programs:
-        for instruction in program.body:
-            if isinstance(instruction, Wait):
-                waiting[instruction.barrier][program.group] = None
-            for name in _told(instruction):
-                arriving[name][program.group] = None
+    bodies = {program.group: program.body for program in schedule.programs}
+    waits: Barriers = {}
+    tells: Barriers = {}
+    for group, body in bodies.items():
+        waits[group] = dict.fromkeys(i.barrier for i in body if isinstance(i, Wait))
+        tells[group] = dict.fromkeys(name for i in body for name in _told(i))
     barriers = {barrier.name: barrier for barrier in schedule.barriers}
     values = {operation.name for operation in schedule.loop.operations}
 
-    def signal(name: str, others: dict[str, dict[str, None]]) -> Signal:
+    def signal(name: str, others: Barriers) -> Signal:
         value, _, end = name.rpartition(".")
         meaning = MEANINGS[end].format(value) if value in values and end in MEANINGS else ""
-        barrier = barriers[name]
-        return Signal(name, meaning, tuple(others[name]), barrier.slots, barrier.arrivals)
+        groups = tuple(group for group, names in others.items() if name in names)
+        return Signal(name, meaning, groups, barriers[name].slots, barriers[name].arrivals)
 
     def role(group: Group) -> Role:
-        programs = [program for program in schedule.programs if program.group == group.name]
-        body = [instruction for program in programs for instruction in program.body]
-        tasks = tuple(_tasks(schedule, group, programs))
-        waited = dict.fromkeys(i.barrier for i in body if isinstance(i, Wait))
-        told = dict.fromkeys(name for i in body for name in _told(i))
+        body, tasks = bodies.get(group.name, ()), tuple(_tasks(schedule, group))
         return Role(
             group,
             _title(group, tasks),
             tasks,
-            waits=tuple(signal(name, arriving) for name in waited),
-            tells=tuple(signal(name, waiting) for name in told),
+            waits=tuple(signal(name, tells) for name in waits.get(group.name, ())),
+            tells=tuple(signal(name, waits) for name in tells.get(group.name, ())),
             awaits=tuple(dict.fromkeys(i.operation for i in body if isinstance(i, Await))),
             puts=tuple(dict.fromkeys(i.value for i in body if isinstance(i, Put))),
             gets=tuple(dict.fromkeys(i.value for i in body if isinstance(i, Get))),
@@ -145,11 +142,12 @@ def _told(instruction: Instruction) -> tuple[str, ...]:
     return ()
 
 
-def _tasks(schedule: Schedule, group: Group, programs: list[Program]) -> Iterator[Task]:
+def _tasks(schedule: Schedule, group: Group) -> Iterator[Task]:
     """Yield what a group executes, with stages of the schedule, or else of its program."""
     first: dict[str, int] = {}
-    for part in (part for program in programs for part in program.issues if part.first):
-        first.setdefault(part.operation, part.stage)
+    for program in (program for program in schedule.programs if program.group == group.name):
+        for part in (part for part in program.issues if part.first):
+            first.setdefault(part.operation, part.stage)
     begin, interval = schedule.start, schedule.initiation_interval
     listed = (p.operation for p in schedule.placements if p.group == group.name)
     for name in dict.fromkeys([*first, *listed]):

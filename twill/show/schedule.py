@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from twill.artifacts.schedule import Schedule
@@ -18,12 +19,13 @@ from twill.tables import Column, Table, output
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
 NARROWEST = 24
 ROUNDING = 1e-6
 NAMED_CELL = 6
 """Characters of a row from which operations are named in it."""
+Styled = Iterator[tuple[str, str]]
+"""Pieces of a line with their styles on a terminal."""
 
 
 def schedule_data(schedule: Schedule) -> dict[str, Any]:
@@ -139,36 +141,28 @@ def _print_letters(found: Placed, console: Console) -> None:
         scale = f"{plural(cell, 'character')} a slot"
     say(f"steady state, slots 0 to {found.interval - 1} ({scale})")
     for track in tracks:
-        line = Text(f"{track.name:{name}}")
-        if cell >= NAMED_CELL:
-            line.append_text(_named_cells(track, found.interval, styles, cell))
-        else:
-            width = found.interval * cell if cell else room
-            line.append_text(_letters(track, found.interval, styles, width))
-        console.print(line.append("|"), no_wrap=True, crop=True)
+        shown = _named_cells(track, found.interval, styles, cell)
+        if cell < NAMED_CELL:
+            shown = _letters(track, found.interval, styles, found.interval * cell or room)
+        line = Text.assemble(f"{track.name:{name}}", *shown, "|")
+        console.print(line, no_wrap=True, crop=True)
     if not cell:
         say("capital: busy for half of a character's time and capacity or more; small: less")
     pace = f"one iteration every {found.interval} {unit}"
     say(f"{pace}, {plural(found.stages, 'stage')}, length {found.length}")
 
 
-def _named_cells(track: Track, interval: int, styles: dict[str, Look], cell: int) -> Text:
-    from rich.text import Text
-
-    text, pieces = Text(), reservation_table(track, interval)
+def _named_cells(track: Track, interval: int, styles: dict[str, Look], cell: int) -> Styled:
+    pieces = reservation_table(track, interval)
     for row in range(interval):
         here = [p for p in pieces if p.begin <= row < p.end]
         name = "+".join(f"{styles[p.group].letter}:{p.operation}" for p in here)
         style = f"black on {styles[here[0].group].terminal}" if here else ""
-        text.append(f"|{name[: cell - 1]:{cell - 1}}", style=style)
-    return text
+        yield f"|{name[: cell - 1]:{cell - 1}}", style
 
 
-def _letters(track: Track, interval: int, styles: dict[str, Look], width: int) -> Text:
-    from rich.text import Text
-
-    text, pieces = Text(), reservation_table(track, interval)
-    share = interval / width
+def _letters(track: Track, interval: int, styles: dict[str, Look], width: int) -> Styled:
+    pieces, share = reservation_table(track, interval), interval / width
     for column in range(width):
         begin, end = column * share, (column + 1) * share
         taken: dict[str, float] = {}
@@ -177,13 +171,12 @@ def _letters(track: Track, interval: int, styles: dict[str, Look], width: int) -
             if overlap > 0:
                 taken[piece.group] = taken.get(piece.group, 0) + overlap * piece.count
         if not taken:
-            text.append(".")
+            yield ".", ""
             continue
         style = styles[max(taken, key=lambda name: (taken[name], name))]
         half = sum(taken.values()) >= share * track.capacity / 2 - ROUNDING
         letter = style.letter[0] if half else style.letter[0].lower()
-        text.append(letter, style=f"black on {style.terminal}")
-    return text
+        yield letter, f"black on {style.terminal}"
 
 
 def print_positions(schedule: Schedule) -> None:

@@ -13,7 +13,7 @@ from twill.artifacts.schedule import Schedule
 from twill.console import Report, silent
 from twill.errors import InputError, RefusedError, short
 from twill.files import read_bytes
-from twill.frontends.loops import READERS, load_loop, packaged_loops
+from twill.frontends import READERS, load_loop, packaged_loops
 from twill.frontends.schedules import load_schedule, packaged_schedules
 from twill.lower.baselines import multi_warp, sequential
 from twill.search.cache import Cache

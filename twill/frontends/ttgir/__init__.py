@@ -214,9 +214,7 @@ class _Extraction:
     """One loop body on its way to a draft and to a loop."""
 
     def __init__(self, dump: Dump, loop: IrOperation) -> None:
-        self.dump = dump
-        self.ir = loop
-        self.body = _Body(dump, loop)
+        self.dump, self.ir, self.body = dump, loop, _Body(dump, loop)
         self.graph = self.body.graph
         self.draft = Draft({i: self.body.node(i) for i in self.body.kept}, dump.threads_per_warp)
         self.roots: dict[SSAValue, int] = {}

@@ -149,9 +149,7 @@ class Values:
     """Trace values through loop-carried arguments and free operations."""
 
     def __init__(self, dump: Dump, graph: BodyGraph, free: set[int]) -> None:
-        self._dump = dump
-        self._graph = graph
-        self._free = free
+        self._dump, self._graph, self._free = dump, graph, free
         self._rotating = _rotating(graph)
 
     def edges(self) -> set[tuple[int, int, int]]:

@@ -67,8 +67,7 @@ class Buffers:
     """
 
     def __init__(self, dump: Dump, graph: BodyGraph) -> None:
-        self._dump = dump
-        self._graph = graph
+        self._dump, self._graph = dump, graph
         self.accesses = tuple(
             access
             for node, operation in enumerate(graph.operations)

@@ -19,7 +19,7 @@ from twill.artifacts.loop import Loop, Operation, Tile
 from twill.artifacts.machine import Machine
 from twill.errors import InputError
 from twill.files import read_bytes
-from twill.frontends.loops import load_loop, packaged_loops
+from twill.frontends import load_loop, packaged_loops
 from twill.problem.costs import static_cost
 
 FILES = (".toml", ".json")

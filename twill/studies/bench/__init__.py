@@ -11,7 +11,7 @@ from twill.artifacts.proof import Level
 from twill.artifacts.schedule import Rules
 from twill.console import Report, silent
 from twill.errors import InputError, short
-from twill.frontends.loops import packaged_loops
+from twill.frontends import packaged_loops
 from twill.search.request import EngineName, TimeMode
 from twill.studies.bench.process import solve_apart
 from twill.studies.bench.synthetic import LEAST_OPERATIONS, MACHINES, MOST_OPERATIONS

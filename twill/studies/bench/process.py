@@ -161,7 +161,7 @@ def _solve(case: Case, told: Connection) -> None:
 
 def _loop(case: Case) -> Loop:
     if case.loop:
-        from twill.frontends.loops import load_loop
+        from twill.frontends import load_loop
 
         return load_loop(case.loop)
     from twill.studies.bench.synthetic import synthetic_loop

@@ -19,7 +19,7 @@ from twill.console import Report, silent
 from twill.deadline import Deadline
 from twill.engines import Limits
 from twill.errors import RefusedError
-from twill.frontends.loops import load_loop, packaged_loops
+from twill.frontends import load_loop, packaged_loops
 from twill.problem import Problem
 from twill.search.questions import Outcome, Query, Questions
 from twill.search.request import Options, Request, engine_factory, range_prover

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from twill.artifacts.schedule import Schedule
-from twill.frontends.loops import packaged_loops
+from twill.frontends import packaged_loops
 from twill.lower.baselines import sequential
 from twill.search.request import EngineName
 from twill.studies.bench import Case as Solve
