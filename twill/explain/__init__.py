@@ -117,10 +117,7 @@ def problem_of(schedule: Schedule) -> Problem:
 
 
 def explain(
-    schedule: Schedule,
-    engine: EngineFactory,
-    seconds: float = SECONDS,
-    report: Report = silent,
+    schedule: Schedule, engine: EngineFactory, seconds: float = SECONDS, report: Report = silent
 ) -> Explanation:
     """Explain why the interval below a schedule's own has no schedule.
 
@@ -178,10 +175,10 @@ class _Asker:
     def _needed(self, family: str, operation: str) -> bool | None:
         """Ask whether there is a schedule once an operation has nothing to do with a family."""
         self.report(f"without {family} of {operation}")
-        index = self.problem.index[operation]
-        operations = list(self.problem.operations)
-        operations[index] = WITHOUT[family](operations[index])
-        return self._feasible(replace(self.problem, operations=tuple(operations)), FAMILIES)
+        without = (
+            WITHOUT[family](o) if o.name == operation else o for o in self.problem.operations
+        )
+        return self._feasible(replace(self.problem, operations=tuple(without)), FAMILIES)
 
     def _feasible(self, problem: Problem, families: Sequence[str]) -> bool | None:
         if self.deadline.late:

@@ -44,10 +44,7 @@ class Lever:
 
 
 def levers(
-    schedule: Schedule,
-    engine: EngineFactory,
-    seconds: float = SECONDS,
-    report: Report = silent,
+    schedule: Schedule, engine: EngineFactory, seconds: float = SECONDS, report: Report = silent
 ) -> list[Lever]:
     """Solve every changed problem for its least interval.
 

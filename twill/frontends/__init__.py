@@ -148,3 +148,8 @@ def complaint(error: ValidationError) -> str:
     """Return the first of a model's complaints: key, reason and value."""
     first = error.errors()[0]
     return f"{first['loc'][0]}: {first['msg']} (got {short(first['input'])})"
+
+
+def refused(file: str, why: str) -> RefusedError:
+    """Return the error about what a dump has and cannot be scheduled."""
+    return RefusedError(f"{file or 'dump'}: {why}")

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
+Looks = dict[str, Look]
+"""How each warp group looks, by name."""
 
-def looks(schedule: Schedule) -> dict[str, Look]:
+
+def looks(schedule: Schedule) -> Looks:
     """Return how each warp group looks: A, B, ... in the order of the schedule's groups."""
     return {group.name: look(number) for number, group in enumerate(schedule.groups)}
 
@@ -26,7 +29,7 @@ def unit_of_time(schedule: Schedule) -> str:
     return f"units of {schedule.time.cycles_per_unit:.3g} cycles"
 
 
-def codes(schedule: Schedule, styles: dict[str, Look]) -> dict[str, str]:
+def codes(schedule: Schedule, styles: Looks) -> dict[str, str]:
     """Return a short name for each operation, its group's letter and a number, for narrow bars."""
     counts: dict[str, int] = {}
     found = {}

@@ -74,16 +74,11 @@ def _row(analysis: Analysis, operation: Operation, units: list[str]) -> list[obj
     cost = analysis.costs.get(operation.name)
     result = operation.result
     stored = result.memory if result and result.memory in ("smem", "tmem") else ""
-    return [
-        operation.name,
-        operation.kind,
-        *(_load(analysis, cost, unit) for unit in units),
-        *(["?"] * 3 if cost is None else [cost.occupancy, cost.issue, cost.latency]),
-        result_registers(operation, analysis.machine) or "",
-        result.bytes if result else "",
-        stored,
-        _marks(analysis, operation),
-    ]
+    loads = [_load(analysis, cost, unit) for unit in units]
+    times = ["?"] * 3 if cost is None else [cost.occupancy, cost.issue, cost.latency]
+    registers = result_registers(operation, analysis.machine) or ""
+    taken: list[object] = [registers, result.bytes if result else "", stored]
+    return [operation.name, operation.kind, *loads, *times, *taken, _marks(analysis, operation)]
 
 
 def _load(analysis: Analysis, cost: StaticCost | None, unit: str) -> float:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from twill.artifacts.schedule import Schedule
 from twill.figures import EDGE, Look, look, new_figure, save
-from twill.show import codes, groups_legend, key, label, looks, unit_of_time
+from twill.show import Looks, codes, groups_legend, key, label, looks, unit_of_time
 from twill.show.differences import Comparison
 from twill.show.placed import Bar, Placed, Track, lanes, placed, reservation_table
 
@@ -75,19 +75,16 @@ def draw_differences(found: Comparison, file: str) -> None:
         for axes, line, scale, name in zip(both, lines, scales, ("first", "second"), strict=True):
             line.draw(axes, -int(-cycles // scale), found.moved)
             schedule = line.found.schedule
-            axes.set_title(
-                f"{name}: {schedule.name} on {schedule.machine.name}, one iteration every "
-                f"{line.found.interval} {unit_of_time(schedule)}",
-                fontsize=10,
-                loc="left",
-            )
+            pace = f"one iteration every {line.found.interval} {unit_of_time(schedule)}"
+            what = f"{name}: {schedule.name} on {schedule.machine.name}"
+            axes.set_title(f"{what}, {pace}", fontsize=10, loc="left")
         moved = Patch(facecolor="white", edgecolor="black", linewidth=BOLD, label="moved")
         unchanged = Patch(facecolor="white", edgecolor=EDGE, linewidth=0.5, label="as it was")
         groups_legend(figure, found.first, moved, unchanged)
         save(figure, file, title)
 
 
-def matched_looks(found: Comparison) -> tuple[dict[str, Look], dict[str, Look]]:
+def matched_looks(found: Comparison) -> tuple[Looks, Looks]:
     """Return the looks of both schedules' groups; groups that match look alike."""
     first = looks(found.first)
     free = iter(range(len(first), len(first) + len(found.second.groups)))
@@ -101,9 +98,7 @@ def matched_looks(found: Comparison) -> tuple[dict[str, Look], dict[str, Look]]:
 class _Timeline:
     """Iterations of a schedule, an interval apart, on groups and on units of which there is one."""
 
-    def __init__(
-        self, found: Placed, iterations: int, styles: dict[str, Look] | None = None
-    ) -> None:
+    def __init__(self, found: Placed, iterations: int, styles: Looks | None = None) -> None:
         self.found, self.iterations = found, iterations
         self.styles = styles or looks(found.schedule)
         self.end = found.length + (iterations - 1) * found.interval

@@ -48,17 +48,12 @@ def print_structure(loop: Loop) -> None:
     """Print operations, shapes and dependences, and that a machine would add costs."""
     say(f"{loop.name}: {len(loop.operations)} operations, {len(loop.dependences)} dependences")
     columns = [Column("operation"), Column("kind"), Column("warps", form=count)]
-    rows = [
-        [
-            operation.name,
-            operation.kind,
-            operation.warps,
-            ", ".join(_producers(loop, operation.name)),
-            _short_tile(operation.result) if operation.result else "",
-            ", ".join(_short_tile(tile) for tile in operation.operands),
-        ]
-        for operation in loop.operations
-    ]
+    rows = []
+    for operation in loop.operations:
+        after, read = _producers(loop, operation.name), map(_short_tile, operation.operands)
+        made = _short_tile(operation.result) if operation.result else ""
+        facts = [operation.name, operation.kind, operation.warps]
+        rows.append([*facts, ", ".join(after), made, ", ".join(read)])
     Table([*columns, Column("after"), Column("result"), Column("operands")], rows).print()
     for names in recurrent(loop):
         say(f"recurrence through {', '.join(names)}")

@@ -231,15 +231,11 @@ class _Held:
                   for e, spare in into if spare == 0)  # fmt: skip
         needing = (f"{self.names[e.consumer]}{_of(e.distance, 'later')} needs it"
                    for e, spare in out if spare == 0)  # fmt: skip
-        return Position(
-            self.names[v],
-            self.group[v],
-            self.start[v],
-            min((spare for _, spare in into), default=None),
-            min((spare for _, spare in out), default=None),
-            tuple(dict.fromkeys([*needed, *self._taken(v)])),
-            tuple(dict.fromkeys(needing)),
-        )
+        earlier, later = (min((spare for _, spare in e), default=None) for e in (into, out))
+        behind = tuple(dict.fromkeys([*needed, *self._taken(v)]))
+        before = tuple(dict.fromkeys(needing))
+        name, group, start = self.names[v], self.group[v], self.start[v]
+        return Position(name, group, start, earlier, later, behind, before)
 
     def spare(self, edge: Edge) -> int:
         """Return by how much more than its delay an edge keeps its ends apart."""

@@ -31,10 +31,7 @@ def print_proof(proof: Proof, interval: int) -> None:
     decided = conditions(proof)
     if decided:
         paragraph(f"within what was asked for: {', '.join(decided)}")
-    levels = (
-        f"{entry.level} {entry.value}{'' if entry.proved else ' (not proved)'}"
-        for entry in proof.levels
-    )
+    levels = (f"{e.level} {e.value}{'' if e.proved else ' (not proved)'}" for e in proof.levels)
     paragraph(f"levels: {', '.join(levels)}")
 
 
@@ -95,11 +92,9 @@ def print_explanation(found: Explanation) -> None:
         delays, distance = sum(s.delay for s in steps), sum(s.distance for s in steps)
         iterations = "one iteration" if distance == 1 else f"{distance} iterations"
         around = f"from {found.recurrence.start} back to itself"
-        Table(
-            [Column("leads to"), Column("delay", unit, count), Column("distance", form=count)],
-            [(s.consumer, s.delay, s.distance) for s in steps],
-            notes=[f"{around}: {delays} {unit} in {iterations}"],
-        ).print()
+        columns = [Column("leads to"), Column("delay", unit, count), Column("distance", form=count)]
+        rows = [(s.consumer, s.delay, s.distance) for s in steps]
+        Table(columns, rows, notes=[f"{around}: {delays} {unit} in {iterations}"]).print()
     for role in found.roles:
         _print_role(role, bound.value - 1)
 
@@ -117,9 +112,7 @@ def _print_resource(argument: ResourceArgument, unit: str) -> None:
     note = f"together {work}{f' / {capacity}' if capacity > 1 else ''} = {argument.value} {unit}"
     if argument.whole:
         columns.append(Column("counts as"))
-        whole = [
-            [n, length, f"{used} of {capacity}", "whole"] for n, length, used in argument.whole
-        ]
+        whole = [[n, time, f"{used} of {capacity}", "whole"] for n, time, used in argument.whole]
         rows = [*whole, *([*row, ""] for row in rows)]
         note = (
             f"those that count as whole take more than is left beside any other of these: "

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from twill.artifacts.schedule import Schedule
 from twill.console import WIDTH, say
 from twill.errors import InputError
-from twill.figures import Look
 from twill.formats import count, plural
-from twill.show import looks, unit_of_time
+from twill.show import Looks, looks, unit_of_time
 from twill.show.placed import Placed, Position, Track, placed, positions, reservation_table
 from twill.show.proof import print_proof
 from twill.show.roles import registers_text, roles
@@ -152,7 +151,7 @@ def _print_letters(found: Placed, console: Console) -> None:
     say(f"{pace}, {plural(found.stages, 'stage')}, length {found.length}")
 
 
-def _named_cells(track: Track, interval: int, styles: dict[str, Look], cell: int) -> Styled:
+def _named_cells(track: Track, interval: int, styles: Looks, cell: int) -> Styled:
     pieces = reservation_table(track, interval)
     for row in range(interval):
         here = [p for p in pieces if p.begin <= row < p.end]
@@ -161,7 +160,7 @@ def _named_cells(track: Track, interval: int, styles: dict[str, Look], cell: int
         yield f"|{name[: cell - 1]:{cell - 1}}", style
 
 
-def _letters(track: Track, interval: int, styles: dict[str, Look], width: int) -> Styled:
+def _letters(track: Track, interval: int, styles: Looks, width: int) -> Styled:
     pieces, share = reservation_table(track, interval), interval / width
     for column in range(width):
         begin, end = column * share, (column + 1) * share

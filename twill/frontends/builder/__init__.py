@@ -14,6 +14,7 @@ from twill.frontends.builder.values import (
     Order,
     Outside,
     Said,
+    Shape,
     Value,
     Variable,
     describe,
@@ -65,9 +66,7 @@ class LoopBuilder(Recorder):
             self.finished = Finishing(self).loop()
         return self.finished
 
-    def given(
-        self, name: str, shape: tuple[int, ...], dtype: ElementType, **lies: Unpack[Lies]
-    ) -> Value:
+    def given(self, name: str, shape: Shape, dtype: ElementType, **lies: Unpack[Lies]) -> Value:
         """Return a tile that is simply there: no operation makes it, no room is counted for it.
 
         Parameters
@@ -83,9 +82,7 @@ class LoopBuilder(Recorder):
         tile = self.tile(shape, dtype, where, lies.get("elements_per_thread"))
         return Value(self, tile, Outside(self.check_name(name), tile))
 
-    def invariant(
-        self, name: str, shape: tuple[int, ...], dtype: ElementType, **lies: Unpack[Lies]
-    ) -> Value:
+    def invariant(self, name: str, shape: Shape, dtype: ElementType, **lies: Unpack[Lies]) -> Value:
         """Return a tile that occupies its memory throughout the loop, for example Q in attention.
 
         Parameters are those of `given`.
@@ -98,7 +95,7 @@ class LoopBuilder(Recorder):
     def carried(
         self,
         name: str,
-        shape: tuple[int, ...],
+        shape: Shape,
         dtype: ElementType = "f32",
         *,
         memory: MemoryName | None = None,
@@ -128,7 +125,7 @@ class LoopBuilder(Recorder):
     def load(
         self,
         name: str,
-        shape: tuple[int, ...],
+        shape: Shape,
         dtype: ElementType,
         *,
         engine: str = "tma",

@@ -18,6 +18,7 @@ from twill.frontends.builder.values import (
     Order,
     Outside,
     Said,
+    Shape,
     Value,
     Variable,
     describe,
@@ -272,7 +273,7 @@ class Recorder:
         term.accumulated_at = here()
         return Value(self, result, node)
 
-    def _broadcast(self, kind: str, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    def _broadcast(self, kind: str, shapes: list[Shape]) -> Shape:
         tiles = [shape for shape in shapes if shape]
         first = tiles[0] if tiles else ()
         result = first
@@ -323,17 +324,11 @@ class Recorder:
         return value
 
     def tile(
-        self,
-        shape: tuple[int, ...],
-        dtype: ElementType,
-        memory: MemoryName,
-        elements_per_thread: int | None = None,
+        self, shape: Shape, dtype: ElementType, memory: MemoryName, each: int | None = None
     ) -> Tile:
-        """Return a tile, or say what is wrong with its type."""
+        """Return a tile with `each` elements per thread, or say what is wrong with its type."""
         try:
-            return Tile(
-                shape=shape, dtype=dtype, memory=memory, elements_per_thread=elements_per_thread
-            )
+            return Tile(shape=shape, dtype=dtype, memory=memory, elements_per_thread=each)
         except ValidationError as error:
             raise self.error(complaint(error)) from None
 
@@ -361,7 +356,7 @@ class Recorder:
         return name
 
 
-def _times(shape: tuple[int, ...]) -> str:
+def _times(shape: Shape) -> str:
     return " x ".join(map(str, shape))
 
 

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from twill.frontends.builder.recorder import Recorder
 
 
+Shape = tuple[int, ...]
+
+
 class Said(TypedDict, total=False):
     """What may be said of any operation."""
 
@@ -124,7 +127,7 @@ class Value:
         return self._tile
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Shape:
         """Elements along each dimension."""
         return self.tile.shape
 
@@ -225,9 +228,7 @@ class Value:
     def __matmul__(self, other: Value) -> Value:
         return self.loop.mma(self, other)
 
-    def _view(
-        self, kind: str, shape: tuple[int, ...], dtype: ElementType, places: tuple[int, ...]
-    ) -> Value:
+    def _view(self, kind: str, shape: Shape, dtype: ElementType, places: Shape) -> Value:
         seen = self.loop.reading(self)
         tile = self.loop.tile(shape, dtype, self.memory)
         axes = tuple(places[axis] for axis in seen.axes)

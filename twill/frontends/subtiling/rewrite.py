@@ -214,16 +214,14 @@ def numbered(names: Mapping[int, str], factor: int, taken: Iterable[str]) -> Nam
     found: dict[tuple[int, int], str] = {}
     for base in dict.fromkeys(name.partition(".")[0] for name in names.values()):
         family = {key: name for key, name in names.items() if name.partition(".")[0] == base}
-        between = "_" if base[-1:].isdigit() else ""
-        while True:
+        for underscores in itertools.count(int(base[-1:].isdigit())):
             made = {
-                (key, copy): f"{base}{between}{copy}{name[len(base) :]}"
+                (key, copy): f"{base}{'_' * underscores}{copy}{name[len(base) :]}"
                 for key, name in family.items()
                 for copy in range(factor)
             }
             if used.isdisjoint(made.values()):
                 break
-            between += "_"
         found |= made
         used |= set(made.values())
     for (key, _), name in found.items():

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from twill.errors import InputError, RefusedError, short
+from twill.errors import InputError, short
+from twill.frontends import refused
 from twill.frontends.ttgir.draft import Axes
 from twill.frontends.ttgir.kinds import VIEWS, kind_of
 from twill.frontends.ttgir.reader import Dump, has_body, integer, integers, name_of, string, uses
@@ -33,17 +34,15 @@ def choose_loop(dump: Dump, wanted: str | None) -> Operation:
     loops = dump.loops()
     if not loops:
         kind = "but a while loop, which cannot be scheduled" if dump.has("scf.while") else ""
-        raise RefusedError(f"{dump.file or 'dump'}: there is no loop {kind}".rstrip())
+        raise refused(dump.file, f"there is no loop {kind}".rstrip())
     if wanted is not None:
         return _named(dump, loops, wanted)
     inner = [loop for loop in loops if not _is_outer(loop)]
     products = [loop for loop in inner if any(kind_of(o).startswith("mma") for o in loop.walk())]
     candidates = products or inner
     if len(candidates) > 1:
-        raise RefusedError(
-            f"{dump.file or 'dump'}: there are {len(candidates)} loops to choose from; "
-            f"name one with --loop: {_listed(dump, loops)}"
-        )
+        several = f"there are {len(candidates)} loops to choose from; name one with --loop"
+        raise refused(dump.file, f"{several}: {_listed(dump, loops)}")
     return candidates[0]
 
 
@@ -90,11 +89,9 @@ class BodyGraph:
         for operation in self.operations:
             if name_of(operation) in CONTROL_FLOW:
                 place = string(operation, "sched.location")
-                raise RefusedError(
-                    f"{file or 'dump'}: the loop body contains {name_of(operation)}"
-                    f"{f' at {place}' if place else ''}; only singly-nested loops without inner "
-                    "control flow can be scheduled"
-                )
+                found = f"{name_of(operation)}{f' at {place}' if place else ''}"
+                only = "only singly-nested loops without inner control flow can be scheduled"
+                raise refused(file, f"the loop body contains {found}; {only}")
         arguments = list(block.args)[1:]
         first, following = list(loop.operands)[3:], terminator.operands
         if len(arguments) != len(following) or len(first) < len(arguments):
@@ -113,9 +110,7 @@ class BodyGraph:
         """Return (node, iterations ago), or None if a value comes from outside."""
         made, hops = self.before_arguments(value)
         if hops >= MOST_HOPS:
-            raise RefusedError(
-                f"{self._file or 'dump'}: a value is carried over more than {MOST_HOPS} iterations"
-            )
+            raise refused(self._file, f"a value is carried over more than {MOST_HOPS} iterations")
         node = self.node_of(made)
         return None if node is None else (node, hops)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
 from twill.artifacts.loop import ELEMENT_BITS
-from twill.errors import InputError, RefusedError, short
+from twill.errors import InputError, short
+from twill.frontends import refused
 from twill.frontends.ttgir.reader import Dump, attribute, has_body, integers, name_of, string, uses
 from twill.frontends.types import is_shaped
 
@@ -149,17 +151,12 @@ def is_free(dump: Dump, operation: Operation) -> bool:
 
 def product_operands(operation: Operation) -> dict[str, int | None]:
     """Return the IR positions of a tcgen05 product's operands by role; None for absent ones."""
-    roles = ["a", "b", "d", "token"]
-    if name_of(operation) == PRODUCTS[1]:
-        roles += ["a_scale", "b_scale"]
-    roles += ["use_d", "predicate"]
+    scales = ["a_scale", "b_scale"] if name_of(operation) == PRODUCTS[1] else []
+    roles = ["a", "b", "d", "token", *scales, "use_d", "predicate"]
     segments = integers(operation, "operandSegmentSizes") or [1] * len(roles)
-    found: dict[str, int | None] = {}
-    position = 0
-    for role, size in zip(roles, segments, strict=False):
-        found[role] = position if size else None
-        position += size
-    return found
+    begins = itertools.accumulate(segments, initial=0)
+    places = zip(roles, segments, begins, strict=False)
+    return {role: begin if size else None for role, size, begin in places}
 
 
 def tile_operands(dump: Dump, operation: Operation) -> list[tuple[int, SSAValue]]:
@@ -205,7 +202,5 @@ def check_operation(dump: Dump, operation: Operation) -> None:
         kind = dump.type_of(value)
         sized = kind.dtype in ELEMENT_BITS or kind.dtype == "pointer"
         if is_shaped(str(value.type)) if kind.kind == "scalar" else not sized:
-            raise RefusedError(
-                f"{dump.file or 'dump'}: {described} has a tile of unknown size "
-                f"({short(str(value.type))})"
-            )
+            wrong = f"{described} has a tile of unknown size ({short(str(value.type))})"
+            raise refused(dump.file, wrong)

@@ -19,7 +19,7 @@ from typing import Literal
 
 from xdsl.ir import Operation, SSAValue
 
-from twill.errors import RefusedError
+from twill.frontends import refused
 from twill.frontends.ttgir.draft import Flow
 from twill.frontends.ttgir.graph import BodyGraph, root_of, steady_flag
 from twill.frontends.ttgir.kinds import (
@@ -106,9 +106,10 @@ class Buffers:
         root = root_of(value, MUTABLE_VIEWS)
         while root in self._graph.carried:
             if self._graph.carried[root] is not root:
-                raise RefusedError(
-                    f"{self._dump.file or 'dump'}: a buffer that operations write is exchanged "
-                    "from one iteration to the next; only buffers that stay can be scheduled"
+                raise refused(
+                    self._dump.file,
+                    "a buffer that operations write is exchanged from one iteration to the next; "
+                    "only buffers that stay can be scheduled",
                 )
             root = root_of(self._graph.initial[root], MUTABLE_VIEWS)
         return root
@@ -153,14 +154,9 @@ class Buffers:
 
     def _flow(self, producer: Access, consumer: Access, distance: int) -> Flow:
         made, seen = (self._dump.type_of(access.seen).shape for access in (producer, consumer))
-        return Flow(
-            producer.node,
-            consumer.node,
-            distance,
-            self.position_of(consumer),
-            tuple(range(len(seen))) if made == seen else None,
-            in_place=consumer.mode == "update",
-        )
+        operand, update = self.position_of(consumer), consumer.mode == "update"
+        axes = tuple(range(len(seen))) if made == seen else None
+        return Flow(producer.node, consumer.node, distance, operand, axes, in_place=update)
 
 
 def global_order(graph: BodyGraph, kept: Sequence[int]) -> list[Flow]:
