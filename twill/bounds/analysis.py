@@ -80,14 +80,12 @@ class Analysis:
 
 def analyse(loop: Loop, machine: Machine) -> Analysis:
     """Cost a loop and bound its interval; operations without a cost leave the rest standing."""
+    costs: dict[str, StaticCost] = {}
     try:
         costs = static_costs(loop, machine)
-    except InputError as error:
-        return Analysis(loop, machine, _known_costs(loop, machine), refusal=error)
-    try:
         problem = build_problem(loop, machine)
     except InputError as error:
-        return Analysis(loop, machine, costs, refusal=error)
+        return Analysis(loop, machine, costs or _known_costs(loop, machine), refusal=error)
     return Analysis(loop, machine, costs, problem, every_bound(problem), recurrences(problem))
 
 

@@ -126,9 +126,8 @@ def _best(
     if _greedily(time, capacities) <= known:
         return None
     kinds = sorted(time, key=lambda uses: (-time[uses], uses))
-    try:
-        found = list(_largest(kinds, capacities))
-    except _TooManyError:
+    found = _largest(kinds, capacities)
+    if found is None:
         return None
     prices = _prices([time[uses] for uses in kinds], found)
     best: ConfigurationBound | None = None
@@ -171,30 +170,24 @@ def _greedily(time: Mapping[Uses, int], capacities: Mapping[str, int]) -> int:
     return total
 
 
-class _TooManyError(Exception):
-    """There are more configurations than are looked at."""
-
-
-def _largest(kinds: Sequence[Uses], capacities: Mapping[str, int]) -> Iterator[Configuration]:
-    """Yield the configurations to which nothing can be added."""
-    nodes = 0
-
-    def extend(chosen: Configuration, left: Mapping[str, int]) -> Iterator[Configuration]:
-        nonlocal nodes
-        nodes += 1
-        if nodes > MOST_NODES:
-            raise _TooManyError
-        if len(chosen) == len(kinds):
-            if not any(_instances(uses, left) for uses in kinds):
-                yield chosen
-            return
-        uses = kinds[len(chosen)]
-        for count in range(_instances(uses, left), -1, -1):
-            taken = {unit: count * amount for unit, amount in uses}
-            rest = {unit: room - taken.get(unit, 0) for unit, room in left.items()}
-            yield from extend((*chosen, count), rest)
-
-    return extend((), capacities)
+def _largest(kinds: Sequence[Uses], capacities: Mapping[str, int]) -> list[Configuration] | None:
+    """Return the configurations to which nothing can be added; None if there are too many."""
+    found, looked_at = list[Configuration](), 0
+    pending: list[tuple[Configuration, Mapping[str, int]]] = [((), capacities)]
+    while pending:
+        chosen, left = pending.pop()
+        looked_at += 1
+        if looked_at > MOST_NODES:
+            return None
+        if len(chosen) < len(kinds):
+            uses = kinds[len(chosen)]
+            for count in range(_instances(uses, left) + 1):
+                taken = {unit: count * amount for unit, amount in uses}
+                rest = {unit: room - taken.get(unit, 0) for unit, room in left.items()}
+                pending.append(((*chosen, count), rest))
+        elif not any(_instances(uses, left) for uses in kinds):
+            found.append(chosen)
+    return found
 
 
 def _instances(uses: Uses, left: Mapping[str, int]) -> int:

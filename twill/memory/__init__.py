@@ -134,11 +134,9 @@ def allocate(
     result = Allocation({}, {})
     for memory in problem.memories:
         case = _Memory(problem, interval, assignment, memory, slots or {}, until_read=until_read)
-        found = case.solve()
-        if isinstance(found, Conflict):
-            return found
-        result.rings.update(found.rings)
-        result.invariants.update(found.invariants)
+        conflict = case.place(result)
+        if conflict is not None:
+            return conflict
     return result
 
 
@@ -287,8 +285,8 @@ class _Memory:
 
     # -- answers ------------------------------------------------------------------------------
 
-    def solve(self) -> Allocation | Conflict:
-        """Return places for everything in this memory, or what does not fit."""
+    def place(self, result: Allocation) -> Conflict | None:
+        """Add places for everything in this memory to a result, or return what does not fit."""
         buffers = [entry.buffer for entry in self.entries]
         placed = first_fit(buffers, self._apart(sharing=False), self.capacity)
         if placed is None:
@@ -296,13 +294,12 @@ class _Memory:
             placed = pack(buffers, apart, self.capacity, self._costs(apart))
             if placed is None:
                 return self._conflict(apart)
-        result = Allocation({}, {})
         for entry, ranges in zip(self.entries, placed, strict=True):
             if entry.invariant:
                 result.invariants[entry.invariant] = self._ring(ranges, 0)
             for i, later in entry.chain.members:
                 result.rings[self.tenants[i]] = self._ring(ranges, later)
-        return result
+        return None
 
     def _ring(self, ranges: tuple[Range, ...], later: int) -> Ring:
         """Name slots by the iteration of the one at hand, `later` than the chain's first."""

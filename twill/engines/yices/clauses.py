@@ -28,9 +28,7 @@ class Clauses(Context):
 
     def negated(self, literal: Literal) -> Literal:
         """Return the complement of `literal`."""
-        if isinstance(literal, bool):
-            return not literal
-        return int(self.terms.ynot(literal))
+        return (not literal) if isinstance(literal, bool) else int(self.terms.ynot(literal))
 
     def clause(self, *literals: Literal) -> None:
         """Assert that one of the literals is true."""
@@ -143,13 +141,10 @@ class Diagram:
         self._constant = sum(weight for weight, literal in items if literal is True)
         kept = [(w, int(x)) for w, x in items if not isinstance(x, bool) and w > 0]
         self._items = sorted(kept, key=lambda item: -item[0])
-        self._reachable, self._total = [1], [0]
+        # Of the items from each position on, a bit for every sum of some of them.
+        self._reachable = [1]
         for weight, _ in reversed(self._items):
-            sums = self._reachable[-1]
-            self._reachable.append(sums | (sums << weight))
-            self._total.append(self._total[-1] + weight)
-        self._reachable.reverse()
-        self._total.reverse()
+            self._reachable.insert(0, self._reachable[0] | (self._reachable[0] << weight))
         self._nodes: dict[tuple[int, int], Literal] = {}
 
     def at_most(self, limit: int) -> Literal:
@@ -189,7 +184,7 @@ class Diagram:
     def _constant_node(self, position: int, room: int) -> bool | None:
         if room < 0:
             return False
-        return True if self._total[position] <= room else None
+        return True if self._reachable[position].bit_length() - 1 <= room else None
 
     def _canonical(self, position: int, room: int) -> int:
         """Return the largest sum of what follows that is at most `room`."""
