@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -93,10 +94,8 @@ def _known_costs(loop: Loop, machine: Machine) -> dict[str, StaticCost]:
     known: dict[str, StaticCost] = {}
     for operation in loop.operations:
         alone = loop.model_copy(update={"operations": (operation,)})
-        try:
+        with suppress(InputError):
             known |= static_costs(alone, machine)
-        except InputError:
-            continue
     return known
 
 

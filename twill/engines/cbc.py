@@ -79,8 +79,7 @@ def _program(problem: Problem, interval: int) -> tuple[Any, Rows, list[Any]]:
 
     model = pulp.LpProblem("modulo", pulp.LpMinimize)
     size = len(problem.operations)
-    delays = sum(problem.least_delay(position) for position in range(len(problem.edges)))
-    most_stages = size + delays // interval + 1
+    most_stages = size + sum(delay for _, _, delay in delays(problem, 0)) // interval + 1
     rows: Rows = {
         (v, t): model.add_variable(f"row_{v}_{t}", cat="Binary")
         for v in range(size)
@@ -93,12 +92,9 @@ def _program(problem: Problem, interval: int) -> tuple[Any, Rows, list[Any]]:
     ]
     for v in range(size):
         model += pulp.lpSum(rows[v, t] for t in range(interval)) == 1
-    for position, edge in enumerate(problem.edges):
-        if edge.producer != edge.consumer:
-            model += (
-                start[edge.consumer] - start[edge.producer]
-                >= problem.least_delay(position) - edge.distance * interval
-            )
+    for u, v, weight in delays(problem, interval):
+        if u != v:
+            model += start[v] - start[u] >= weight
     for unit, capacity in problem.capacities.items():
         users = [(o.index, r) for o in problem.operations for r in o.reservations if r.unit == unit]
         if sum(r.count * -(-r.length // interval) for _, r in users) <= capacity:

@@ -96,9 +96,7 @@ class Places:
                 here = {g: logic.fresh(f"{operation.name} on {g}") for g in allowed}
                 logic.exactly_one(list(here.values()))
             self.on.append(here)
-        self.used = [
-            self.any_of([here[g] for here in self.on if g in here]) for g in range(len(self.groups))
-        ]
+        self.used = [self.any_of([on[g] for on in self.on if g in on]) for g in range(len(groups))]
         self._open_in_order()
         self._limit_warps()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 from twill.artifacts.hardware import HALVES
 from twill.memory.packing import Apart, Buffer, Range, first_fit, heaviest_clique, pack
@@ -327,11 +328,7 @@ class _Memory:
         pairs = ((a, b) for b in range(len(starts)) for a in range(b) if (a, b) not in apart)
         return {
             (a, b): 2
-            - any(
-                behind.get((u, v)) == 0 or behind.get((v, u)) == 0
-                for u in starts[a]
-                for v in starts[b]
-            )
+            - any(0 in (behind.get(p), behind.get(p[::-1])) for p in product(starts[a], starts[b]))
             for a, b in pairs
         }
 
@@ -349,11 +346,8 @@ class _Memory:
                 kept = fewer
         taken = sum(entries[b].buffer.weight for b in kept)
         for b in kept:
-            while (
-                entries[b].has_own_slots
-                and kept[b] > 1
-                and not self._fits({**kept, b: kept[b] - 1}, apart)
-            ):
+            own = entries[b].has_own_slots
+            while own and kept[b] > 1 and not self._fits({**kept, b: kept[b] - 1}, apart):
                 kept[b] -= 1
         unit = 1 if self.memory == "tmem" else HALVES
         return Conflict(self.memory, tuple(self._facts(kept)), taken // unit if crowded else 0)

@@ -140,8 +140,7 @@ class CpSatProver:
         run = _near(system, found, interval, under)
         proved = run.minimize()
         assignment = found if run.best is None else run.best[1]
-        hints = system.sums.hints
-        return Answer("sat" if proved else "unknown", assignment, (), hints, self.name)
+        return Answer("sat" if proved else "unknown", assignment, (), system.sums.hints, self.name)
 
 
 def _near(system: CpSatSystem, found: Assignment, interval: int, under: Conditions) -> Run:

@@ -200,9 +200,8 @@ class Sums:
         for alternatives in conflict.facts:
             fact = self._clauses.fresh()
             for position, event, count in alternatives:
-                for condition, amount in self._instances.alive(
-                    occupants[position], occupants[event]
-                ):
+                alive = self._instances.alive(occupants[position], occupants[event])
+                for condition, amount in alive:
                     self._model.add(amount <= count - 1).only_enforce_if([*condition, ~fact])
             facts.append(fact)
         self._model.add_bool_or([~fact for fact in facts])

@@ -38,10 +38,8 @@ def symmetry(problem: Problem) -> Exchange | None:
     for members in alike.values():
         for v, other in zip(members, reversed(members), strict=True):
             exchange[v] = other
-    same = list(range(len(problem.operations)))
-    if _facts(problem, exchange) != _facts(problem, same):
-        return None
-    return tuple(exchange)
+    changed = _facts(problem, exchange) != _facts(problem, range(len(exchange)))
+    return None if changed else tuple(exchange)
 
 
 def _refined(problem: Problem) -> list[int]:

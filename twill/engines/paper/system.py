@@ -296,11 +296,10 @@ class System(Program):
         """For each operation that may wait, when it does: a blocking edge, or a cross-warp one."""
         found: dict[int, list[int]] = {}
         for edge in self.problem.edges:
-            if edge.blocking:
-                found.setdefault(edge.consumer, []).append(self.formulas.no(self.formulas.false))
-            elif edge.producer != edge.consumer:
-                crosses = self.crosses(edge.producer, edge.consumer)
-                found.setdefault(edge.consumer, []).append(crosses)
+            u, v = edge.producer, edge.consumer
+            if edge.blocking or u != v:
+                always = self.formulas.no(self.formulas.false)
+                found.setdefault(v, []).append(always if edge.blocking else self.crosses(u, v))
         return {v: self.formulas.some(causes) for v, causes in found.items()}
 
     # -- what the user decided ----------------------------------------------------------------

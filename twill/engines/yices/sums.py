@@ -181,16 +181,14 @@ class Sums:
     def _state_peaks(self, found: Assignment) -> bool:
         """State the starts at which groups need more than the least allocation, if any are new."""
         problem, interval = self._system.problem, self._system.interval
-        file, new = problem.registers, False
+        file, entry, known = problem.registers, self._sums["registers"], len(self.stated)
         assert file is not None
         for g, live in enumerate(peaks(problem, interval, found)):
-            if live is None or rules.allocation(file, live) == rules.allocation(file, 0):
-                continue
-            event = peak(problem, interval, self._sums["registers"], found, g)
-            if ("registers", event) not in self.stated:
-                self._state("registers", event)
-                new = True
-        return new
+            if live is not None and rules.allocation(file, live) > rules.allocation(file, 0):
+                event = peak(problem, interval, entry, found, g)
+                if ("registers", event) not in self.stated:
+                    self._state("registers", event)
+        return len(self.stated) > known
 
 
 class _Allocations:

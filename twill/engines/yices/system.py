@@ -150,8 +150,8 @@ def anchor_of(problem: Problem) -> int:
     """Return the operation that is longest on the unit with most work."""
     unit = bounds(problem).resource_unit
 
-    def length(operation: int) -> int:
-        reservations = problem.operations[operation].reservations
-        return max((r.length for r in reservations if r.unit == unit), default=0)
-
-    return max(range(len(problem.operations)), key=lambda v: (length(v), -v))
+    lengths = [
+        max((r.length for r in operation.reservations if r.unit == unit), default=0)
+        for operation in problem.operations
+    ]
+    return lengths.index(max(lengths))
