@@ -275,7 +275,15 @@ class Clock:
 
     def outside(self, v: int, u: int, span: int, unless: Sequence[Literal] = ()) -> None:
         """Assert that v is not issued within `span` from the issue of u on, modulo I."""
-        self.clear(v, u, 1, span, unless)
+        if any(x is True for x in unless):
+            return
+        low, high = self.rows.range_of(v, u)
+        for m in self.shifts(low - span + 1, high):
+            self._clauses.clause(
+                *unless,
+                self.rows.at_least(v, u, span + m * self.interval),
+                self.rows.at_least(u, v, 1 - m * self.interval),
+            )
 
     def shifts(self, low: int, high: int) -> range:
         """Return every m with low <= m I <= high."""
