@@ -1,0 +1,76 @@
+"""How large what a reader meets may be: modules, functions, classes, folders."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.house.test_house import ROOT, own_files
+
+LIMITS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["twill"]["limits"]
+KERNELS = ROOT / "traces" / "kernels"
+"""Triton kernels, whose parameters are pointers and strides."""
+
+
+def without_docstring(function: ast.FunctionDef) -> int:
+    """Return the lines of a function but for its docstring."""
+    whole = (function.end_lineno or 0) - function.lineno + 1
+    if ast.get_docstring(function, clean=False) is None:
+        return whole
+    text = function.body[0]
+    return whole - ((text.end_lineno or 0) - text.lineno + 1)
+
+
+def positional(function: ast.FunctionDef) -> int:
+    """Return how many parameters a caller may not name, the object itself aside."""
+    given = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    return len(given) - (given[:1] in (["self"], ["cls"]))
+
+
+def measured(file: Path, text: str) -> Iterator[tuple[str, int, str]]:
+    """Yield what of a module has a limit, how much of it there is, and where."""
+    yield "lines-of-a-module", len(text.splitlines()), file.name
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ClassDef):
+            methods = sum(isinstance(entry, ast.FunctionDef) for entry in node.body)
+            yield "methods-of-a-class", methods, f"{file.name}:{node.lineno}"
+        elif isinstance(node, ast.FunctionDef):
+            where = f"{file.name}:{node.lineno} {node.name}"
+            yield "lines-of-a-function", without_docstring(node), where
+            if not file.is_relative_to(KERNELS):
+                yield "parameters-of-a-function", positional(node), where
+                every = positional(node) + len(node.args.kwonlyargs)
+                if node.name.startswith("_"):
+                    yield "parameters-of-a-function", every, where
+
+
+def test_nothing_is_larger_than_a_reader_should_meet() -> None:
+    over = [
+        f"{where}: {amount} {what}"
+        for file in own_files()
+        for what, amount, where in measured(file, file.read_text())
+        if amount > LIMITS[what]
+    ]
+    folders = Counter(file.parent for file in own_files() if file.name != "__init__.py")
+    over += [f"{f}: {n} modules" for f, n in folders.items() if n > LIMITS["modules-of-a-folder"]]
+    assert over == []
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("lines-of-a-module", "x = 1\n" * 401),
+        ("lines-of-a-function", "def f():\n" + " x = 1\n" * 60),
+        ("parameters-of-a-function", "def f(a, b, c, d, e, f, g, h): pass"),
+        ("parameters-of-a-function", "def _f(a, b, c, *, d, e, f, g, h): pass"),
+        ("methods-of-a-class", "class C:\n" + "".join(f" def f{n}(): pass\n" for n in range(21))),
+    ],
+)
+def test_what_is_larger_is_noticed(what: str, text: str) -> None:
+    found = [w for w, amount, _ in measured(ROOT / "made_up.py", text) if amount > LIMITS[w]]
+    assert found == [what]
