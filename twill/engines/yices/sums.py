@@ -181,8 +181,10 @@ class Sums:
     def _state_peaks(self, found: Assignment) -> bool:
         """State the starts at which groups need more than the least allocation, if any are new."""
         problem, interval = self._system.problem, self._system.interval
-        file, entry, known = problem.registers, self._sums["registers"], len(self.stated)
+        file, entry, known = problem.registers, self._sums.get("registers"), len(self.stated)
         assert file is not None
+        if entry is None:
+            return False
         for g, live in enumerate(peaks(problem, interval, found)):
             if live is not None and rules.allocation(file, live) > rules.allocation(file, 0):
                 event = peak(problem, interval, entry, found, g)
