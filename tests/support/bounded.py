@@ -1,0 +1,148 @@
+"""Programs that are held against the bound of their loop: how close they come, and random ones."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+
+import twill
+from twill.artifacts.loop import Operation, Step
+from twill.artifacts.machine import Machine
+from twill.artifacts.order import Order, OrderedGroup
+from twill.artifacts.program import Issue
+from twill.artifacts.schedule import Schedule
+from twill.bounds.programs import program_bounds
+from twill.bounds.work import Argument
+from twill.lower.orders import schedule_of
+from twill.sim.checks.races import Races
+from twill.sim.engine import WARP_SCHEDULERS, Conditions
+from twill.sim.engine.events import SimulationError
+from twill.sim.engine.sm import StreamingMultiprocessor
+from twill.sim.execute import run
+from twill.verification.registers import registers_along_programs
+
+LATENCIES = {None: None, "fixed:1": 1}
+"""Sources of the latencies of loads, and what each load takes at least; nominal without one."""
+ITERATIONS, ITERATIONS_WITH_RACES = 64, 12
+MOST_GROUPS = 4
+
+
+def distances(
+    schedule: Schedule, iterations: int = ITERATIONS
+) -> Iterator[tuple[str, Argument, float]]:
+    """Yield conditions, the argument of the bound, and how many times it a program takes.
+
+    The simulator executes programs with more registers than there are; of those registers are no
+    argument.
+    """
+    fits = fits_registers(schedule)
+    for latency, least in LATENCIES.items():
+        arguments = program_bounds(schedule.loop, schedule.machine, latency=least)
+        argument = next(a for a in arguments if fits or a.reason != "registers")
+        for scheduler in WARP_SCHEDULERS:
+            found = run(
+                schedule, iterations=iterations, latency=latency, warp_scheduler=scheduler
+            ).measured_interval_cycles
+            assert found is not None
+            yield f"{latency or 'nominal'}, {scheduler}", argument, found / float(argument.cycles)
+
+
+def fits_registers(schedule: Schedule) -> bool:
+    """Return whether what is live along the programs fits into the register file."""
+    file = schedule.machine.registers
+    if file is None:
+        return True
+    groups = {group.name: group.warps for group in schedule.groups}
+    live = registers_along_programs(schedule)
+    taken = {name: most + file.reserve.value for name, most in live.items()}
+    all_threads = sum(each * schedule.machine.threads(groups[n]) for n, each in taken.items())
+    most = min(file.limit.value, file.most.value)
+    return all_threads <= file.file.value and max(taken.values()) <= most
+
+
+def varied(loop: twill.Loop, machine: Machine, seed: int) -> tuple[twill.Loop, Machine]:
+    """Return a loop and a machine with pipes of contexts, issue slots, waits, and a port, or not.
+
+    Asynchronous operations use the port beside their unit, and others instead of theirs.
+    """
+    generator = random.Random(seed)
+    data = machine.model_dump(mode="json", by_alias=True, exclude_none=True)
+    for name, unit in data["units"].items():
+        if name != "TC" and generator.random() < 0.3:
+            unit["scope"] = "context"
+    port = {"capacity": 4, "unit": "bytes", "source": "TEST"}
+    data["units"]["PORT"] = port
+    if generator.random() < 0.5:
+        data["units"]["issue"] = port | {"capacity": 8, "scope": "context"}
+        data["issue_unit"] = "issue"
+    for cost in ("wait", "arrive", "hop"):
+        data["synchronisation"][cost]["value"] += generator.choice([0, 0, 1, 3])
+    used = generator.random() < 0.5
+    operations = [_varied(o, generator) if used else o for o in loop.operations]
+    return (
+        loop.model_copy(update={"operations": tuple(operations)}),
+        Machine.model_validate_json(json.dumps(data)),
+    )
+
+
+def _varied(operation: Operation, generator: random.Random) -> Operation:
+    cost = operation.cost
+    assert cost is not None
+    if generator.random() < 0.3:
+        return operation
+    cycles, count = generator.randint(1, 4), generator.randint(1, 4)
+    moved = Step(unit="PORT", cycles=cycles, count=count, instructions=generator.randint(1, cycles))
+    kept = cost.steps if cost.asynchronous or generator.random() < 0.5 else ()
+    busy = (max if cost.asynchronous else sum)(step.cycles for step in (*kept, moved))
+    new = {"steps": (*kept, moved), "latency": max(cost.latency, busy) + generator.randint(0, 2)}
+    return operation.model_copy(update={"cost": cost.model_copy(update=new)})
+
+
+def random_program(loop: twill.Loop, machine: Machine, seed: int) -> Schedule | None:
+    """Return a program in which the loop's dependences are kept, none if it is not correct.
+
+    Operations are on up to four groups, in any order, each up to a few rounds after what it needs.
+    """
+    generator = random.Random(seed)
+    widths = [generator.choice([1, 4, 4, 8]) for _ in range(generator.randint(1, MOST_GROUPS))]
+    bodies: list[list[Issue]] = [[] for _ in widths]
+    for operation, stage in _in_some_order(loop, generator):
+        if operation.warps > max(widths):
+            widths[0] = operation.warps
+        fitting = [body for body, warps in zip(bodies, widths, strict=True)
+                   if warps >= operation.warps]  # fmt: skip
+        generator.choice(fitting).append(Issue(operation=operation.name, stage=stage))
+    groups = tuple(
+        OrderedGroup(name=f"group{i}", warps=warps, variable_latency=False, body=tuple(body))
+        for i, (warps, body) in enumerate(zip(widths, bodies, strict=True))
+        if body
+    )
+    try:
+        order = Order(name="random", groups=groups, loop=loop, machine=machine)
+        schedule = schedule_of(order, loop, machine)
+        few = Conditions(iterations=ITERATIONS_WITH_RACES)
+        StreamingMultiprocessor(schedule, few, [Races(schedule)]).run()
+    except (twill.InputError, SimulationError):
+        return None
+    return schedule
+
+
+def _in_some_order(loop: twill.Loop, generator: random.Random) -> list[tuple[Operation, int]]:
+    """Return operations and their stages, none before what it needs of its iteration."""
+    needed = {
+        o.name: [d.producer for d in loop.dependences if d.consumer == o.name and not d.distance]
+        for o in loop.operations
+    }
+    stages: dict[str, int] = {}
+    found = []
+    left = list(loop.operations)
+    while left:
+        operation = generator.choice([o for o in left if stages.keys() >= set(needed[o.name])])
+        left.remove(operation)
+        before = max((stages[name] for name in needed[operation.name]), default=0)
+        stages[operation.name] = before + (generator.random() < 0.25)
+        found.append((operation, stages[operation.name]))
+    if generator.random() < 0.5:
+        found.sort(key=lambda one: -one[1])
+    return found

@@ -1,0 +1,80 @@
+"""What the simulated SM takes for one iteration of a schedule's programs, and at least."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from twill.artifacts.base import Part
+
+Cycles = Annotated[float, Field(gt=0)]
+
+
+class Measured(Part):
+    """The interval under some conditions.
+
+    Attributes
+    ----------
+    warp_scheduler : str
+        Which of several ready warps an issue context takes.
+    latency : str
+        Sources of the variable latencies; ``nominal`` for those in the machine file.
+    interval_cycles : float
+        Cycles from one iteration to the next in the steady state.
+    """
+
+    warp_scheduler: str
+    latency: str
+    interval_cycles: Cycles
+
+
+class ProgramBound(Part):
+    """An interval that no program of the loop is below on the simulated SM.
+
+    Attributes
+    ----------
+    cycles : float
+        The bound.
+    reason : str
+        Which argument gives it, see docs/bound.md.
+    of : tuple of str
+        What it is about: a unit, or the operations of a recurrence.
+    """
+
+    cycles: Cycles
+    reason: str
+    of: tuple[str, ...] = ()
+
+
+class Promise(Part):
+    """What is promised of a schedule's programs.
+
+    Attributes
+    ----------
+    interval_cycles : float
+        Cycles from one iteration to the next in the steady state, under the first conditions.
+    iterations : int
+        Trip count over which it was measured.
+    conditions : tuple of Measured
+        All under which it was.
+    bound : ProgramBound, optional
+        What no program of the loop is below under the first conditions.
+    static_interval : int, optional
+        Initiation interval of the static schedule from which the programs were found.
+    simulations, seed : int
+        Programs that were simulated to find it, and the seed of the search.
+    """
+
+    interval_cycles: Cycles
+    iterations: PositiveInt
+    conditions: tuple[Measured, ...]
+    bound: ProgramBound | None = None
+    static_interval: PositiveInt | None = None
+    simulations: NonNegativeInt = 0
+    seed: NonNegativeInt = 0
+
+    @property
+    def gap(self) -> float | None:
+        """By what part of the bound the interval is above it, None without a bound."""
+        return None if self.bound is None else self.interval_cycles / self.bound.cycles - 1
