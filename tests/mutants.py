@@ -14,9 +14,9 @@ from collections import Counter
 from pathlib import Path
 
 OF = {
-    "judges": ("verification.", "bounds.", "search.proofs."),
+    "judges": ("verification.", "bounds."),
     "search": (
-        *(f"search.{module}." for module in ("search", "levels", "known", "cache")),
+        *(f"search.{m}." for m in ("search", "strategies", "questions", "known", "cache")),
         "studies.sweep.journal.",
     ),
 }
