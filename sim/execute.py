@@ -212,13 +212,7 @@ def simulate(
     watched_from = 0 if wanted is None else max(0, conditions.iterations - wanted)
     sm = StreamingMultiprocessor(schedule, conditions, observers, watched_from=watched_from)
     sm.run()
-    busy = _busy(schedule)
-    steady = steady_state(
-        sm.finished_at,
-        schedule.stages or sm.in_flight,
-        fill=max((storage.slots for storage in schedule.storage), default=0),
-        least=max(busy.values(), default=0.0),
-    )
+    busy, steady = _busy(schedule), steady_state_of(sm)
     static = static_interval(schedule)
     measured = float(steady.interval) if steady else None
     work = flop_per_iteration(schedule.loop)
@@ -251,6 +245,17 @@ def simulate(
         stalls=stalls,
         groups=groups,
         profile=_profile(sm, recording, steady) if recording is not None and steady else None,
+    )
+
+
+def steady_state_of(sm: StreamingMultiprocessor) -> SteadyState | None:
+    """Return the steady state of an execution that is over, None if it has too few iterations."""
+    schedule = sm.schedule
+    return steady_state(
+        sm.finished_at,
+        schedule.stages or sm.in_flight,
+        fill=max((storage.slots for storage in schedule.storage), default=0),
+        least=max(_busy(schedule).values(), default=0.0),
     )
 
 

@@ -69,6 +69,8 @@ class Operations:
         # Warps of its group that take part in each operation, of those that are executed.
         self.warps: dict[str, tuple[int, ...]] = {}
         self.finished_at = [0.0] * conditions.iterations
+        self._unfinished = [len(works)] * conditions.iterations
+        self.when_finished: Callable[[int], object] | None = None
         self.last_begun_at, self._last = math.inf, conditions.iterations - 1
         unlimited = {"queue": None, "in_flight": None} if "queues" in conditions.without else {}
         units = {
@@ -212,6 +214,9 @@ class Operations:
             self.clock.at(done, waiting)
         execution.waiting.clear()
         self.finished_at[iteration] = max(self.finished_at[iteration], done)
+        self._unfinished[iteration] -= 1
+        if not self._unfinished[iteration] and self.when_finished is not None:
+            self.when_finished(iteration)
         self._running.pop((work.name, iteration - self._remembered), None)
 
     def _signal(self, work: Work, iteration: int, execution: Execution) -> None:

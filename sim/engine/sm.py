@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 
 from twill.artifacts.program import Program
@@ -91,8 +91,11 @@ class StreamingMultiprocessor:
         """What has happened so far: bundles of instructions, and everything that waits for time."""
         return self._issue.events + self.clock.events
 
-    def run(self) -> None:
+    def run(self, when_finished: Callable[[int], object] | None = None) -> None:
         """Execute until every warp is at its end.
+
+        `when_finished`: called with the number of every iteration of which all results are known to
+        be complete at their time in `finished_at`; what it raises ends the run.
 
         Raises
         ------
@@ -100,6 +103,7 @@ class StreamingMultiprocessor:
             If a read, a write or an arrive is wrong, or the warps wait for each other or for
             registers.
         """
+        self._operations.when_finished = when_finished
         set_registers(self.schedule)
         if not self._watched_from:
             self.clock.listen()
