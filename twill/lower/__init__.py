@@ -221,8 +221,9 @@ def _wanted(pipeline: Pipeline) -> tuple[int, ...]:
             if problem.rules == "paper":
                 ends += [pipeline.read_until(edge) for edge in crossing]
         last = max(ends, default=begin + o.latency) - begin
-        late = streaming_late(problem, o.index) if o.streaming else 0
-        found.append(max(1, -(-last // interval), -(-(last + late) // interval)))
+        chosen = pipeline.choices.slots.get(o.index)
+        late = streaming_late(problem, o.index) if o.streaming and chosen is None else 0
+        found.append(max(chosen or 1, -(-last // interval), -(-(last + late) // interval)))
     return tuple(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, auto
 from functools import cached_property
 from itertools import accumulate, count, pairwise
@@ -18,6 +18,21 @@ from twill.problem.solution import Assignment
 
 
 @dataclass(frozen=True)
+class Choices:
+    """What the clock of a schedule does not say of its programs.
+
+    `slots`: of streaming loads, by operation; those that hide their latency otherwise.
+    `in_order`, `on_pipes`: whether groups take turns on units that execute in order, and on pipes.
+    `dropped`: pairs of operations that take no turns all the same.
+    """
+
+    slots: Mapping[int, int] = field(default_factory=dict)
+    in_order: bool = True
+    on_pipes: bool = True
+    dropped: frozenset[tuple[int, int]] = frozenset()
+
+
+@dataclass(frozen=True)
 class Pipeline:
     """A modulo schedule with warp assignment, as `twill.lower.programs` reads it."""
 
@@ -27,6 +42,7 @@ class Pipeline:
     assignment: Assignment
     # Of the groups that have operations, by their index, in the order of the schedule.
     names: Mapping[int, str]
+    choices: Choices = field(default_factory=Choices)
 
     @property
     def start(self) -> tuple[int, ...]:
@@ -155,7 +171,12 @@ def turns(pipeline: Pipeline) -> list[Turn]:
     later by as much as the shorter one takes. Those that are longer than it costs to hand the pipe
     over and back take turns too.
     """
-    return sorted({*_in_order(pipeline), *_on_pipes(pipeline)})
+    choices, found = pipeline.choices, set[Turn]()
+    if choices.in_order:
+        found |= set(_in_order(pipeline))
+    if choices.on_pipes:
+        found |= set(_on_pipes(pipeline))
+    return sorted(turn for turn in found if (turn.before, turn.after) not in choices.dropped)
 
 
 def _in_order(pipeline: Pipeline) -> Iterator[Turn]:
