@@ -7,7 +7,7 @@ that a mistake in one is unlikely to hide in the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -61,7 +61,7 @@ class Verdict:
 
 
 def verify(schedule: Schedule) -> Verdict:
-    """Check a schedule against the model.
+    """Check a schedule against the model; of one without static times, its programs.
 
     Parameters
     ----------
@@ -74,20 +74,25 @@ def verify(schedule: Schedule) -> Verdict:
         If its loop cannot be costed for its machine.
     """
     model = read_model(schedule.loop, schedule.machine, rules=schedule.rules, scale=schedule.time)
+    if schedule.programs and not times.timed(schedule):
+        placed = Placed(model, schedule)
+        return Verdict(tuple(_violations(placed, UNTIMED)), UNTIMED)
     missing = [Violation("completeness", said) for said in times.incomplete(model, schedule)]
     if missing:
         return Verdict(tuple(missing), ("completeness",))
     placed = Placed(model, schedule)
     return Verdict(
-        tuple(
-            Violation(rule, message)
-            for rule, check in RULES.items()
-            for message in islice(check(placed), MOST_REPORTED)
-        ),
+        tuple(_violations(placed, RULES)),
         ("completeness", *RULES),
         tuple(trusted(placed)),
         tuple(conditions(schedule.proof) if schedule.proof else ()),
     )
+
+
+def _violations(placed: Placed, rules: Iterable[str]) -> Iterator[Violation]:
+    for rule in rules:
+        for message in islice(RULES[rule](placed), MOST_REPORTED):
+            yield Violation(rule, message)
 
 
 def statistics(placed: Placed) -> Iterator[str]:
@@ -117,3 +122,11 @@ RULES: dict[str, Callable[[Placed], Iterator[str]]] = {
     "proof": check_proof,
 }
 """Checks by the name of the rule, in the order in which they are reported."""
+UNTIMED = (
+    *("groups", "variable latency", "registers", "register file", "storage", "addresses"),
+    *("programs", "fences"),
+)
+"""Rules that are checked of programs without static times, as far as they ask for none.
+
+How long an iteration takes, and that nothing is overwritten while it lives, the simulator shows.
+"""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from twill.artifacts.loop import Invariant
 from twill.artifacts.program import Fixed, Storage
@@ -198,12 +198,16 @@ def _hiding(placed: Placed, ring: Work) -> int:
 def addresses(placed: Placed) -> Iterator[str]:
     """Every instance in SMEM or TMEM has a range of its own while it lives (Addresses)."""
     every = [s for s in placed.schedule.storage if s.memory in placed.model.memories]
+    addressed = {s.memory for s in every if s.addresses}
+    bare = set() if placed.timed else placed.model.memories.keys() - addressed
+    yield from _side_by_side(placed, bare)
+    every = [s for s in every if s.memory not in bare]
     for s in every:
         yield from _inside(placed, s)
     with_addresses = [s for s in every if s.addresses]
     yield from _halves(placed, with_addresses)
     yield from _updates(placed, with_addresses)
-    yield from _invariants(placed)
+    yield from _invariants(placed, bare)
     for fixed, s in itertools.product(placed.schedule.fixed, with_addresses):
         yield from _over(s, fixed)
     for index, first in enumerate(with_addresses):
@@ -212,8 +216,21 @@ def addresses(placed: Placed) -> Iterator[str]:
                 start = max(a[0], b[0])
                 yield f"two slots of {first.value} share {first.memory} address {start}"
         for second in with_addresses[index + 1 :]:
-            if first.memory == second.memory:
+            if first.memory == second.memory and placed.timed:
                 yield from _shared(placed, first, second)
+
+
+def _side_by_side(placed: Placed, bare: Collection[str]) -> Iterator[str]:
+    """Where an order names no addresses each of its slots takes room of its own."""
+    for name in bare:
+        taken, room = placed.model.fixed[name], placed.model.memories[name]
+        for s in placed.schedule.storage:
+            if s.memory == name:
+                work = placed.work(s.value)
+                taken += s.slots * (work.transfer_bytes if s.transfer else work.footprint)
+        if taken > room:
+            unit = 2 if name == "tmem" else 1
+            yield f"all slots take {taken / unit:g} of {name}, capacity {room / unit:g}"
 
 
 def _over(storage: Storage, fixed: Fixed) -> Iterator[str]:
@@ -295,15 +312,15 @@ def _updates(placed: Placed, every: list[Storage]) -> Iterator[str]:
             yield f"{d.producer} is updated in place by {d.consumer} and lies elsewhere"
 
 
-def _invariants(placed: Placed) -> Iterator[str]:
+def _invariants(placed: Placed, bare: Collection[str]) -> Iterator[str]:
     """Every invariant in memory has one place, inside it and beside the others."""
-    given = placed.schedule.fixed
+    given = [f for f in placed.schedule.fixed if f.memory not in bare]
     needed = {
         (i.name, i.tile.memory): i
         for i in placed.schedule.loop.invariants
-        if i.tile.memory in ("smem", "tmem")
+        if i.tile.memory in {"smem", "tmem"} - set(bare)
     }
-    places = [(f.name, f.memory) for f in given]
+    places: list[tuple[str, str]] = [(f.name, f.memory) for f in given]
     for name, memory in (*needed, *places):
         found, wanted = places.count((name, memory)), (name, memory) in needed
         if found != wanted:

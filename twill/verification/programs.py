@@ -35,7 +35,8 @@ def programs(placed: Placed) -> Iterator[str]:
     """
     if placed.schedule.programs:
         yield from _issues(placed)
-        yield from _stages(placed)
+        if placed.timed:
+            yield from _stages(placed)
         yield from _copies(placed)
         for barrier in placed.schedule.barriers:
             yield from _arrivals(placed.schedule, barrier)

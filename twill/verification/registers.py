@@ -28,11 +28,13 @@ def registers(placed: Placed) -> Iterator[str]:
     # Programs of the paper's rules keep to its clock.
     along = registers_along_programs(placed.schedule) if placed.model.rules == "issue" else {}
     for name, group in placed.groups.items():
-        used = live_registers(placed, name)
         allocated = group.registers if group.registers is not None else file.most
         limit = min(allocated, file.limit) - file.reserve
-        for where, most in ((f"in slot {int(used.argmax())}", int(used.max())),
-                            ("along its program", along.get(name, 0))):  # fmt: skip
+        places = [("along its program", along.get(name, 0))]
+        if placed.timed:
+            used = live_registers(placed, name)
+            places.insert(0, (f"in slot {int(used.argmax())}", int(used.max())))
+        for where, most in places:
             if most > limit:
                 yield (
                     f"group {name} {where}: {most} registers per thread live, {limit} of "
@@ -82,8 +84,13 @@ def _allocated(placed: Placed, group: Group, file: RegisterFile) -> int:
     """Registers per thread of a group; where it names none, the least that hold its values."""
     if group.registers is not None:
         return group.registers
-    live = int(live_registers(placed, group.name).max()) + file.reserve
+    used = live_registers(placed, group.name).max() if placed.timed else _along(placed, group)
+    live = int(used) + file.reserve
     return max(file.least, -(-live // file.step) * file.step)
+
+
+def _along(placed: Placed, group: Group) -> int:
+    return registers_along_programs(placed.schedule).get(group.name, 0)
 
 
 # -- in every row ---------------------------------------------------------------------------------

@@ -12,13 +12,21 @@ from twill.artifacts.schedule import Schedule
 from twill.verification.reading import Edge, Model, Work
 
 
+def timed(schedule: Schedule) -> bool:
+    """Whether a schedule has any static times; one of programs alone has none."""
+    return bool(schedule.start or schedule.initiation_interval or schedule.length)
+
+
 class Placed:
     """A schedule whose operations have a time and a group, beside what the model says of them."""
 
     def __init__(self, model: Model, schedule: Schedule) -> None:
         self.model, self.schedule = model, schedule
         self.groups = {group.name: group for group in schedule.groups}
-        self.place, self.start = schedule.assignment, schedule.start
+        # Without static times everything is at 0: only rules that ask for no time are checked then.
+        self.timed = timed(schedule)
+        self.place = schedule.assignment
+        self.start = schedule.start if self.timed else dict.fromkeys(self.place, 0)
         self.interval = schedule.initiation_interval or 1
 
     def name(self, v: int) -> str:
