@@ -28,6 +28,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
         ("gemm_hopper", "-m", "hopper_h100"): "refusal",
         ("attention_backward_hopper", "-m", "hopper_h100", "--timeout", "0.001"): "refusal",
     },
+    "polish": {("s.json", "--simulations", "8"): "polished"},
     "verify": {("s.json",): "verdict", ("s.json", "--reprove"): "verdict", (HAND,): "verdict"},
     "explain": {("s.json",): "explanation", ("s.json", "--no-levers"): "explanation"},
     "show": {

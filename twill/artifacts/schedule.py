@@ -21,6 +21,7 @@ from twill.artifacts.program import (
     Storage,
     references,
 )
+from twill.artifacts.promise import Promise
 from twill.artifacts.proof import Proof
 from twill.errors import InputError, short
 
@@ -128,6 +129,7 @@ class Schedule(Artifact):
     barriers: Barriers = ()
     programs: Annotated[tuple[Program, ...], Field(max_length=MOST_GROUPS)] = ()
     proof: Proof | None = None
+    promise: Promise | None = None
     solver: dict[str, str] = {}
     seed: NonNegativeInt = 0
     loop: Loop

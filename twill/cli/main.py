@@ -29,7 +29,7 @@ app = _tree(
     "twill", "Provably optimal software pipelines and warp specializations for tensor core GPUs."
 )
 for command in (
-    *(schedule.schedule, schedule.verify, schedule.explain),
+    *(schedule.schedule, schedule.polish, schedule.verify, schedule.explain),
     *(show.show, show.diff, show.extract, studies.reproduce),
 ):
     app.command()(command)

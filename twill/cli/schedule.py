@@ -13,6 +13,7 @@ import typer
 from typer import Option
 
 from twill.cli import (
+    Jobs,
     Json,
     LoopName,
     Output,
@@ -265,3 +266,35 @@ def explain(
         print_json("explanation", explanation_data(found, found_levers))
     elif found_levers:
         print_levers(found_levers)
+
+
+EffortName = StrEnum("EffortName", {"quick": "quick", "normal": "normal", "thorough": "thorough"})
+
+
+@command
+def polish(
+    schedule: ScheduleName,
+    output: Output,
+    effort: Annotated[
+        EffortName, Option(help="Programs that are simulated: 40, 400 or 4,000.")
+    ] = EffortName.normal,
+    simulations: Annotated[
+        int | None, Option(min=1, help="Programs that are simulated, instead of an effort.")
+    ] = None,
+    seed: Annotated[int, Option(min=0, help="Seed of the search.")] = 0,
+    jobs: Jobs = 1,
+) -> None:
+    """Look for programs that the simulated SM executes faster, from a schedule or an order."""
+    from twill.frontends.schedules import load_schedule
+    from twill.polish import EFFORTS
+    from twill.polish import polish as search
+    from twill.show.polished import polished_data, print_polished
+
+    budget = simulations or EFFORTS[effort.value]
+    with refusals(as_json=output.as_json), progress(f"polishing {schedule}") as report:
+        given = load_schedule(schedule)
+        check_target(output.output)
+        found = search(given, simulations=budget, seed=seed, jobs=jobs, report=report)
+    output.keep(
+        found.schedule, "polished", lambda: polished_data(found), lambda: print_polished(found)
+    )

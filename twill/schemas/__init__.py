@@ -39,6 +39,7 @@ SCHEMAS: dict[str, type[Part]] = {
     "machine-audit": documents.MachineAudit,
     "machine-facts": documents.MachineFacts,
     "machine-list": documents.MachineList,
+    "polished": schedule_documents.Polished,
     "program": schedule_documents.Program,
     "published": documents.Published,
     "refusal": schedule_documents.Refusal,

@@ -10,6 +10,7 @@ from pydantic import Field
 from twill import errors
 from twill.artifacts.base import Part
 from twill.artifacts.program import Barrier
+from twill.artifacts.promise import Promise
 from twill.artifacts.proof import Level, LowerBound
 from twill.artifacts.schedule import Rules
 from twill.bounds import ResourceArgument
@@ -143,10 +144,9 @@ class SchedulePositions(Document):
     positions: tuple[Position, ...]
 
 
-class ScheduleDifferences(Document):
-    """``twill diff --json``."""
+class Differences(Part):
+    """In what two schedules differ."""
 
-    schema_name: Literal["twill.schedule-differences"] = Field(alias="schema")
     equal: bool
     first: str
     second: str
@@ -154,6 +154,24 @@ class ScheduleDifferences(Document):
     turned: int
     moved: Strings
     differences: tuple[Difference, ...]
+
+
+class ScheduleDifferences(Differences, Document):
+    """``twill diff --json``."""
+
+    schema_name: Literal["twill.schedule-differences"] = Field(alias="schema")
+
+
+class Polished(Document):
+    """``twill polish --json``; cycles are those of the simulated SM."""
+
+    schema_name: Literal["twill.polished"] = Field(alias="schema")
+    name: str
+    machine: str
+    given_cycles: float | None
+    origin: str
+    promise: Promise
+    changes: Differences
 
 
 class Initial(Part):

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -315,11 +315,13 @@ def differences_data(found: Comparison) -> dict[str, Any]:
     }
 
 
-def print_differences(found: Comparison) -> None:
-    """Print what differs, topic by topic."""
+def print_differences(found: Comparison, without: Collection[str] = ()) -> None:
+    """Print what differs, topic by topic, but for some."""
     if found.equal:
         say("equal: they run alike")
     for topic, meaning in TOPICS.items():
+        if topic in without:
+            continue
         own = [d for d in found.differences if d.topic == topic]
         if own:
             say(f"{topic}: {meaning}")

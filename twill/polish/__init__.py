@@ -1,0 +1,207 @@
+"""Programs that the simulated SM executes faster: local search with the simulator as judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+
+from twill.artifacts.promise import Measured, Promise
+from twill.artifacts.schedule import Schedule
+from twill.bounds.programs import program_bound
+from twill.console import Report, silent
+from twill.errors import Refusal, RefusedError, TwillError
+from twill.formats import cycles, signed_percent
+from twill.polish.candidates import Candidate, Programs
+from twill.polish.judge import FIRST_ITERATIONS, Judge
+from twill.polish.search import CONFIRMING, LAST, Point, anneal
+from twill.polish.starts import starts
+from twill.sim.engine import Conditions
+
+EFFORTS = {"quick": 40, "normal": 400, "thorough": 4000}
+"""Programs that are simulated."""
+CHAINS = 4
+"""Programs that a search goes on from at one time."""
+DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
+
+
+@dataclass(frozen=True)
+class Polished:
+    """The best program that was found.
+
+    Attributes
+    ----------
+    schedule : Schedule
+        With its promise; the given one where nothing is faster.
+    given : Schedule
+        The one from which the search began.
+    given_cycles : float or None
+        Interval of the given schedule on the simulated SM; None where it does not run.
+    origin : str
+        From what the search went on to it.
+    """
+
+    schedule: Schedule
+    given: Schedule
+    given_cycles: float | None
+    origin: str
+
+
+def polish(
+    schedule: Schedule,
+    *,
+    simulations: int = EFFORTS["normal"],
+    seed: int = 0,
+    conditions: Sequence[Conditions] = DEFAULT_CONDITIONS,
+    jobs: int = 1,
+    report: Report = silent,
+) -> Polished:
+    """Look for a program of the same loop that takes fewer cycles on the simulated SM.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        Where the search begins: anybody's, with programs.
+    simulations : int
+        Programs that are simulated; the answer depends on it, and on neither time nor `jobs`.
+    seed : int
+        Of the search.
+    conditions : sequence of Conditions
+        The interval counts under the first; under the others it may be 3 % more.
+    jobs : int
+        Processes that simulate at a time.
+    report : callable
+        Told of what is found.
+
+    Raises
+    ------
+    InputError
+        If the loop cannot be costed for its machine.
+    RefusedError
+        If neither the schedule nor a program made of it runs.
+    """
+    search = _Polishing(schedule, Judge(tuple(conditions)), report)
+    with ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
+        return search.run(simulations, seed, pool)
+
+
+class _Polishing:
+    def __init__(self, given: Schedule, judge: Judge, report: Report) -> None:
+        self._given, self._judge, self._report = given, judge, report
+        self._programs = Programs(given)
+        self._bound = program_bound(given.loop, given.machine)
+
+    def run(self, simulations: int, seed: int, pool: Executor | None) -> Polished:
+        """Return the best program."""
+        given = self._of_given()
+        if given is not None and given <= self._bound.cycles:
+            simulations = 0
+        few = max(CHAINS, simulations // 4) if simulations else 0
+        found = self._first(self._candidates(), few, pool)
+        points = [point for _, point in found]
+        if given is None and not points:
+            raise RefusedError(f"{self._given.name}: no program of it runs", Refusal())
+        best, origin = None, "as it was given"
+        if points:
+            self._tell(points[0], given)
+            best = anneal(
+                self._given,
+                self._judge,
+                points,
+                simulations=max(0, simulations - simulations // 4),
+                seed=seed,
+                pool=pool,
+                report=lambda point: self._tell(point, given),
+            )
+            origin = "local search"
+        schedule = self._given
+        if best is not None and (given is None or best.interval < given):
+            schedule = self._programs.schedule(best.candidate)
+        else:
+            origin = "as it was given"
+        promised = self._promised(schedule, simulations, seed)
+        return Polished(promised, self._given, given, origin)
+
+    def _of_given(self) -> float | None:
+        """Return the interval of the given schedule, None if it does not run."""
+        try:
+            return self._judge.interval(self._given, CONFIRMING)
+        except TwillError:
+            return None
+
+    def _candidates(self) -> list[tuple[str, Candidate]]:
+        """Return where searches may begin, by the static times and by those of a run."""
+        given = self._given
+        found = []
+        if given.initiation_interval is not None:
+            found.append(self._programs.candidate(given.initiation_interval, given.start))
+        with suppress(TwillError):
+            found.append(self._programs.candidate(*self._judge.times(given)))
+        return [start for candidate in found for start in starts(self._programs, candidate)]
+
+    def _first(
+        self, candidates: Sequence[tuple[str, Candidate]], most: int, pool: Executor | None
+    ) -> list[tuple[str, Point]]:
+        """Return the best of some candidates, confirmed."""
+        looks = map if pool is None else pool.map
+        arguments = [(self._given, self._judge, c, FIRST_ITERATIONS) for _, c in candidates[:most]]
+        intervals = list(looks(looked_at, *zip(*arguments, strict=True))) if arguments else []
+        ran = [(i, n) for n, i in enumerate(intervals) if i is not None]
+        found: list[tuple[str, Point]] = []
+        for _, n in sorted(ran):
+            said, candidate = candidates[n]
+            point = looked_at(self._given, self._judge, candidate, CONFIRMING, objections=True)
+            if point is not None:
+                found.append((said, Point(point, candidate)))
+            if len(found) == CHAINS:
+                break
+        return sorted(found, key=lambda entry: entry[1].interval)
+
+    def _tell(self, best: Point, given: float | None) -> None:
+        least = best.interval if given is None else min(best.interval, given)
+        gap = signed_percent(least / self._bound.cycles - 1)
+        self._report(
+            f"{cycles(least)} cycles, {gap} over the bound of {cycles(self._bound.cycles)}"
+        )
+
+    def _promised(self, schedule: Schedule, simulations: int, seed: int) -> Schedule:
+        """Return a schedule with what is promised of it, measured over `LAST` iterations."""
+        measured = tuple(
+            Measured(
+                warp_scheduler=conditions.warp_scheduler,
+                latency=conditions.latency_text,
+                interval_cycles=self._judge.measured(schedule, conditions, LAST),
+            )
+            for conditions in self._judge.conditions
+        )
+        promise = Promise(
+            interval_cycles=measured[0].interval_cycles,
+            iterations=LAST,
+            conditions=measured,
+            bound=self._bound,
+            static_interval=self._given.initiation_interval,
+            simulations=simulations,
+            seed=seed,
+        )
+        return schedule.model_copy(update={"promise": promise})
+
+
+def looked_at(
+    given: Schedule,
+    judge: Judge,
+    candidate: Candidate,
+    iterations: int,
+    *,
+    objections: bool = False,
+) -> float | None:
+    """Return the interval of a candidate's program, None if it has none or does not run."""
+    try:
+        programs = Programs(given)
+        if not programs.ordered(candidate):
+            return None
+        schedule = programs.schedule(candidate)
+        found = judge.interval(schedule, iterations)
+    except TwillError:
+        return None
+    return None if objections and judge.objection(schedule) else found

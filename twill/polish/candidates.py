@@ -1,0 +1,167 @@
+"""Programs as points of a search: a clock that orders what groups issue, slots and turns.
+
+A candidate is a modulo schedule whose times say nothing but in which order each group issues its
+operations, which it issues in turns in parts because they overlap, and how far ahead it is. Its
+program is made as that of every solution (`twill.lower`), and only the simulator says how long one
+iteration takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from twill.artifacts.schedule import Schedule
+from twill.errors import Refusal, RefusedError
+from twill.lower import artifact, lay_out
+from twill.lower.pipeline import Choices, Pipeline
+from twill.lower.programs import programs
+from twill.lower.synchronization import Synchronization
+from twill.problem import Problem, build_problem
+from twill.problem.groups import WarpGroup, allocated, available_groups
+from twill.problem.operations import Edge
+from twill.problem.solution import Assignment
+from twill.verification.registers import registers_along_programs
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A program of a loop.
+
+    Attributes
+    ----------
+    interval : int
+        Length of a round of the clock that orders it, in cycles: no promise.
+    start : tuple of int
+        When each operation is issued by that clock, in cycles.
+    group : tuple of int
+        Who issues it, a position in `Programs.groups`.
+    choices : Choices
+        Slots of rings and turns on units.
+    """
+
+    interval: int
+    start: tuple[int, ...]
+    group: tuple[int, ...]
+    choices: Choices = field(default_factory=Choices)
+
+
+class Programs:
+    """The programs of a loop on a machine.
+
+    Attributes
+    ----------
+    groups : tuple of WarpGroup
+        Those that a program may use.
+    """
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._given = schedule
+        self.problem: Problem = build_problem(schedule.loop, schedule.machine)
+        self.groups: tuple[WarpGroup, ...] = available_groups(self.problem)
+
+    @cached_property
+    def dependences(self) -> tuple[Edge, ...]:
+        """Those between different operations."""
+        return tuple(e for e in self.problem.edges if e.producer != e.consumer)
+
+    def candidate(self, interval: int, start: Mapping[str, int]) -> Candidate:
+        """Return the candidate with the groups of the schedule and these times, in cycles.
+
+        Raises
+        ------
+        RefusedError
+            If it has groups that the machine does not offer to a program.
+        """
+        free, chosen = list(range(len(self.groups))), dict[str, int]()
+        for group in self._given.groups:
+            kind = (group.warps, group.variable_latency)
+            mine = [g for g in free if self._kind(g) == kind]
+            if not mine:
+                raise RefusedError(
+                    f"{self._given.name}: no program may use one more group like {group.name}",
+                    Refusal(),
+                )
+            chosen[group.name] = mine[0]
+            free.remove(mine[0])
+        names = [o.name for o in self.problem.operations]
+        return Candidate(
+            interval,
+            tuple(start[name] for name in names),
+            tuple(chosen[self._given.assignment[name]] for name in names),
+        )
+
+    def _kind(self, g: int) -> tuple[int, bool]:
+        return self.groups[g].warps, self.groups[g].variable_latency
+
+    def ordered(self, candidate: Candidate) -> bool:
+        """Whether everything is issued behind what it depends on."""
+        start, interval = candidate.start, candidate.interval
+        return all(
+            start[e.consumer] + e.distance * interval >= start[e.producer] + (not e.streaming)
+            for e in self.dependences
+        )
+
+    def schedule(self, candidate: Candidate) -> Schedule:
+        """Return the schedule of a candidate, without static times.
+
+        Raises
+        ------
+        RefusedError
+            If a memory or the register file has no room for it.
+        """
+        made = self._lowered(candidate)
+        live = registers_along_programs(made)
+        if self.problem.registers is None:
+            return made
+        used = self._used(candidate)
+        names = [group.name for group in made.groups]
+        found = allocated(
+            self.problem, [self.groups[g] for g in used], [live.get(n, 0) for n in names]
+        )
+        if found is None:
+            raise RefusedError(
+                f"{made.name}: the register file has no room for its programs",
+                Refusal(families=("registers",)),
+            )
+        return made.model_copy(
+            update={
+                "groups": tuple(
+                    group.model_copy(
+                        update={
+                            "registers": given.allocation or None,
+                            "registers_live": live.get(group.name),
+                        }
+                    )
+                    for group, given in zip(made.groups, found, strict=True)
+                )
+            }
+        )
+
+    def _used(self, candidate: Candidate) -> list[int]:
+        """Return the groups with operations, loads first, then by their first issue."""
+        first: dict[int, int] = {}
+        for v in sorted(range(len(candidate.start)), key=lambda v: (candidate.start[v], v)):
+            first.setdefault(candidate.group[v], len(first))
+        return sorted(first, key=lambda g: (not self.groups[g].variable_latency, first[g]))
+
+    def _lowered(self, candidate: Candidate) -> Schedule:
+        earliest = min(candidate.start)
+        names: dict[int, str] = {}
+        for g in self._used(candidate):
+            kind = "load" if self.groups[g].variable_latency else "compute"
+            number = sum(name.startswith(kind) for name in names.values())
+            names[g] = f"{kind}{number}" if number or kind == "compute" else kind
+        found = Assignment(
+            tuple(time - earliest for time in candidate.start), candidate.group, self.groups
+        )
+        pipeline = Pipeline(self.problem, candidate.interval, found, names, candidate.choices)
+        synchronization = Synchronization(lay_out(pipeline))
+        return artifact(
+            synchronization,
+            lambda: programs(synchronization),
+            file=self._given.file or self._given.name,
+            name=self._given.name,
+            description=f"{self._given.loop.name} on {self._given.machine.name}",
+        )

@@ -1,0 +1,67 @@
+"""What polishing brought, as text and as data."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from twill.artifacts.promise import Promise
+from twill.console import WIDTH, say
+from twill.formats import cycles, percent, plural, signed_percent
+from twill.show.differences import Comparison, differences_data, print_differences
+
+if TYPE_CHECKING:
+    from twill.polish import Polished
+
+
+OF_TIMES = ("time", "starts", "signals")
+"""Differences that follow from others where one of two schedules has no static times."""
+
+
+def polished_data(polished: Polished) -> dict[str, Any]:
+    """Return a polished schedule's promise, and what changed, as plain data."""
+    promise = polished.schedule.promise
+    assert promise is not None
+    return {
+        "name": polished.schedule.name,
+        "machine": polished.schedule.machine.name,
+        "given_cycles": polished.given_cycles,
+        "origin": polished.origin,
+        "promise": promise.model_dump(exclude_none=True),
+        "changes": differences_data(Comparison(polished.given, polished.schedule)),
+    }
+
+
+def print_polished(polished: Polished) -> None:
+    """Print what changed, and what is promised."""
+    promise = polished.schedule.promise
+    assert promise is not None
+    if polished.schedule.programs != polished.given.programs:
+        changes = Comparison(polished.given, polished.schedule)
+        print_differences(changes, without=OF_TIMES)
+        say()
+    say(textwrap.fill(promise_words(promise), WIDTH))
+    if polished.given_cycles is not None:
+        change = signed_percent(promise.interval_cycles / polished.given_cycles - 1)
+        faster = polished.schedule.programs != polished.given.programs
+        said = f"{change}, by {polished.origin}" if faster else "nothing faster was found"
+        say(f"{cycles(polished.given_cycles)} cycles as it was given; {said}")
+
+
+def promise_words(promise: Promise) -> str:
+    """Return what is promised, in a sentence or two."""
+    first, *others = promise.conditions
+    over = plural(promise.iterations, "iteration")
+    cycles_measured = f"{cycles(promise.interval_cycles)} cycles an iteration, measured over {over}"
+    said = [f"{cycles_measured} on the simulated SM"]
+    for other in others:
+        change = other.interval_cycles / first.interval_cycles - 1
+        how = [f"warps {other.warp_scheduler}"] * (other.warp_scheduler != first.warp_scheduler)
+        how += [f"latency {other.latency}"] * (other.latency != first.latency)
+        said.append(f"{' and '.join(how)}: {signed_percent(change)}")
+    if promise.bound is not None:
+        about = f"{promise.bound.reason}: {', '.join(promise.bound.of)}"
+        said.append(f"no program takes fewer than {cycles(promise.bound.cycles)} ({about})")
+        if promise.gap:
+            said.append(f"{percent(promise.gap)} is not known")
+    return "; ".join(said)
