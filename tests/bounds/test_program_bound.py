@@ -103,7 +103,7 @@ def hold_random_programs(seeds: range) -> Counter[str]:
 
 def test_no_random_program_is_below_the_bound() -> None:
     close = hold_random_programs(range(60))
-    assert close["programs"] > 45
+    assert close["programs"] > 35
     assert close["work"] > 10
     assert close["recurrence"] + close["issue slots"] > 4
 
@@ -111,7 +111,7 @@ def test_no_random_program_is_below_the_bound() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(4))
 def test_no_random_program_is_below_the_bound_at_length(chunk: int) -> None:
-    assert hold_random_programs(range(1000 * chunk, 1000 * (chunk + 1)))["programs"] > 800
+    assert hold_random_programs(range(1000 * chunk, 1000 * (chunk + 1)))["programs"] > 600
 
 
 @pytest.mark.slow

@@ -7,10 +7,11 @@ import random
 from collections.abc import Iterator
 
 import twill
+from tests.support.small import connected
 from twill.artifacts.loop import Operation, Step
 from twill.artifacts.machine import Machine
 from twill.artifacts.order import Order, OrderedGroup
-from twill.artifacts.program import Issue
+from twill.artifacts.program import Interleave, Issue
 from twill.artifacts.schedule import Schedule
 from twill.bounds.programs import program_bounds
 from twill.bounds.work import Argument
@@ -26,6 +27,8 @@ LATENCIES = {None: None, "fixed:1": 1}
 """Sources of the latencies of loads, and what each load takes at least; nominal without one."""
 ITERATIONS, ITERATIONS_WITH_RACES = 64, 12
 MOST_GROUPS = 4
+LONGEST = 2
+"""Iterations that dependences of random loops span: so many at the end wait for none."""
 
 
 def distances(
@@ -34,18 +37,23 @@ def distances(
     """Yield conditions, the argument of the bound, and how many times it a program takes.
 
     The simulator executes programs with more registers than there are; of those registers are no
-    argument.
+    argument. Groups that nothing ties together run ahead of each other, so that the whole run
+    counts.
     """
     fits = fits_registers(schedule)
     for latency, least in LATENCIES.items():
         arguments = program_bounds(schedule.loop, schedule.machine, latency=least)
         argument = next(a for a in arguments if fits or a.reason != "registers")
         for scheduler in WARP_SCHEDULERS:
-            found = run(
-                schedule, iterations=iterations, latency=latency, warp_scheduler=scheduler
-            ).measured_interval_cycles
-            assert found is not None
-            yield f"{latency or 'nominal'}, {scheduler}", argument, found / float(argument.cycles)
+            found = run(schedule, iterations=iterations, latency=latency, warp_scheduler=scheduler)
+            interval = found.measured_interval_cycles
+            if interval is None or not connected(schedule.loop):
+                interval = found.total_cycles / (iterations - LONGEST)
+            yield (
+                f"{latency or 'nominal'}, {scheduler}",
+                argument,
+                interval / float(argument.cycles),
+            )
 
 
 def fits_registers(schedule: Schedule) -> bool:
@@ -102,7 +110,8 @@ def _varied(operation: Operation, generator: random.Random) -> Operation:
 def random_program(loop: twill.Loop, machine: Machine, seed: int) -> Schedule | None:
     """Return a program in which the loop's dependences are kept, none if it is not correct.
 
-    Operations are on up to four groups, in any order, each up to a few rounds after what it needs.
+    Operations are on up to four groups, in any order, each up to a few rounds after what it needs,
+    some in two parts, and some interleaved with the following one.
     """
     generator = random.Random(seed)
     widths = [generator.choice([1, 4, 4, 8]) for _ in range(generator.randint(1, MOST_GROUPS))]
@@ -114,7 +123,9 @@ def random_program(loop: twill.Loop, machine: Machine, seed: int) -> Schedule | 
                    if warps >= operation.warps]  # fmt: skip
         generator.choice(fitting).append(Issue(operation=operation.name, stage=stage))
     groups = tuple(
-        OrderedGroup(name=f"group{i}", warps=warps, variable_latency=False, body=tuple(body))
+        OrderedGroup(
+            name=f"group{i}", warps=warps, variable_latency=False, body=_cut(body, generator)
+        )
         for i, (warps, body) in enumerate(zip(widths, bodies, strict=True))
         if body
     )
@@ -126,6 +137,27 @@ def random_program(loop: twill.Loop, machine: Machine, seed: int) -> Schedule | 
     except (twill.InputError, SimulationError):
         return None
     return schedule
+
+
+def _cut(body: list[Issue], generator: random.Random) -> tuple[Issue | Interleave, ...]:
+    """Return a group's operations, perhaps one of them in parts, and two of them interleaved."""
+    found: list[Issue | Interleave] = [*body]
+    if generator.random() < 0.3:
+        place = generator.randrange(len(body))
+        parts = [
+            body[place].model_copy(update={"begin": begin, "end": begin + 1, "of": 2})
+            for begin in (0, 1)
+        ]
+        found[place] = parts[0]
+        found.insert(generator.randint(place + 1, min(len(found), place + 2)), parts[1])
+    place = generator.randrange(len(found))
+    if generator.random() < 0.3 and place + 1 < len(found):
+        one, other = found[place : place + 2]
+        assert isinstance(one, Issue)
+        assert isinstance(other, Issue)
+        if one.operation != other.operation:
+            found[place : place + 2] = [Interleave(parts=(one, other))]
+    return tuple(found)
 
 
 def _in_some_order(loop: twill.Loop, generator: random.Random) -> list[tuple[Operation, int]]:

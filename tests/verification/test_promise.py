@@ -1,0 +1,83 @@
+"""The verifier's own argument for intervals that no program is below, against the product's."""
+
+from __future__ import annotations
+
+import pytest
+
+import twill
+from tests.support.bounded import varied
+from tests.support.small import random_loop, tight_loop
+from twill.artifacts.machine import Machine
+from twill.artifacts.promise import ProgramBound
+from twill.bounds.programs import program_bounds
+from twill.frontends import load_loop, packaged_loops
+from twill.verification.promise import check_program_bound
+
+MORE = 1.001
+
+
+def agree(loop: twill.Loop, machine: Machine) -> None:
+    """Let the verifier judge every argument, and whether it refuses a little more."""
+    for latency in (None, 1):
+        arguments = program_bounds(loop, machine, latency=latency)
+        recurrences = [a.cycles for a in arguments if a.reason == "recurrence"]
+        # Of a pipe and its contexts' most, the larger one comes first.
+        for argument in {(a.reason, a.of): a for a in reversed(arguments)}.values():
+            bound = argument.bound
+            assert not [*check_program_bound(loop, machine, bound, latency=latency)], argument
+            if argument.cycles >= max(recurrences, default=0):
+                more = bound.model_copy(update={"cycles": bound.cycles * MORE})
+                assert [*check_program_bound(loop, machine, more, latency=latency)], argument
+
+
+@pytest.mark.parametrize("name", packaged_loops())
+def test_both_argue_alike_for_packaged_loops(name: str) -> None:
+    agree(load_loop(name), Machine.named(packaged_loops()[name].machine))
+
+
+def test_both_argue_alike_for_random_loops() -> None:
+    for seed in range(60):
+        loop, machine = (tight_loop if seed % 2 else random_loop)(seed // 2)
+        agree(*varied(loop, machine, seed))
+
+
+@pytest.mark.slow
+def test_both_argue_alike_for_many_random_loops() -> None:
+    for seed in range(60, 1500):
+        loop, machine = (tight_loop if seed % 2 else random_loop)(seed // 2)
+        agree(*varied(loop, machine, seed))
+
+
+@pytest.mark.parametrize(
+    ("reason", "of"),
+    [
+        ("luck", ("tc",)),
+        ("work", ()),
+        ("work", ("nothing",)),
+        ("issue slots", ("tc",)),
+        ("commands", ("nothing",)),
+        ("memory", ("registers",)),
+        ("registers", ()),
+    ],
+)
+def test_what_is_no_reason_is_refused(reason: str, of: tuple[str, ...]) -> None:
+    loop, machine = load_loop("fa_fwd_hopper"), Machine.named("hopper_h100")
+    bound = ProgramBound(cycles=1.0, reason=reason, of=of)
+    (message,) = check_program_bound(loop, machine, bound)
+    assert message == f"a bound by {reason} of {', '.join(of) or 'nothing'} is none"
+
+
+@pytest.mark.parametrize("of", [(), ("nothing",), ("o0", "o1"), ("o0", "o0.mul", "o0", "o0.mul")])
+def test_what_is_no_recurrence_gives_nothing(of: tuple[str, ...]) -> None:
+    loop, machine = load_loop("fa_fwd_hopper"), Machine.named("hopper_h100")
+    bound = ProgramBound(cycles=1.0, reason="recurrence", of=of)
+    (message,) = check_program_bound(loop, machine, bound)
+    assert message.endswith("which that does not give")
+
+
+def test_more_than_a_reason_gives_is_named() -> None:
+    loop, machine = load_loop("fa_fwd_hopper"), Machine.named("hopper_h100")
+    bound = ProgramBound(cycles=2049.0, reason="work", of=("tc",))
+    assert [*check_program_bound(loop, machine, bound)] == [
+        "no program is said to take less than 2049 cycles by work of tc, which that does not give"
+    ]
