@@ -10,6 +10,7 @@ import pytest
 
 import twill
 from tests.support.small import edge, hand_made, op, small_loop, small_machine
+from twill.artifacts.promise import Promise
 from twill.problem.groups import WarpGroup
 
 Data = dict[str, Any]
@@ -91,6 +92,12 @@ def test_the_papers_concurrency_refuses_flash_attention_3(
 # -- one violation of every rule --------------------------------------------------------------
 
 
+def promise_of(interval: float, bound: float) -> Data:
+    """Return the promise of an interval, and that the tensor core has work for so many cycles."""
+    least = {"cycles": bound, "reason": "work", "of": ["tc"]}
+    return {"interval_cycles": interval, "iterations": 64, "conditions": [], "bound": least}
+
+
 CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
     "completeness": (
         lambda d: d.pop("initiation_interval"),
@@ -161,6 +168,13 @@ CHANGES: dict[str, tuple[Callable[[Data], object], str]] = {
         lambda d: d["proof"]["bound"].update(unit="mufu"),
         "proof: the proof says unit mufu needs 2048, it needs 1056",
     ),
+    "promise": (
+        lambda d: d.update(promise=promise_of(2048.0, 2049.0)),
+        (
+            "promise: no program is said to take less than 2049 cycles by work of tc, which that "
+            "does not give"
+        ),
+    ),
 }
 
 
@@ -186,7 +200,19 @@ def test_turns_are_checked() -> None:
 
 
 def test_every_rule_has_a_violation(attention_schedule: twill.Schedule) -> None:
-    assert set(twill.verify(attention_schedule).rules) == {*CHANGES, "turns", "fences"}
+    promised = attention_schedule.model_copy(
+        update={"promise": Promise.model_validate_json(json.dumps(promise_of(2048.0, 2048.0)))}
+    )
+    rules = {*CHANGES, "turns", "fences"}
+    assert set(twill.verify(promised).rules) == rules
+    assert set(twill.verify(attention_schedule).rules) == rules - {"promise"}
+
+
+def test_no_promise_is_below_its_bound(attention_schedule: twill.Schedule) -> None:
+    assert broken(attention_schedule, lambda d: d.update(promise=promise_of(2048.0, 2048.0))) == []
+    assert broken(attention_schedule, lambda d: d.update(promise=promise_of(2047.0, 2048.0))) == [
+        "promise: 2047 cycles an iteration are promised, and that no program takes less than 2048"
+    ]
 
 
 def test_a_transfer_costs_time_and_needs_a_place() -> None:

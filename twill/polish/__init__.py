@@ -90,7 +90,9 @@ class _Polishing:
     def __init__(self, given: Schedule, judge: Judge, report: Report) -> None:
         self._given, self._judge, self._report = given, judge, report
         self._programs = Programs(given)
-        self._bound = program_bound(given.loop, given.machine)
+        # Loads whose latency is drawn may take no time.
+        latency = 0 if judge.conditions[0].latency else None
+        self._bound = program_bound(given.loop, given.machine, latency=latency)
 
     def run(self, simulations: int, seed: int, pool: Executor | None) -> Polished:
         """Return the best program."""

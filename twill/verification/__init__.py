@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from twill.artifacts.schedule import Schedule
-from twill.verification import memory, programs, registers, times
+from twill.verification import memory, programs, promise, registers, times
 from twill.verification.proof import Trusted, check_proof, conditions, trusted
 from twill.verification.reading import read_model
 from twill.verification.times import Placed
@@ -76,17 +76,23 @@ def verify(schedule: Schedule) -> Verdict:
     model = read_model(schedule.loop, schedule.machine, rules=schedule.rules, scale=schedule.time)
     if schedule.programs and not times.timed(schedule):
         placed = Placed(model, schedule)
-        return Verdict(tuple(_violations(placed, UNTIMED)), UNTIMED)
+        rules = _asked(schedule, UNTIMED)
+        return Verdict(tuple(_violations(placed, rules)), rules)
     missing = [Violation("completeness", said) for said in times.incomplete(model, schedule)]
     if missing:
         return Verdict(tuple(missing), ("completeness",))
-    placed = Placed(model, schedule)
+    placed, rules = Placed(model, schedule), _asked(schedule, RULES)
     return Verdict(
-        tuple(_violations(placed, RULES)),
-        ("completeness", *RULES),
+        tuple(_violations(placed, rules)),
+        ("completeness", *rules),
         tuple(trusted(placed)),
         tuple(conditions(schedule.proof) if schedule.proof else ()),
     )
+
+
+def _asked(schedule: Schedule, rules: Iterable[str]) -> tuple[str, ...]:
+    """Return the rules, that of promises for schedules that have one."""
+    return tuple(rule for rule in rules if rule != "promise" or schedule.promise is not None)
 
 
 def _violations(placed: Placed, rules: Iterable[str]) -> Iterator[Violation]:
@@ -120,11 +126,12 @@ RULES: dict[str, Callable[[Placed], Iterator[str]]] = {
     "fences": programs.fences,
     "statistics": statistics,
     "proof": check_proof,
+    "promise": promise.promise,
 }
 """Checks by the name of the rule, in the order in which they are reported."""
 UNTIMED = (
     *("groups", "variable latency", "registers", "register file", "storage", "addresses"),
-    *("programs", "fences"),
+    *("programs", "fences", "promise"),
 )
 """Rules that are checked of programs without static times, as far as they ask for none.
 

@@ -18,9 +18,28 @@ from twill.artifacts.hardware import HALVES, TensorMemory
 from twill.artifacts.loop import Dependence, Loop, Operation, Step
 from twill.artifacts.machine import Machine
 from twill.artifacts.promise import ProgramBound
+from twill.verification.times import Placed
 
+NOMINAL = "nominal"
+"""Latencies of loads that are those of the machine file."""
 ROUNDING = 1e-6
 """Part of a bound by which it may differ."""
+
+
+def promise(placed: Placed) -> Iterator[str]:
+    """Check the bound that a schedule has beside its interval; loads may take any time if drawn."""
+    schedule = placed.schedule
+    if schedule.promise is None or (bound := schedule.promise.bound) is None:
+        return
+    first = next((one.latency for one in schedule.promise.conditions), NOMINAL)
+    latency = None if first == NOMINAL else 0
+    yield from check_program_bound(schedule.loop, schedule.machine, bound, latency=latency)
+    interval = schedule.promise.interval_cycles
+    if interval < bound.cycles * (1 - ROUNDING):
+        yield (
+            f"{interval:.10g} cycles an iteration are promised, and that no program takes less "
+            f"than {bound.cycles:.10g}"
+        )
 
 
 def check_program_bound(
