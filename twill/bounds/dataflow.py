@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -36,22 +37,14 @@ class Dataflow:
     def __init__(self, loop: Loop, machine: Machine, executed: Mapping[str, Executed]) -> None:
         self._loop, self._machine, self._executed = loop, machine, executed
         self._data = [d for d in loop.dependences if d.kind == "data"]
-        costs = machine.synchronisation
-        wait = min(costs.wait.value, (costs.named or costs).wait.value)
-        uneven = uneven_units(executed.values(), machine)
-        # A wait is paid from the whole cycle on in which what it waits for happens.
-        self._making = {
-            name: one.completing
-            + one.cost.asynchronous * max(0, wait - any(d.unit in uneven for d in one.demands))
-            for name, one in executed.items()
-        }
+        waits = _waits(machine, executed.values())
+        self._making = {name: one.completing + waits[name] for name, one in executed.items()}
         self._arcs = [_Arc(d.producer, d.consumer, d.distance, self._least(d)) for d in self._data]
 
     def _least(self, dependence: Dependence) -> Fraction:
         """Return the cycles from a value's start to its reader's, at least.
 
-        Somebody waits for an asynchronous operation, and pays for that, before its result is read;
-        but an accumulation on the in-order unit that makes the value follows its first command.
+        An accumulation on the in-order unit that makes the value follows its first command.
         """
         maker = self._executed[dependence.producer]
         if self._is_chained(dependence):
@@ -268,3 +261,23 @@ def _room(machine: Machine, registers: Registers) -> int:
             pool = sets * min(pool // sets // step * step, registers.most.value)
         found.append(min(sets * limit, pool) - math.ceil(sets * registers.reserve.value))
     return threads * max(found, default=0)
+
+
+def _waits(machine: Machine, executed: Collection[Executed]) -> dict[str, int]:
+    """Return what somebody pays for a wait, from each operation's end until its result is read.
+
+    It is paid from the whole cycle on in which what it waits for happens. Where several operations
+    are on an in-order unit the wait for another one may stand for it, at any time.
+    """
+    costs = machine.synchronisation
+    wait = min(costs.wait.value, (costs.named or costs).wait.value)
+    uneven = uneven_units(executed, machine)
+    users = Counter(
+        d.unit for one in executed for d in one.demands if machine.units[d.unit].in_order
+    )
+    return {
+        one.name: max(0, wait - any(d.unit in uneven for d in one.demands))
+        if one.demands and all(users[d.unit] < 2 for d in one.demands)
+        else 0
+        for one in executed
+    }

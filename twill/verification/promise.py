@@ -233,9 +233,21 @@ class _Argued:
         done = worked + max(0, cost.latency - max(lengths) - signals.wait.value)
         if cost.variable_latency:
             done = max(worked, Fraction(cost.latency if self.latency is None else self.latency))
+        if self._others_in_order(name):
+            return done
         waits = [signals.wait.value, *([signals.named.wait.value] if signals.named else [])]
         within = {step.unit for step in self.commanded[name]} & self._begins_within_cycles()
         return done + max(0, min(waits) - bool(within))
+
+    def _others_in_order(self, name: str) -> bool:
+        """Whether an in-order unit of an operation has others, the wait for which will do."""
+        mine = {s.unit for s in self.commanded[name] if self.machine.units[s.unit].in_order}
+        return any(
+            step.unit in mine
+            for other, steps in self.commanded.items()
+            for step in steps
+            if other != name
+        )
 
     def _apart(self, read: Dependence) -> Fraction:
         """Return the time from the start of a maker to that of its reader."""
