@@ -241,7 +241,7 @@ class IssueStage:
         if warp.turn is None:
             warp.asked = cycle
             warp.turn = warp.wanted = max(cycle, pipe.opens)
-            pipe.accept(warp.turn, 0.0, stretch.share)
+            pipe.accept(warp.turn, 0.0, stretch.share * warp.stands_for)
             if warp.turn > cycle:
                 return
         if cycle > warp.asked:

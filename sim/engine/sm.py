@@ -27,6 +27,7 @@ class StreamingMultiprocessor:
 
     `watched_from`: round of the programs from which on the observers are told, once any warp begins
     it.
+    `estimate`: execute one issue context, and let it stand for all whether or not they do the same.
     `checks`: whether wrong reads, writes and arrivals end the run; if not, they happen.
 
     Attributes
@@ -43,6 +44,7 @@ class StreamingMultiprocessor:
         *,
         watched_from: int = 0,
         checks: bool = True,
+        estimate: bool = False,
     ) -> None:
         _check(schedule)
         without = conditions.without
@@ -59,6 +61,7 @@ class StreamingMultiprocessor:
             schedule, conditions, self.works, clock, self.hardware, memory, self._barriers
         )
         self._issue = IssueStage(clock, conditions.warp_scheduler)
+        self._estimate = estimate
         self._iterations, self._watched_from = conditions.iterations, watched_from
         self.warps = list(self._make_warps(conditions.seed))
         for name, work in self.works.items():
@@ -123,7 +126,7 @@ class StreamingMultiprocessor:
         contexts = self.hardware.contexts
         programs = {program.group: program for program in self.schedule.programs}
         placed: list[tuple[Group, Program, int, int]] = []
-        step = len(contexts) if self._in_step() else 1
+        step = len(contexts) if self._estimate or self.in_step else 1
         first = 0
         for group in sorted(self.schedule.groups, key=lambda g: -g.warps):
             program = programs.get(group.name)
@@ -142,7 +145,8 @@ class StreamingMultiprocessor:
             Interpreter(self._operations, self._issue, warp, program, *rounds)
             yield warp
 
-    def _in_step(self) -> bool:
+    @property
+    def in_step(self) -> bool:
         """Whether all contexts do the same at the same time, so that one stands for all.
 
         So it is where groups that issue to pipes have a warp, or equally many, in each context for

@@ -216,7 +216,20 @@ class Machine(Artifact):
         InputError
             If no rule applies, or a rule needs a fact that the operation lacks.
         """
-        return operation.cost or cost_by_rule(self, operation)
+        if operation.cost is not None:
+            return operation.cost
+        key = id(self), id(operation)
+        if key not in _KNOWN:
+            if len(_KNOWN) >= MOST_KNOWN:
+                _KNOWN.clear()
+            _KNOWN[key] = self, operation, cost_by_rule(self, operation)
+        return _KNOWN[key][2]
+
+
+MOST_KNOWN = 4096
+"""Costs that are remembered."""
+_KNOWN: dict[tuple[int, int], tuple[Machine, Operation, Cost]] = {}
+"""Costs by machine and operation, which are kept beside them, so that no other has their number."""
 
 
 def _extended(document: dict[str, Any], file: str, depth: int) -> dict[str, Any]:

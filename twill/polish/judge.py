@@ -53,10 +53,10 @@ class Judge:
             If the program deadlocks, or reads what it should not.
         """
         worst = 0.0
-        for number, conditions in enumerate(self.conditions):
+        for number, given in enumerate(self.conditions):
             share = 1 + self.tolerance if number else 1.0
-            here = None if limit is None else limit * share
-            found = self._measured(schedule, replace(conditions, iterations=iterations), here)
+            conditions = replace(given, iterations=iterations)
+            found = self._measured(schedule, conditions, None if limit is None else limit * share)
             if found is None:
                 return None
             worst = max(worst, found / share)
@@ -79,20 +79,15 @@ class Judge:
     def _measured(
         self, schedule: Schedule, conditions: Conditions, limit: float | None
     ) -> float | None:
-        def watch(iteration: int) -> None:
-            if limit is None or iteration < LEAST_ITERATIONS:
-                return
-            taken = sm.finished_at[iteration] - sm.finished_at[iteration - SPAN]
-            if taken > HOPELESS * limit * SPAN:
-                raise _GivenUp
-
+        """Return the cycles of one iteration; where an estimate is above the limit, None."""
         sm = StreamingMultiprocessor(schedule, conditions)
-        try:
-            sm.run(watch)
-        except _GivenUp:
-            return None
-        steady = steady_state_of(sm)
-        return float(steady.interval) if steady else max(sm.finished_at) / conditions.iterations
+        if limit is not None and not sm.in_step:
+            estimate = _executed(
+                StreamingMultiprocessor(schedule, conditions, estimate=True), limit
+            )
+            if estimate is None or estimate > limit:
+                return None
+        return _executed(sm, limit)
 
     def times(self, schedule: Schedule) -> tuple[int, dict[str, int]]:
         """Return the interval of a run in whole cycles, and when one iteration's operations start.
@@ -135,3 +130,21 @@ class Judge:
         except TwillError as error:
             return str(error)
         return ", ".join(f"more than there is of {name}" for name in found.exceeded)
+
+
+def _executed(sm: StreamingMultiprocessor, limit: float | None) -> float | None:
+    """Return the cycles of one iteration, None if they are clearly more than a limit."""
+
+    def watch(iteration: int) -> None:
+        if limit is None or iteration < LEAST_ITERATIONS:
+            return
+        taken = sm.finished_at[iteration] - sm.finished_at[iteration - SPAN]
+        if taken > HOPELESS * limit * SPAN:
+            raise _GivenUp
+
+    try:
+        sm.run(watch)
+    except _GivenUp:
+        return None
+    steady = steady_state_of(sm)
+    return float(steady.interval) if steady else max(sm.finished_at) / len(sm.finished_at)
