@@ -406,23 +406,22 @@ def test_groups_within_a_limit_are_those_that_some_assignment_uses() -> None:
     ]:
         problem = build_problem(twill.load_loop(name), twill.Machine.named(machine))
         groups = available_groups(problem)
-        before = opened_before(groups, problem)
+        before, filled = opened_before(groups, problem), filled_before(groups, problem)
+        reached: set[int] = set()
         for most in range(1, len(groups) + 1):
-            reached: set[int] = set()
-            for count in range(1, most + 1):
-                for used in itertools.combinations(range(len(groups)), count):
-                    opened = all(first in used for first, second in before if second in used)
-                    full = all(
-                        len({*pool.members} & {*used}) == pool.most
-                        for pool, second in filled_before(groups, problem)
-                        if second in used
-                    )
-                    if (
-                        opened
-                        and full
-                        and all(any(groups[g].takes(o) for g in used) for o in problem.operations)
-                    ):
-                        reached |= set(used)
+            for used in itertools.combinations(range(len(groups)), most):
+                opened = all(first in used for first, second in before if second in used)
+                full = all(
+                    len({*pool.members} & {*used}) == pool.most
+                    for pool, second in filled
+                    if second in used
+                )
+                if (
+                    opened
+                    and full
+                    and all(any(groups[g].takes(o) for g in used) for o in problem.operations)
+                ):
+                    reached |= set(used)
             within = groups_within(groups, problem, most)
             assert reached <= within
             shut += len(within) < len(groups)
