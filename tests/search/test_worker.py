@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -14,6 +12,7 @@ import psutil
 import pytest
 
 import twill
+from tests.support.commands import in_process
 from tests.support.small import op, small_loop, small_machine
 from twill.errors import SolverError
 from twill.search import worker
@@ -104,12 +103,10 @@ def test_resident_memory_is_what_the_system_says() -> None:
 
 
 def test_the_command() -> None:
-    words = [sys.executable, "-m", "twill", "schedule", "paper_example", "-m", "paper_example"]
-    done = subprocess.run(
-        [*words, "--memory", "20", "--json"], capture_output=True, text=True, check=False
-    )
+    words = ("twill", "schedule", "paper_example", "-m", "paper_example")
+    done = in_process(*words, "--memory", "20", "--json")
     assert done.returncode == 1
     assert json.loads(done.stdout)["refused"]["unit"] == "MB"
-    done = subprocess.run([*words, "--memory", "4000"], capture_output=True, text=True, check=False)
+    done = in_process(*words, "--memory", "4000")
     assert (done.returncode, done.stderr) == (0, "")
     assert "optimal: unit TC needs all 2" in done.stdout

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import twill
+from tests.support.commands import in_process
 from twill.artifacts.program import Issue
 from twill.cli.main import app
 from twill.frontends.schedules import load_schedule
@@ -239,9 +238,6 @@ def test_the_command(
 
 
 def test_a_missing_schedule_is_one_line(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "twill", "diff", "fa4_forward", "c.json"],
-        capture_output=True, text=True, check=False, cwd=tmp_path,
-    )  # fmt: skip
+    done = in_process("twill", "diff", "fa4_forward", "c.json", folder=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "twill: c.json: No such file or directory\n"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
+from tests.support.commands import in_process
 from twill.frontends.schedules import load_schedule
 from twill.studies.bench.simulator import bench_simulator, measure, print_simulator_bench
 
@@ -15,8 +14,9 @@ SMALL = ("--iterations", "16,32", "--groups", "1,2", "--bundles", "1,4")
 
 
 def bench(*options: str) -> str:
-    command = [sys.executable, "-m", "twill", "bench", "simulator", *options]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    done = in_process("twill", "bench", "simulator", *options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_the_bench_as_json() -> None:

@@ -6,8 +6,6 @@ import csv
 import io
 import json
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -15,6 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import twill
+from tests.support.commands import SIM, in_process
 from twill.artifacts.schedule import Schedule
 from twill.console import silent
 from twill.errors import InputError, RefusedError
@@ -33,8 +32,6 @@ from twill.studies.compare import (
     write_comparisons,
 )
 from twill.studies.subjects import EXPERTS, experts, is_schedule, subjects
-
-SIM = [sys.executable, "-m", "twill.sim"]
 
 
 @pytest.fixture(scope="module")
@@ -175,20 +172,18 @@ def test_a_schedule_that_cannot_run_ends_the_command_with_1(tmp_path: Path) -> N
     (program,) = schedule.programs
     hasty = program.model_copy(update={"body": program.body[:1] + program.body[2:]})
     schedule.model_copy(update={"programs": (hasty,)}).save(tmp_path / "hasty.json")
-    command = [*SIM, "compare", "hasty.json", "paper_example_by_hand", "--iterations", "24"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    command = (*SIM, "compare", "hasty.json", "paper_example_by_hand", "--iterations", "24")
+    done = in_process(*command, folder=tmp_path)
     assert done.returncode == 1
     assert re.search(r"joint +-.*joint +2 .*", done.stdout, re.DOTALL)
     assert "joint: value: P of iteration 0 reads S of iteration 0" in done.stdout
 
 
 def test_the_command_fits_80_columns(tmp_path: Path) -> None:
-    command = [*SIM, "compare", "paper_example_by_hand", "--iterations", "24"]
-    done = subprocess.run(
-        [*command, "-o", "out"], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    command = (*SIM, "compare", "paper_example_by_hand", "--iterations", "24")
+    done = in_process(*command, "-o", "out", folder=tmp_path)
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "wrote out/comparison.svg" in done.stdout
     assert len(list((tmp_path / "out").iterdir())) == 5
-    done = subprocess.run([*command, "--csv"], capture_output=True, text=True, check=True)
+    done = in_process(*command, "--csv")
     assert done.stdout == (tmp_path / "out/comparison.csv").read_text()

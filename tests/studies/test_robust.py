@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import twill
+from tests.support.commands import in_process
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, RefusedError
@@ -94,12 +93,11 @@ def test_a_latency_that_is_none(first: twill.Schedule) -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "twill", "schedule", "paper_example", "-m", "paper_example"]
-    command += ["--robust", "fixed:9", "-o", str(tmp_path / "s.json")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = ("twill", "schedule", "paper_example", "-m", "paper_example", "--robust", "fixed:9")
+    done = in_process(*command, "-o", "s.json", folder=tmp_path)
     assert "robust: of " in done.stdout
     assert twill.verify(Schedule.load(tmp_path / "s.json")).valid
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
+    done = in_process(*command, "--json", folder=tmp_path)
     found = json.loads(done.stdout)["robust"]
     assert found["gain"] == 0
     assert found["candidates"][0]["interval_cycles"] == 2

@@ -21,6 +21,7 @@ import pytest
 from typer.testing import CliRunner
 
 import twill
+from tests.support.commands import SIM, in_process
 from tests.support.programs import ring
 from twill.artifacts.sweep import Sweep, Swept, packaged_sweeps
 from twill.cli.main import app
@@ -45,7 +46,6 @@ from twill.studies.sweep.parameters import (
 from twill.studies.sweep.points import Row, Task, axes, evaluate
 from twill.studies.sweep.table import csv_text, plot_sweep
 
-SIM = [sys.executable, "-m", "twill.sim"]
 FIXED, WORK, SIGNALS = 100, 20, 3
 """Of the ring below: cycles of a load, of its reader, and of the signals around."""
 
@@ -434,8 +434,8 @@ def test_a_journal_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
 
 def test_an_unwritable_folder_is_one_clear_line(schedule: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    command = [*SIM, "sweep", schedule, "--depth", "1", "-o", str(tmp_path / "file" / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = (*SIM, "sweep", schedule, "--depth", "1", "-o", str(tmp_path / "file" / "out"))
+    done = in_process(*command)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"twill: {tmp_path}/file/out")
     assert "cannot write: Not a directory" in done.stderr
@@ -669,10 +669,8 @@ def test_files_are_beside_the_sweep(schedule: str, tmp_path: Path) -> None:
         'schema = "twill.sweep"\nschema_version = 1\nitems = ["ring.json"]\niterations = 16\n'
         "[axes]\ndepth = 2\n"
     )
-    command = [*SIM, "sweep", str(tmp_path / "s.toml"), "--depth", "1:2", "--set", "seed=3"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "80"}
-    )
+    command = (*SIM, "sweep", str(tmp_path / "s.toml"), "--depth", "1:2", "--set", "seed=3")
+    done = in_process(*command)
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "hold from a depth of" in done.stdout
     del schedule
