@@ -19,11 +19,11 @@ demo: $(VENV)/run
 	$(BIN)/python -m twill.sim compare demo/schedule.json
 
 test: $(VENV)/test
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Some of each kind of slow test, a minute and a half in all; `pytest -m slow` runs all of them.
 slow-sample: $(VENV)/test
-	$(BIN)/python -m pytest -n 2 -m 'slow and sample'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'slow and sample'
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .

@@ -27,7 +27,13 @@ from twill.verification.bounds import check_configurations
 from twill.verification.reading import read_model
 
 MACHINES = ("hopper_h100", "blackwell_b200")
-CASES = [(machine, seed) for machine in MACHINES for seed in range(4)]
+CASES = [
+    pytest.param(
+        machine, seed, marks=[pytest.mark.slow] if (machine, seed) == ("hopper_h100", 1) else []
+    )
+    for machine in MACHINES
+    for seed in range(4)
+]
 
 
 def synthetic(size: int, seed: int, machine: str) -> Problem:

@@ -78,6 +78,8 @@ def test_below_the_bound_there_is_none(
     assert found.length == 4
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_attention_on_the_normalized_grid(attention: twill.Loop, hopper: twill.Machine) -> None:
     problem = build_problem(attention, hopper, scale=normalize(attention, hopper))
     assert bounds(problem).interval == 124

@@ -98,9 +98,12 @@ def test_schedules_stay_schedules_where_twins_change_places(seed: int) -> None:
             assert not violations(problem, interval, exchanged(found, exchange))
 
 
-def test_the_prover_answers_as_the_other_engine_where_operations_are_alike() -> None:
+@pytest.mark.parametrize(
+    "seeds", [range(12), pytest.param(range(12, 40), marks=pytest.mark.slow)], ids=["some", "more"]
+)
+def test_the_prover_answers_as_the_other_engine_where_operations_are_alike(seeds: range) -> None:
     answers = []
-    for seed in range(40):
+    for seed in seeds:
         problem = build_problem(*two_tiles(seed))
         groups, low = available_groups(problem), bounds(problem).interval
         for interval in range(low, low + 3):
@@ -116,8 +119,7 @@ def test_the_prover_answers_as_the_other_engine_where_operations_are_alike() -> 
         assert (ranged.status == "sat") == ("sat" in answers[-3:]), seed
         if ranged.assignment is not None:
             assert ranged.interval == low + answers[-3:].index("sat"), seed
-    assert answers.count("sat") >= 15
-    assert answers.count("unsat") >= 15
+    assert min(answers.count(status) for status in ("sat", "unsat")) >= len(seeds) / 2
 
 
 def test_below_a_known_schedule_the_least_is_found_whichever_twin_comes_first() -> None:

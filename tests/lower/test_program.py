@@ -114,8 +114,8 @@ def test_every_trip_count_reads_only_its_own_values(
 @pytest.mark.parametrize(
     "seeds",
     [
-        range(40),
-        pytest.param(range(40, 100), marks=[pytest.mark.slow, pytest.mark.sample]),
+        range(20),
+        pytest.param(range(20, 100), marks=[pytest.mark.slow, pytest.mark.sample]),
     ],
     ids=["some", "more"],
 )

@@ -13,7 +13,7 @@ from tests.oracle.loops import FEATURES
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.search.scheduler import schedule as solve
 
-FEW = 20
+FEW = 10
 CHUNKS, CHUNK = 50, 100
 LEAST_DECIDED = 0.9
 LEAST_WITH_A_FEATURE = 200 // CHUNKS

@@ -25,15 +25,13 @@ from twill.problem import rules as model
 from twill.search.scheduler import schedule as solve
 from twill.verification.reading import Edge, Model, RegisterFile, Work, read_model
 
-RANDOM = 150
 
-
-def loops() -> list[tuple[str, twill.Loop, Machine]]:
+def loops(seeds: range) -> list[tuple[str, twill.Loop, Machine]]:
     packaged = [
         (name, load_loop(name), Machine.named(entry.machine))
         for name, entry in packaged_loops().items()
     ]
-    drawn = [(f"random {seed}", *random_loop(seed)) for seed in range(RANDOM)]
+    drawn = [(f"random {seed}", *random_loop(seed)) for seed in seeds]
     return packaged + drawn
 
 
@@ -49,9 +47,14 @@ def facts(of: Problem | Model) -> list[Any]:
     return [operations, edges, pinned, file, of.capacities, of.memories, of.fixed, of.hop]
 
 
+@pytest.mark.parametrize(
+    "seeds",
+    [range(30), pytest.param(range(30, 150), marks=pytest.mark.slow)],
+    ids=["some", "more"],
+)
 @pytest.mark.parametrize("rules", ["issue", "paper"])
-def test_both_statements_agree(rules: Rules) -> None:
-    for name, loop, machine in loops():
+def test_both_statements_agree(rules: Rules, seeds: range) -> None:
+    for name, loop, machine in loops(seeds):
         problem = build_problem(loop, machine, rules=rules)
         read = read_model(loop, machine, rules=rules)
         assert facts(problem) == facts(read), name

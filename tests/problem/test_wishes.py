@@ -93,6 +93,8 @@ def test_some_pins_leave_the_rest_to_the_search() -> None:
     assert schedule.initiation_interval == 3
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_a_hand_schedule_is_completed(
     attention: twill.Loop, hopper: twill.Machine, attention_schedule: twill.Schedule
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import json
 import re
@@ -108,10 +109,10 @@ def rank(schedule: twill.Schedule) -> list[int]:
 engines = pytest.mark.parametrize("engine", ["both", "difference"])
 
 
-def solved() -> Iterator[tuple[twill.Loop, twill.Machine, twill.Schedule]]:
-    for seed in (17, 20, 35, 36, 48):
-        loop, machine = random_loop(seed)
-        yield loop, machine, twill.schedule(loop, machine)
+@functools.cache
+def solved() -> list[tuple[twill.Loop, twill.Machine, twill.Schedule]]:
+    loops = [random_loop(seed) for seed in (17, 20, 35, 36, 48)]
+    return [(loop, machine, twill.schedule(loop, machine)) for loop, machine in loops]
 
 
 def judge(found: twill.Schedule, best: twill.Schedule) -> None:
@@ -127,12 +128,17 @@ def judge(found: twill.Schedule, best: twill.Schedule) -> None:
 
 
 @engines
+@pytest.mark.parametrize(
+    "limits",
+    [(2, 8, 15, 26), pytest.param((5, 11, 20, 40), marks=pytest.mark.slow)],
+    ids=["some", "more"],
+)
 def test_a_search_that_ends_early_keeps_its_best_schedule_and_claims_no_more(
-    monkeypatch: pytest.MonkeyPatch, engine: EngineName
+    monkeypatch: pytest.MonkeyPatch, engine: EngineName, limits: tuple[int, ...]
 ) -> None:
     above = between = 0
     for loop, machine, best in solved():
-        for ticks in (2, 5, 8, 11, 15, 20, 26, 40):
+        for ticks in limits:
             with monkeypatch.context() as patch:
                 ticking(patch)
                 patch.setattr(search, "LAST_SECONDS", 1000.0)
@@ -142,8 +148,8 @@ def test_a_search_that_ends_early_keeps_its_best_schedule_and_claims_no_more(
             assert found.proof is not None
             proved = [level.proved for level in found.proof.levels]
             between += any(proved) and not all(proved)
-    assert above >= 3
-    assert between >= 3
+    assert above >= 2
+    assert between >= 2
 
 
 @engines

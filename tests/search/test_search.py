@@ -79,6 +79,8 @@ def test_each_exponential_runs_beside_the_other_tiles_products(
         assert sum(overlap(attention_schedule, mine, other) for other in others) >= 400
 
 
+@pytest.mark.slow
+@pytest.mark.sample
 def test_attention_in_normalized_time(attention: twill.Loop, hopper: twill.Machine) -> None:
     schedule = twill.schedule(attention, hopper, time="normalized")
     assert (schedule.initiation_interval, schedule.time.mode) == (124, "normalized")
