@@ -22,7 +22,7 @@ from twill.search.request import Options
 from twill.search.search import Found, search
 
 ALL = 500
-FEW, FEW_OPERATIONS = 16, 7
+FEW, FEW_OPERATIONS = 24, 7
 ENUMERATED_OPERATIONS, STAGES, BUDGET = 5, 3, 20_000
 CHUNKS = 2
 SECONDS = 60.0
