@@ -295,7 +295,7 @@ class _Argued:
         if paths is None:
             return -math.inf  # so short is no interval
         index = {name: position for position, name in enumerate(self.operations)}
-        for circle, distance in self._updated_in_circles(sizes):
+        for circle, distance in _updated_in_circles(self.reads, sizes):
             left -= min(sizes[name] for name in circle) * distance * interval
             sizes = {name: size for name, size in sizes.items() if name not in circle}
         for name, size in sizes.items():
@@ -320,23 +320,6 @@ class _Argued:
         for via in range(len(index)):
             paths = np.maximum(paths, paths[:, via, None] + paths[None, via, :])
         return None if (np.diagonal(paths) > ROUNDING).any() else paths
-
-    def _updated_in_circles(self, sizes: dict[str, int]) -> Iterator[tuple[set[str], int]]:
-        """Yield values that update each other in place, and over how many iterations."""
-        left = {
-            d.producer: d
-            for d in self.reads
-            if d.in_place and {d.producer, d.consumer} <= sizes.keys()
-        }
-        while left:
-            way: list[str] = [next(iter(left))]
-            while way[-1] in left and (reader := left[way[-1]].consumer) not in way:
-                way.append(reader)
-            if way[-1] in left:
-                circle = way[way.index(left[way[-1]].consumer) :]
-                yield {*circle}, sum(left[name].distance for name in circle)
-            for name in way:
-                left.pop(name, None)
 
     def by_registers(self) -> float:
         """Return in how many cycles the register file has room for what values take of it."""
@@ -378,3 +361,19 @@ class _Argued:
             if others:
                 taken += size * (self._until_readable(o.name) + max(held, default=0))
         return float(taken) / left if left > 0 else 0.0
+
+
+def _updated_in_circles(
+    reads: list[Dependence], sizes: dict[str, int]
+) -> Iterator[tuple[set[str], int]]:
+    """Yield values that update each other in place, and over how many iterations."""
+    left = {d.producer: d for d in reads if d.in_place and {d.producer, d.consumer} <= sizes.keys()}
+    while left:
+        way: list[str] = [next(iter(left))]
+        while way[-1] in left and (reader := left[way[-1]].consumer) not in way:
+            way.append(reader)
+        if way[-1] in left:
+            circle = way[way.index(left[way[-1]].consumer) :]
+            yield {*circle}, sum(left[name].distance for name in circle)
+        for name in way:
+            left.pop(name, None)
