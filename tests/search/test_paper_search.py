@@ -100,10 +100,7 @@ def test_the_running_example(
     assert {level.level: level.proved for level in found.proof.levels}["interval"]
 
 
-@pytest.mark.parametrize(
-    "factory",
-    [DifferenceEngine, *(pytest.param(e, marks=pytest.mark.slow) for e in ENGINES[1:])],
-)
+@pytest.mark.parametrize("factory", ENGINES)
 def test_bisection_stops_where_the_listing_does(factory: EngineFactory) -> None:
     above = 0
     for seed in (0, 1, 3, 9, 17, 26, 28):
@@ -119,9 +116,14 @@ def test_bisection_stops_where_the_listing_does(factory: EngineFactory) -> None:
 @pytest.mark.parametrize("rules", ["issue", "paper"])
 def test_the_stage_rule_never_gains(rules: Rules) -> None:
     lost = 0
-    for seed in (3, 4, 9, 17, 28, 35):
+    for seed in (2, 3, 4, 9, 17, 28, 35):
         problem = build_problem(*random_loop(seed), rules=rules)
-        theirs = paper_search(problem, DifferenceEngine)
+        try:
+            theirs = paper_search(problem, DifferenceEngine)
+        except RefusedError:
+            with pytest.raises(RefusedError):
+                search(problem, DifferenceEngine)
+            continue
         ours = search(problem, DifferenceEngine)
         assert theirs.interval >= ours.interval, seed
         if theirs.proof.bound.reason != "not proved":
@@ -130,24 +132,10 @@ def test_the_stage_rule_never_gains(rules: Rules) -> None:
     assert lost > 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("rules", ["issue", "paper"])
-def test_what_the_stage_rule_refuses_is_refused_without_it(rules: Rules) -> None:
-    problem = build_problem(*random_loop(2), rules=rules)
-    for found_by in (paper_search, search):
-        with pytest.raises(RefusedError):
-            found_by(problem, DifferenceEngine)
-
-
-@pytest.mark.parametrize(
-    "seeds",
-    [(0, 3, 9), pytest.param((1, 4, 17, 26, 28), marks=pytest.mark.slow)],
-    ids=["some", "more"],
-)
 def test_cbc_and_the_engine_agree_on_the_shortest_modulo_schedule(
-    seeds: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for seed in seeds:
+    for seed in (0, 1, 3, 4, 9, 17, 26, 28):
         problem = build_problem(*random_loop(seed), rules="paper")
         least = bounds(problem).interval
         for interval in (least, least + 1):
