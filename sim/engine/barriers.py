@@ -32,7 +32,7 @@ class Barriers:
         self._delivered: dict[tuple[str, int], list[str]] = defaultdict(list)
         self._expected: dict[tuple[str, int], int] = defaultdict(int)
         self._waiting: dict[tuple[str, int, int], list[Callable[[], object]]] = defaultdict(list)
-        self._of_groups: dict[tuple[str, int, str], tuple[int, float]] = {}
+        self._partly_arrived: dict[tuple[str, int, str], tuple[int, float]] = {}
         self._meeting: dict[str, list[Warp]] = defaultdict(list)
 
     def is_named(self, name: str) -> bool:
@@ -68,12 +68,12 @@ class Barriers:
         """
         group, now = warp.group, self._clock.now
         seen = max(now, staged) + self.costs(name).signal
-        arrived, others = self._of_groups.pop((name, iteration, group.name), (0, 0.0))
+        arrived, others = self._partly_arrived.pop((name, iteration, group.name), (0, 0.0))
         arrived, last = arrived + warp.stands_for, max(seen, others)
         if (tell := self._clock.tell) is not None:
             tell(Arrived(name, iteration, group.name, warp.number, "", now, seen))
         if arrived < group.warps:
-            self._of_groups[name, iteration, group.name] = arrived, last
+            self._partly_arrived[name, iteration, group.name] = arrived, last
         else:
             self.arrive(name, iteration, last, group.name, expect)
 
@@ -111,16 +111,16 @@ class Barriers:
         Raises
         ------
         SimulationError
-            See `distinguish`.
+            See `refuse_ambiguous`.
         """
         phase, slot = divmod(iteration, self._declared[name].slots)
         if self._completed[name, slot] > phase:
-            self.distinguish(name, iteration, who)
+            self.refuse_ambiguous(name, iteration, who)
             return True
         self._waiting[name, slot, phase].append(resume)
         return False
 
-    def distinguish(self, name: str, iteration: int, who: str) -> None:
+    def refuse_ambiguous(self, name: str, iteration: int, who: str) -> None:
         """Refuse a wait that finds its phase complete, and the next one as well.
 
         An mbarrier is asked for a parity (PTX ISA, ``mbarrier.test_wait.parity``), and would answer
@@ -129,7 +129,7 @@ class Barriers:
         Raises
         ------
         SimulationError
-            If it does.
+            If both are.
         """
         phase, slot = divmod(iteration, self._declared[name].slots)
         completed = self._completed[name, slot]

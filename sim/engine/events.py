@@ -1,4 +1,4 @@
-"""What an execution tells those who watch it, and what ends it.
+"""What an execution tells those who watch it, what ends it, and its clock.
 
 Cycles are clock cycles of the SM. A warp is the group's name and the warp's number in it; where the
 warps of a group are in step the engine executes the first of them for all, and only that one is

@@ -41,20 +41,20 @@ class Mixture:
     A level adds its cycles to the nominal latency, which is that of the nearest level. Loads from a
     level with a rate of its own queue for it.
 
-    `rates`: share of the loads that each serves; they add up to 1.
+    `shares`: of the loads, what each level serves; they add up to 1.
     `queues`: cycle at which each level is done with what it was asked for, where several mixtures
     share the levels; changed in place.
     """
 
     def __init__(
-        self, levels: Sequence[Level], rates: Sequence[float], queues: list[float] | None = None
+        self, levels: Sequence[Level], shares: Sequence[float], queues: list[float] | None = None
     ) -> None:
-        self._levels, self._rates = levels, rates
+        self._levels, self._shares = levels, shares
         self._free = [0.0] * len(levels) if queues is None else queues
 
     def __call__(self, generator: random.Random, work: Work, start: float) -> float:
         """Return the cycles; see `Source`."""
-        chosen = generator.choices(range(len(self._levels)), self._rates)[0]
+        chosen = generator.choices(range(len(self._levels)), self._shares)[0]
         level = self._levels[chosen]
         latency = work.latency + level.further.value
         if level.rate is None:
@@ -145,13 +145,13 @@ def _mixture(text: str, machine: Machine | None, queues: list[float] | None) -> 
             path="latency",
         )
     names = ", ".join(level.name for level in machine.levels)
-    rates = _numbers(text) if text else [level.share.value for level in machine.levels]
-    if len(rates) != len(machine.levels) or not math.isclose(sum(rates), 1, abs_tol=1e-6):
+    shares = _numbers(text) if text else [level.share.value for level in machine.levels]
+    if len(shares) != len(machine.levels) or not math.isclose(sum(shares), 1, abs_tol=1e-6):
         raise InputError(
             f"a mixture has a rate for each of {names}, which add up to 1 (got {short(text)})",
             path="latency",
         )
-    return Mixture(machine.levels, rates, queues)
+    return Mixture(machine.levels, shares, queues)
 
 
 def parse_latencies(

@@ -239,7 +239,7 @@ class Interpreter:
             self._arrive_at(barrier, iteration)
         if not self._barriers.wait(barrier, iteration, group, warp.resume):
             yield from self._block(("barrier", barrier, iteration))
-            self._barriers.distinguish(barrier, iteration, group)
+            self._barriers.refuse_ambiguous(barrier, iteration, group)
             if instruction.polling:
                 tests = math.ceil((self._clock.now - begun) / costs.poll)
                 warp.next = begun + costs.poll * tests

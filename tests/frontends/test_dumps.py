@@ -34,7 +34,7 @@ TEXT = """\
 
 def test_a_text_is_taken_apart() -> None:
     listing = Listing(TEXT)
-    assert [(e.line, e.operation, e.variable, e.place) for e in listing.ended] == [
+    assert [(e.line, e.operation, e.variable, e.place) for e in listing.operations] == [
         (3, "arith.addi", "y", "k.py:4:5"),
         (4, "tt.store", "", "k.py:4:5"),
         (5, "scf.yield", "", "k.py:4:5"),

@@ -188,7 +188,7 @@ def blocked(lanes: tuple[int, ...], warps: tuple[int, ...]) -> Layout:
     return Layout("blocked", parameters)
 
 
-def threads_per_warp(layout: Layout) -> int:
+def lanes_per_warp(layout: Layout) -> int:
     """Return the lanes of a warp that a blocked layout, or what is left of one, is for."""
     while layout.name == "slice":
         layout = layout.parameters["parent"]
@@ -210,7 +210,7 @@ def sharing(layout: Layout, axis: int) -> tuple[int, int] | None:
     if layout.name == "blocked":
         return p["threadsPerWarp"][axis], p["warpsPerCTA"][axis]
     if layout.name == "nvidia_mma":
-        return (QUAD if axis else 32 // QUAD), p["warpsPerCTA"][axis]
+        return (QUAD if axis else MMA_ROWS // MMA_ROWS_PER_THREAD), p["warpsPerCTA"][axis]
     if layout.name == "slice":
         return sharing(p["parent"], axis if axis < p["dim"] else axis + 1)
     if layout.name == "linear":

@@ -22,7 +22,7 @@ from twill.problem import Problem
 from twill.problem.groups import UNLIMITED, WarpGroup, available_groups
 from twill.problem.solution import Assignment
 from twill.search.known import bound_reached, measured, not_proved, proof_within
-from twill.search.questions import GIVEN
+from twill.search.questions import DEFAULTS
 from twill.search.request import Options
 from twill.search.search import LEAST, Found, least_value
 
@@ -43,7 +43,7 @@ class _Shortest:
 def paper_search(
     problem: Problem,
     engine: EngineFactory,
-    options: Options = GIVEN,
+    options: Options = DEFAULTS,
     *,
     modulo: EngineFactory | None = None,
 ) -> Found:

@@ -43,7 +43,7 @@ KINDS = {
 """What else is said of a question."""
 NONE = ", none better"
 MOST = ("groups", "transfers", "length")
-GIVEN = Options()
+DEFAULTS = Options()
 T = TypeVar("T", Answer, Refutation)
 
 
@@ -120,7 +120,7 @@ class Questions:
         problem: Problem,
         finder: EngineFactory,
         prover: CpSatProver | None = None,
-        options: Options = GIVEN,
+        options: Options = DEFAULTS,
     ) -> None:
         self.groups = available_groups(problem)
         self.known = Known(problem, options.report)

@@ -86,7 +86,7 @@ def schedule(
         If no schedule exists within the limits, or what the engine ``verbatim`` found breaks a rule
         of the model.
     DefectError
-        If `twill.verify` refuses what was found, with a report; nothing is returned that it does.
+        If `twill.verify` refuses what was found, with a report; that is never returned.
     Interrupted
         A KeyboardInterrupt with the best schedule so far, if there is one.
     """

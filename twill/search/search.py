@@ -28,7 +28,7 @@ from twill.errors import RefusedError
 from twill.problem import Problem
 from twill.problem.solution import Assignment
 from twill.search.known import Reached, measured, proof_within, proofs
-from twill.search.questions import GIVEN, Outcome, Questions
+from twill.search.questions import DEFAULTS, Outcome, Questions
 from twill.search.request import LEVELS, Options
 from twill.search.strategies import STRATEGIES, Situation
 
@@ -64,7 +64,7 @@ class Stopped(KeyboardInterrupt):
 def search(
     problem: Problem,
     finder: EngineFactory,
-    options: Options = GIVEN,
+    options: Options = DEFAULTS,
     prover: CpSatProver | None = None,
 ) -> Found:
     """Find a schedule that is optimal level by level.
@@ -80,7 +80,7 @@ def search(
 def least_interval(
     problem: Problem,
     finder: EngineFactory,
-    options: Options = GIVEN,
+    options: Options = DEFAULTS,
     prover: CpSatProver | None = None,
 ) -> tuple[int, bool]:
     """Find the least interval only, and whether it was proved to be that.

@@ -265,16 +265,16 @@ def _group(data: Data) -> Iterator[str]:
     if data["prologue"]:
         title = "Prologue." if steady else "Fewer iterations than stages: no steady state."
         yield f"{INDENT}// {title}"
-    for number in data["prologue"]:
-        yield from _indented(_steps(number["steps"]))
+    for turn in data["prologue"]:
+        yield from _indented(_steps(turn["steps"]))
     if steady is not None:
         yield f"{INDENT}// Steady state."
         yield f"{INDENT}for i in range({steady['first']}, {steady['end']}):"
         yield from _indented(_indented(_steps(steady["steps"])))
     if data["epilogue"]:
         yield f"{INDENT}// Epilogue."
-    for number in data["epilogue"]:
-        yield from _indented(_steps(number["steps"]))
+    for turn in data["epilogue"]:
+        yield from _indented(_steps(turn["steps"]))
 
 
 def _initial(data: Data) -> Iterator[str]:

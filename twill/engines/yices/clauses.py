@@ -1,4 +1,4 @@
-"""Clauses over Booleans, weighted sums and integer differences, in Yices.
+"""Clauses over Booleans, weighted sums, integer differences and issue times, in Yices.
 
 A literal is `True`, `False` or a Yices term. What bounds already decide never becomes a term; an
 atom and its complement share one.
@@ -89,7 +89,7 @@ class Differences:
         self._atoms: dict[tuple[int, int, int], int] = {}
         self._paths: list[list[int]] = []
 
-    def bounded(self, paths: NDArray[np.int64]) -> None:
+    def decide_by(self, paths: NDArray[np.int64]) -> None:
         """Let longest paths decide atoms; what they follow from has to be asserted elsewhere."""
         self._paths = paths.tolist()
 
@@ -228,7 +228,7 @@ class Clock:
             self.rows.bound(v, 0, 0 if v == anchor else self.interval - 1)
         closed = closure(rows)
         self._clauses.contradiction |= closed is None
-        self.rows.bounded(rows if closed is None else closed)
+        self.rows.decide_by(rows if closed is None else closed)
 
     def _bound_stages(self) -> None:
         size = self.base + 1
@@ -236,7 +236,7 @@ class Clock:
         for u, v in itertools.permutations(range(size), 2):
             _, most = self.rows.range_of(v, u)
             least[u, v] = -((most - self._paths[u][v]) // self.interval)
-        self.stages.bounded(least)
+        self.stages.decide_by(least)
         for v in range(self.base):
             self.stages.bound(v, *self.stages.range_of(v, self.base))
         self.stages.bound(self.base, 0, 0)

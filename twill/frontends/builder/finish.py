@@ -21,7 +21,7 @@ from twill.artifacts.loop import (
 from twill.errors import short
 from twill.frontends import complaint
 from twill.frontends.builder.values import Node, Value, Variable
-from twill.frontends.types import Layout, blocked, elements_per_thread, sharing, threads_per_warp
+from twill.frontends.types import Layout, blocked, elements_per_thread, lanes_per_warp, sharing
 from twill.names import unused
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class Finishing:
         if tile is None or layout is None or tile.elements_per_thread is not None:
             return tile
         held = elements_per_thread(layout, tile.shape)
-        even = held == tile.elements_each(node.warps * threads_per_warp(layout))
+        even = held == tile.elements_each(node.warps * lanes_per_warp(layout))
         return tile if even else tile.model_copy(update={"elements_per_thread": held})
 
     def _read(self, node: Node, value: Value) -> Tile:

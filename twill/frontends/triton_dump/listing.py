@@ -29,34 +29,34 @@ def annotated(rolled: Listing, scheduled: Listing) -> tuple[str, str]:
     empty without such.
     """
     attributes = defaultdict[int, dict[str, str]](dict)
-    for ended in rolled.ended:
-        for name, value in (("location", ended.place), ("name", ended.variable)):
-            if value and not ended.operation.endswith(BOOKKEEPING):
-                attributes[ended.line][f"sched.{name}"] = f'"{value}"'
-    lines = {key: ended.line for key, ended in _keyed(rolled)}
+    for listed in rolled.operations:
+        for name, value in (("location", listed.place), ("name", listed.variable)):
+            if value and not listed.operation.endswith(BOOKKEEPING):
+                attributes[listed.line][f"sched.{name}"] = f'"{value}"'
+    lines = {key: listed.line for key, listed in _keyed(rolled)}
     unmatched = []
-    for key, ended in _keyed(scheduled):
-        placed = dict(_PLACEMENT.findall(scheduled.lines[ended.line]))
+    for key, listed in _keyed(scheduled):
+        placed = dict(_PLACEMENT.findall(scheduled.lines[listed.line]))
         if placed.keys() < {"stage", "cluster"}:
             continue
         if key not in lines:
-            unmatched.append(ended)
+            unmatched.append(listed)
             continue
         for name in ("stage", "cluster"):
             attributes[lines[key]][f"sched.{name}"] = f"{placed[name]} : i32"
     return rolled.annotated(attributes), _remark(unmatched)
 
 
-def _keyed(listing: Listing) -> Iterator[tuple[tuple[str, str, str, int], Ended]]:
+def _keyed(listing: Listing) -> Iterator[tuple[tuple[str, str, str, int], Listed]]:
     """Number the operations of one name, variable and place; equal modules get equal keys."""
     seen: Counter[tuple[str, str, str]] = Counter()
-    for ended in listing.ended:
-        key = (ended.operation, ended.variable, ended.place)
+    for listed in listing.operations:
+        key = (listed.operation, listed.variable, listed.place)
         seen[key] += 1
-        yield (*key, seen[key]), ended
+        yield (*key, seen[key]), listed
 
 
-def _remark(unmatched: list[Ended]) -> str:
+def _remark(unmatched: list[Listed]) -> str:
     if not unmatched:
         return ""
     named = [f"{e.operation} at {e.place or 'an unknown place'}" for e in unmatched[:MOST_NAMED]]
@@ -65,7 +65,7 @@ def _remark(unmatched: list[Ended]) -> str:
 
 
 @dataclass(frozen=True)
-class Ended:
+class Listed:
     """An operation, at the line of its text that ends it.
 
     It computes a variable of the source (a loop its induction variable) at ``file:line:column``;
@@ -86,7 +86,7 @@ class Listing:
         aliases = {found[1]: found[2] for line in lines if (found := _ALIAS.match(line))}
         written = [line for line in lines if not _ALIAS.match(line)]
         self.lines = [without_locations(line) for line in written]
-        self.ended = list(_operations(written, aliases))
+        self.operations = list(_operations(written, aliases))
 
     def annotated(self, attributes: Mapping[int, Mapping[str, str]]) -> str:
         """Return the text with more attributes, as text by name, for indices of lines."""
@@ -123,7 +123,7 @@ def _balanced(text: str) -> str:
     return text
 
 
-def _operations(lines: list[str], aliases: Mapping[str, str]) -> Iterator[Ended]:
+def _operations(lines: list[str], aliases: Mapping[str, str]) -> Iterator[Listed]:
     open_regions: list[tuple[str, str]] = []
     for number, line in enumerate(lines):
         found = _OPERATION.match(line)
@@ -140,7 +140,7 @@ def _operations(lines: list[str], aliases: Mapping[str, str]) -> Iterator[Ended]
         variable, place = source_of(location)
         if operation == "scf.for":
             variable = induction or _loop_variable(location)
-        yield Ended(number, operation, variable, place)
+        yield Listed(number, operation, variable, place)
 
 
 def _location(line: str, aliases: Mapping[str, str]) -> str:

@@ -130,8 +130,8 @@ def dumped(lowering: Lowering) -> str:
     version = import_triton().__version__
     rolled = _listing_before(STOP_BEFORE, lowering)
     scheduled = _listing_before(SCHEDULED_BEFORE, lowering)
-    text, unmatched = annotated(rolled, scheduled)
-    more = f", {unmatched}" if unmatched else ""
+    text, remark = annotated(rolled, scheduled)
+    more = f", {remark}" if remark else ""
     return f"// triton {version}, sm_{lowering.architecture}{more}\n{text}"
 
 
