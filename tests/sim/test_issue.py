@@ -170,7 +170,7 @@ def test_one_warp_stands_for_four_that_are_in_step(
         return len(sm.warps), sm.finished_at
 
     few, together = finished()
-    monkeypatch.setattr(StreamingMultiprocessor, "_in_step", lambda _: False)
+    monkeypatch.setattr(StreamingMultiprocessor, "in_step", False)
     many, apart = finished()
     assert few < many == sum(group.warps for group in attention_schedule.groups)
     assert together == apart
