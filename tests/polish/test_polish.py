@@ -136,8 +136,9 @@ def test_the_command(layer_norm: twill.Schedule, tmp_path: Path) -> None:
     done = in_process("twill", "polish", str(given), "--simulations", "8", "-o", str(made))
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    interval = twill.Schedule.load(str(made)).promise.interval_cycles  # type: ignore[union-attr]
-    assert f"{interval:g} cycles an iteration, measured over 200 iterations" in said
+    promise = twill.Schedule.load(str(made)).promise
+    assert promise is not None
+    assert f"{promise.interval_cycles:g} cycles an iteration, measured over 200 iterations" in said
     document = json.loads(made.read_text())
     assert document["promise"]["static_interval"] == layer_norm.initiation_interval
     assert document.get("initiation_interval") is None

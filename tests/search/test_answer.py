@@ -140,7 +140,7 @@ def early(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Let every answer begin its last operation too early, and reports go to `tmp_path`."""
 
     def wrong(*given: object, **named: object) -> twill.Schedule:
-        right = realize(*given, **named)  # type: ignore[arg-type]
+        right = realize(*given, **named)  # type: ignore[arg-type]  # whatever was given
         last = right.placements[-1].model_copy(update={"start": 0})
         return right.model_copy(update={"placements": (*right.placements[:-1], last)})
 

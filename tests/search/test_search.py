@@ -18,7 +18,7 @@ from twill.problem import Problem, build_problem
 from twill.problem.groups import available_groups
 from twill.search import search
 from twill.search.answer import Answering
-from twill.search.request import EngineName, Request, TimeMode
+from twill.search.request import EngineName, Options, Request, TimeMode
 from twill.search.scheduler import solve
 
 
@@ -94,6 +94,22 @@ def test_same_input_same_seed_same_bytes(
 ) -> None:
     again = twill.schedule(attention, hopper, orders=[("s0", "s1")])
     assert again.to_json() == attention_schedule.to_json()
+
+
+@pytest.mark.parametrize("name", ["report", "options"])
+def test_whoever_is_to_be_told_is_told(
+    paper_loop: twill.Loop, paper_machine: twill.Machine, name: str
+) -> None:
+    told = []
+
+    def report(message: str) -> None:
+        told.append(message)
+
+    if name == "report":
+        twill.schedule(paper_loop, paper_machine, report=report)
+    else:
+        twill.schedule(paper_loop, paper_machine, options=Options(report=report))
+    assert told
 
 
 def test_stages_beyond_the_modulo_schedule_are_tried_under_the_papers_rules() -> None:

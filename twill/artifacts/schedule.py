@@ -25,7 +25,6 @@ from twill.artifacts.promise import Promise
 from twill.artifacts.proof import Proof
 from twill.errors import InputError, short
 
-FOLDER = "traces/schedules"
 Rules = Literal["issue", "paper"]
 Stages = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
 Time = Annotated[int, Field(ge=0, le=1 << 40)]

@@ -381,6 +381,7 @@ class _GroupProgram(GroupProgram):
         """Return the round of stage 0."""
         return 0
 
+    # The body itself says what runs beside what.
     def segment(self, active: Sequence[Window], time: int, following: int) -> None:  # noqa: ARG002
         """Add the instructions that begin in a part of the round."""
         for own in self.given[-(-time // 2) : -(-following // 2)]:

@@ -106,7 +106,8 @@ def schedule(
         seed=how.seed,
         until=how.until,
     )
-    return _solve(request, replace(how, report=report)).schedule
+    how = how if report is silent else replace(how, report=report)
+    return _solve(request, how).schedule
 
 
 @dataclass(frozen=True)
