@@ -22,8 +22,8 @@ HEAD = 128
 SCALE = 0.127
 KEYS = (176, 128)
 PARTS = 4
+# A vote and a branch, at the rate and latency of the ALU in the machine file.
 VOTE = Cost(steps=(Step(unit="alu", cycles=4, instructions=2),), latency=8)
-"""A vote and a branch, at the rate and latency of the ALU in the machine file."""
 Document = dict[str, Any]
 HEADER: Document = {"schema": "twill.order", "schema_version": 1}
 

@@ -15,6 +15,9 @@ from twill.frontends.triton_dump import dump_kernel
 from twill.traces import HERE, write_or_check
 
 HOPPER, BLACKWELL = 90, 100
+# Types of the arguments of kernels, and of variants without types of their own.
+#
+# A shape is that of a descriptor's tile; a capital letter stands for the constant of this name.
 SIGNATURES = {
     "attention_forward": "q_desc=fp16[M,D] k_desc=fp16[N,D] v_desc=fp16[N,D] o_desc=fp16[M,D] "
     "scale=fp32 sequence=i32",
@@ -36,10 +39,6 @@ SIGNATURES = {
     "block_scaled_gemm": "a_desc=fp8e4nv[M,K] b_desc=fp8e4nv[N,K] a_scale_desc=u8[1,1,1,2,256] "
     "b_scale_desc=u8[1,1,1,2,256] c_desc=fp16[M,N] depth=i32",
 }
-"""Types of the arguments of kernels, and of variants without types of their own.
-
-A shape is that of a descriptor's tile; a capital letter stands for the constant of this name.
-"""
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,10 @@ def _both(kernel: str, **constants: int) -> list[Packaged]:
     return [Packaged(kernel, architecture, constants) for architecture in (HOPPER, BLACKWELL)]
 
 
+# Every dump that ships with the package.
+#
+# M, N and K are rows, columns and depth of a product's tile; in attention M and N are queries and
+# keys of a tile, of which one is streamed, and D is the head dimension.
 PACKAGED = (
     *_both("attention_forward", M=128, N=128, D=128),
     *_both("attention_forward_causal", M=128, N=128, D=128),
@@ -109,11 +112,6 @@ PACKAGED = (
     _of("linear_attention", BLACKWELL, C=128, D=128),
     _of("block_scaled_gemm", BLACKWELL, M=128, N=128, K=128),
 )
-"""Every dump that ships with the package.
-
-M, N and K are rows, columns and depth of a product's tile; in attention M and N are queries and
-keys of a tile, of which one is streamed, and D is the head dimension.
-"""
 
 
 if __name__ == "__main__":

@@ -27,8 +27,7 @@ POLL_SECONDS = 0.05
 GRACE_SECONDS = 0.5
 QUIET_SECONDS = 2.0
 WIDTH = 80
-PARENT_DEATH_SIGNAL = 1
-"""PR_SET_PDEATHSIG of prctl(2)."""
+PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 # Looked up now: between a fork and the program that follows, little is safe to do.
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
+# Okabe and Ito's colours for all kinds of sight ("Color Universal Design", 2008), lightened so that
+# black text is legible on each; the last one is grey.
 COLOURS = ("#9fd0ee", "#f3c766", "#86cfb4", "#f0a285", "#d9b3cf", "#f4ec8f", "#8fb0d8", "#c8c8c8")
-"""Okabe and Ito's colours for all kinds of sight ("Color Universal Design", 2008), lightened so
-that black text is legible on each; the last one is grey."""
+# The same for lines and points, told apart on white and on black.
 STRONG = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#5b5bd6", "#b2182b")
-"""The same for lines and points, told apart on white and on black."""
+# The same for terminals, by rich's names of ANSI colours.
 TERMINAL = ("cyan", "yellow", "green", "red", "magenta", "bright_yellow", "blue", "white")
-"""The same for terminals, by rich's names of ANSI colours."""
 HATCHES = ("", "////", "\\\\\\\\", "xxxx", "||||", "----", "++++", "//--", "....", "oo")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.")
@@ -47,8 +47,7 @@ _SETTINGS: dict[Any, Any] = {
 _METADATA = re.compile(r"\n *<metadata>.*?</metadata>", re.DOTALL)
 _WORD = re.compile(r"\S+")
 _TAG = re.compile(r"<[^>]*>")
-_DIGITS = re.compile(r"(\d\.\d{2})\d+")
-"""Hundredths of a point are enough in a file."""
+_DIGITS = re.compile(r"(\d\.\d{2})\d+")  # hundredths of a point are enough in a file
 _PAGE = """\
 <!DOCTYPE html>
 <html lang="en">

@@ -15,8 +15,7 @@ from twill.errors import InputError, short
 
 SIZE_LIMIT_BYTES = 64 * 1024 * 1024
 STANDARD_OUTPUT = "-"
-Identity = tuple[int, int]
-"""Device and number of a file, whatever its names."""
+Identity = tuple[int, int]  # device and number of a file, whatever its names
 _inputs: ContextVar[set[Identity] | None] = ContextVar("inputs", default=None)
 
 

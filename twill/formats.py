@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 MIB = 1 << 20
-count = "{:.0f}".format
-"""A whole number."""
-number = "{:.6g}".format
-"""A number of which nothing else is known, with up to six digits."""
-tenths = "{:.1f}".format
-"""An average, or a short time, with one digit behind the point."""
-percent = "{:.1%}".format
-"""A share."""
-signed_percent = "{:+.1%}".format
-"""A relative difference."""
-ratio = "{:.2f}".format
-"""How many times as much something is."""
-seconds = "{:.2f}".format
-"""A duration in seconds."""
-megahertz = "{:g}".format
-"""A clock in MHz."""
+count = "{:.0f}".format  # a whole number
+number = "{:.6g}".format  # a number of which nothing else is known, with up to six digits
+tenths = "{:.1f}".format  # an average, or a short time, with one digit behind the point
+percent = "{:.1%}".format  # a share
+signed_percent = "{:+.1%}".format  # a relative difference
+ratio = "{:.2f}".format  # how many times as much something is
+seconds = "{:.2f}".format  # a duration in seconds
+megahertz = "{:g}".format  # a clock in MHz
 
 
 def cycles(value: float) -> str:

@@ -7,18 +7,13 @@ import json
 import unicodedata
 from collections.abc import Container
 
-MOST_NAME = 200
-"""Characters of a name that people give."""
-MOST_LABEL = 3 * MOST_NAME
-"""Characters of a name that is made of names, such as a barrier's."""
-MOST_SHOWN = 60
-"""Characters of a word in tables and pictures."""
-MOST_BYTES = 200
-"""Of a file's name; systems allow 255 with its ending."""
-DIGITS = 16
-"""Hexadecimal digits of the hash at the end of a name that was cut."""
+MOST_NAME = 200  # characters of a name that people give
+MOST_LABEL = 3 * MOST_NAME  # characters of a name that is made of names, such as a barrier's
+MOST_SHOWN = 60  # characters of a word in tables and pictures
+MOST_BYTES = 200  # of a file's name; systems allow 255 with its ending
+DIGITS = 16  # hexadecimal digits of the hash at the end of a name that was cut
+# Characters of file names beside letters and digits.
 KEPT = "._-+#"
-"""Characters of file names beside letters and digits."""
 
 
 def wrong(name: str) -> str:

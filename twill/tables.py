@@ -15,11 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PIPED_WIDTH = 200
-GAPS = (2, 1)
-"""Characters between two columns, where there is room and where there is little."""
+GAPS = (2, 1)  # characters between two columns, where there is room and where there is little
 EDGES = 2
-NARROWEST = 24
-"""Characters to which words are folded at most."""
+NARROWEST = 24  # characters to which words are folded at most
 HEADING_LINES = 2
 UNKNOWN = "-"
 Widths = list[int]

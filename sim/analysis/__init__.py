@@ -17,8 +17,8 @@ LEAST_ITERATIONS = 8
 LONGEST_PERIOD = 64
 ROUNDING = Fraction(1, 10**9)
 MSER_BATCH = 5
+# Two-sided 95 % quantile of Student's t for that many batches (one less degree of freedom).
 STUDENT = {20: 2.093, 10: 2.262, 5: 2.776}
-"""Two-sided 95 % quantile of Student's t for that many batches (one less degree of freedom)."""
 MOST_MHZ = 100_000.0
 FLOP_OF_ONE_PRODUCT = 2  # a multiplication and an addition
 

@@ -25,11 +25,11 @@ from twill.sim.analysis.rings import Changed, deeper, rings
 
 WORTH = 0.001  # relative gain below which a change is not worth a line
 MOST_SLOTS = 4
+# What names the operation without which an instruction is not needed, by what it does.
 CONCERNS = {"issue": "operation", "await": "operation", "put": "value", "get": "reader"}
-"""What names the operation without which an instruction is not needed, by what it does."""
 
+# Runs a changed schedule; its interval in cycles, None if it has none. Raises if it is wrong.
 Measure = Callable[[Changed], float | None]
-"""Runs a changed schedule; its interval in cycles, None if it has none. Raises if it is wrong."""
 
 
 class Advice(Part):

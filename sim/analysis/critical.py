@@ -90,8 +90,8 @@ class Cycle:
 
 
 _Before = Callable[[], "_Link"]
+# A step, if it took time, and what says what came before it.
 _Link = tuple[Step | None, _Before | None]
-"""A step, if it took time, and what says what came before it."""
 
 
 class BindingEvents:

@@ -270,8 +270,8 @@ def _critical(chain: Cycle) -> Critical:
     )
 
 
+# Kinds of steps in which nobody works: results and signals travel.
 BETWEEN = ("latency", "signal", "synchronisation", "queue")
-"""Kinds of steps in which nobody works: results and signals travel."""
 
 
 class Link(Part):

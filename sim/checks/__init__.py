@@ -24,8 +24,8 @@ from twill.sim.engine.operations import reach
 from twill.sim.engine.sm import StreamingMultiprocessor
 
 SPARE_ITERATIONS = 4
+# Packaged schedules take 10 to 30; a thousand of a large one take tens of seconds.
 MOST_ITERATIONS = 1000
-"""Packaged schedules take 10 to 30; a thousand of a large one take tens of seconds."""
 
 
 class Checks(Part):

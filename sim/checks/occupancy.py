@@ -31,8 +31,8 @@ from twill.sim.engine.sm import pool
 UNITS = {"smem": "bytes", "tmem": "columns", "registers": "registers per thread"}
 FILE = "register file"
 MEMORIES = ("smem", "tmem", STAGING)
+# Value, place, iteration, and the warp of the group (0 for what all of them share).
 _Key = tuple[str, str, int, int]
-"""Value, place, iteration, and the warp of the group (0 for what all of them share)."""
 
 
 class Occupied(Part):

@@ -23,6 +23,7 @@ Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
 
+# NumPy's types; a bfloat16 is a float32 whose lower half is zero.
 TYPES: dict[ElementType, Any] = {
     "f64": np.float64,
     "f32": np.float32,
@@ -34,7 +35,6 @@ TYPES: dict[ElementType, Any] = {
     "i8": np.int8,
     "i1": np.bool_,
 }
-"""NumPy's types; a bfloat16 is a float32 whose lower half is zero."""
 
 COPIES = {
     "cast",
@@ -46,6 +46,7 @@ COPIES = {
     "tmem_load",
     "tmem_store",
 }
+# By kind and number of operands; ``max`` of one is its absolute value.
 ELEMENTWISE: dict[tuple[str, int], Function] = {
     ("add", 2): np.add,
     ("mul", 2): np.multiply,
@@ -67,8 +68,8 @@ ELEMENTWISE: dict[tuple[str, int], Function] = {
     ("cos", 1): np.cos,
     ("tanh", 1): np.tanh,
 }
-"""By kind and number of operands; ``max`` of one is its absolute value."""
 COMBINES: dict[str, Function] = {"max": np.max, "min": np.min, "add": np.sum, "mul": np.prod}
+# Operations of two operands that may stand between a load from tensor memory and its store.
 COMMUTATIVE: dict[str, Function] = {
     "arith.mulf": np.multiply,
     "arith.addf": np.add,
@@ -77,7 +78,6 @@ COMMUTATIVE: dict[str, Function] = {
     "arith.minnumf": np.minimum,
     "arith.minimumf": np.minimum,
 }
-"""Operations of two operands that may stand between a load from tensor memory and its store."""
 ROUNDINGS = frozenset({"arith.truncf", "arith.extf", "tt.fp_to_fp"})
 
 
@@ -189,11 +189,11 @@ def placed(value: Array, axes: Axes | None, shape: Shape) -> Array:
 
 # -- what a loop finds outside ----------------------------------------------------------------
 
+# Standard deviation of random tiles; small enough that sums of products of halves stay finite.
 SPREAD = 0.5
-"""Standard deviation of random tiles; small enough that sums of products of halves stay finite."""
 LOG2_E = 1.4426950408889634
+# Of the largest element: a few roundings to float16, whose unit is 2^-11 of a number.
 TOLERANCE = 4 * 2.0**-11
-"""Of the largest element: a few roundings to float16, whose unit is 2^-11 of a number."""
 PRODUCTS = {
     "gemm": {"c": ("a", "b")},
     "gemm_pointers": {"c": ("a", "b")},

@@ -26,8 +26,8 @@ from twill.sim.engine.memory import SHARED, Cell, Cells, Instance
 from twill.sim.engine.slots import STAGING
 from twill.sim.engine.work import works
 
+# Order within a cycle; what begins does so in the order in which it is told.
 END_READ, END_WRITE, BEGIN = range(3)
-"""Order within a cycle; what begins does so in the order in which it is told."""
 
 
 class WrongResult(Part):
@@ -181,8 +181,8 @@ class _Slot:
     writer: Instance | None = None
 
 
+# What was read, by operand (a value and its distance) and by warp.
 _Operands = dict[tuple[str, int], dict[int, int]]
-"""What was read, by operand (a value and its distance) and by warp."""
 
 
 class Provenance:

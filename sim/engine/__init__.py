@@ -13,17 +13,16 @@ from typing import Any, Literal, Self, TypeVar, get_args
 from twill.errors import InputError, short
 
 WarpScheduler = Literal["oldest", "round-robin"]
+# What can be switched off, to see what it costs.
+#
+# ``issue-slots``: contexts issue as many instructions a cycle as are ready. ``issue-cost``:
+# commands cost the warps that issue them nothing. ``synchronisation``: waits, arrives and the way
+# of a signal take no time. ``completion``: an asynchronous result is there when its unit has done
+# its work. ``shared-ports``: commands need no unit beside their own. ``queues``: commands are taken
+# as many as come, with any number of bytes in flight.
 Mechanism = Literal[
     "issue-slots", "issue-cost", "synchronisation", "completion", "shared-ports", "queues"
 ]
-"""What can be switched off, to see what it costs.
-
-``issue-slots``: contexts issue as many instructions a cycle as are ready. ``issue-cost``: commands
-cost the warps that issue them nothing. ``synchronisation``: waits, arrives and the way of a signal
-take no time. ``completion``: an asynchronous result is there when its unit has done its work.
-``shared-ports``: commands need no unit beside their own. ``queues``: commands are taken as many as
-come, with any number of bytes in flight.
-"""
 
 WARP_SCHEDULERS: tuple[WarpScheduler, ...] = get_args(WarpScheduler)
 MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)

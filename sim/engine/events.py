@@ -178,8 +178,8 @@ class WriteEnds(Access):
 
 
 Event = Issued | Stalled | Busy | Started | Completed | Arrived | Waited | Met | Fenced | Access
+# What is called with the events of each kind that is of interest.
 Handlers = Mapping[type[Event], Callable[[Any], object]]
-"""What is called with the events of each kind that is of interest."""
 
 
 class Observer(Protocol):

@@ -31,8 +31,8 @@ MOST_ROWS = 200_000
 Points = tuple[tuple[float, float], ...]  # quantiles from 0 to 1 with cycles, both ascending
 
 
+# Draws the cycles from the start of a load, at some cycle, until its data is there.
 Source = Callable[[random.Random, Work, float], float]
-"""Draws the cycles from the start of a load, at some cycle, until its data is there."""
 
 
 class Mixture:

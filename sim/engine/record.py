@@ -23,8 +23,8 @@ from twill.sim.engine.events import (
 )
 
 DEFAULT_EVENTS, TRACED_EVENTS = 1 << 16, 1 << 24
+# Enough for a chain that closes after eight periods of the longest length that is looked for.
 DEFAULT_ITERATIONS = 512
-"""Enough for a chain that closes after eight periods of the longest length that is looked for."""
 
 Warp = tuple[str, int]  # a group and the number of a warp in it
 

@@ -10,8 +10,8 @@ from twill.artifacts.program import Storage
 from twill.sim.engine.events import SimulationError
 
 NEVER = -1
+# Places of values that pass between groups, and of those that have no storage.
 STAGING, NOWHERE = "staging in smem", "no memory"
-"""Places of values that pass between groups, and of those that have no storage."""
 COPY = "copy for "
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NEAR = 32  # cycles between instructions of one operation that are still one slice
+# Stalls that end a slice; others are shorter than an instruction's turn.
 WAITS = ("barrier", "completion", "synchronisation", "queue")
-"""Stalls that end a slice; others are shorter than an instruction's turn."""
 FORMATS = (".svg", ".png")
 INTERVALS = 2
 THIN = 1 / 800  # share of the width below which a bar has no white edge, which would hide it

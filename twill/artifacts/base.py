@@ -22,13 +22,11 @@ MOST_TOML = 1 << 20
 STRING_OR_COMMENT = re.compile(
     rb'''"""(?:[^\\]|\\.)*?"""|\'{3}.*?\'{3}|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|#[^\n]*+''', re.DOTALL
 )
+# A key of more than 64 parts, for which the library takes quadratic time.
 DEEP_KEY = re.compile(rb"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){64}")
-"""A key of more than 64 parts, for which the library takes quadratic time."""
 MISSING = "this key is required"
-MOST_NAMES = 8
-"""Of what is packaged, in an error."""
-MOST_KEY = 60
-"""Characters of a key, in an error."""
+MOST_NAMES = 8  # of what is packaged, in an error
+MOST_KEY = 60  # characters of a key, in an error
 
 
 class Part(BaseModel):
@@ -40,12 +38,11 @@ class Part(BaseModel):
 class Artifact(Part):
     """A file that a person can open, edit and feed in again."""
 
-    most_bytes: ClassVar[int] = SIZE_LIMIT_BYTES
-    """Of a file of this kind."""
+    most_bytes: ClassVar[int] = SIZE_LIMIT_BYTES  # of a file of this kind
+    # Whether it is read from ordinary files only, and from no pipe or device.
     ordinary: ClassVar[bool] = False
-    """Whether it is read from ordinary files only, and from no pipe or device."""
+    # What known machines say, by the end of a path, for who has a file without it.
     said_of_missing: ClassVar[dict[str, str]] = {}
-    """What known machines say, by the end of a path, for who has a file without it."""
     _file: str = PrivateAttr(default="")
 
     @property

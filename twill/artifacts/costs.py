@@ -26,10 +26,9 @@ if TYPE_CHECKING:
 
 MOST_RULES = 1_000
 MOST_CHARACTERS = 500
-MOST_NESTED = 40
-"""Operations within each other."""
+MOST_NESTED = 40  # operations within each other
+# Magnitude of a number; up to it whole numbers are exact as floating-point ones too.
 LARGEST = 1 << 53
-"""Magnitude of a number; up to it whole numbers are exact as floating-point ones too."""
 LARGEST_EXPONENT = 64
 _TOLERANCE = 1e-9
 

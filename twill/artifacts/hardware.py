@@ -11,15 +11,12 @@ from twill.artifacts.base import Part
 from twill.artifacts.loop import Name, Tile
 
 Text = Annotated[str, Field(min_length=1)]
-EIGHTHS = 8
-"""Of the issue rate of all contexts, in which issue slots are counted."""
+EIGHTHS = 8  # of the issue rate of all contexts, in which issue slots are counted
 MOST_GROUPS = 64
 MOST_UNITS = 64
 MOST_COUNT = 1 << 20
-HALVES = 2
-"""Of the lanes of a column of TMEM, as tiles with few rows take them."""
-CELL_BITS = 32
-"""Of a column of TMEM in one lane; what the unit of its capacity means."""
+HALVES = 2  # of the lanes of a column of TMEM, as tiles with few rows take them
+CELL_BITS = 32  # of a column of TMEM in one lane; what the unit of its capacity means
 
 
 class Quantity(Part):

@@ -25,13 +25,12 @@ MOST_EXTENT = 1 << 20
 MOST_ELEMENTS = 1 << 28
 MOST_DISTANCE = 1 << 16
 MOST_WARPS = 64
-MOST_OPERATIONS = 4096
-"""The solvers' tables grow with its square."""
+MOST_OPERATIONS = 4096  # the solvers' tables grow with its square
 Many = Field(max_length=1 << 16)
 Visible = AfterValidator(checked_name)
 Name = Annotated[str, Field(min_length=1, max_length=MOST_NAME), Visible]
+# A name that is made of names.
 Label = Annotated[str, Field(min_length=1, max_length=MOST_LABEL), Visible]
-"""A name that is made of names."""
 ExactInt = Annotated[int, Field(ge=1, le=MOST_CYCLES)]
 Delay = Annotated[int, Field(ge=0, le=MOST_CYCLES)]
 
@@ -43,11 +42,11 @@ ELEMENT_BITS = {
     "f4e2m1": 4,
 }
 REGISTER_BITS = 32
+# Kinds of element-wise functions.
 BY_ELEMENT = {
     *("add", "sub", "mul", "divide", "max", "min", "select", "fma"),
     *("exp2", "exp", "log2", "log", "sqrt", "rsqrt", "sin", "cos", "tanh"),
 }
-"""Kinds of element-wise functions."""
 
 
 class Tile(Part):

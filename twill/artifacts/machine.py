@@ -42,6 +42,7 @@ from twill.files import read_bytes
 
 FOLDER = "machines"
 MOST_EXTENSIONS = 8
+# What files of Hopper and Blackwell say of facts that older files of machines do not have.
 FACTS = {
     "threads_per_warp": "32",
     "memories.smem.alignment": "128 bytes",
@@ -50,7 +51,6 @@ FACTS = {
     "memories.tmem.half": "64 rows",
     "synchronisation.transactions": "1048575 bytes",
 }
-"""What files of Hopper and Blackwell say of facts that older files of machines do not have."""
 
 
 class Machine(Artifact):
@@ -226,10 +226,9 @@ class Machine(Artifact):
         return _KNOWN[key][2]
 
 
-MOST_KNOWN = 4096
-"""Costs that are remembered."""
+MOST_KNOWN = 4096  # costs that are remembered
+# Costs by machine and operation, which are kept beside them, so that no other has their number.
 _KNOWN: dict[tuple[int, int], tuple[Machine, Operation, Cost]] = {}
-"""Costs by machine and operation, which are kept beside them, so that no other has their number."""
 
 
 def _extended(document: dict[str, Any], file: str, depth: int) -> dict[str, Any]:

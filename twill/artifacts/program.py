@@ -12,13 +12,11 @@ from twill.artifacts.loop import MOST_DISTANCE, Label, Many, Name
 
 MOST_INSTRUCTIONS = 100_000
 Stage = Annotated[int, Field(ge=0, le=MOST_DISTANCE)]
-Distance = Annotated[int, Field(ge=0, le=MOST_DISTANCE)]
-"""Iterations that something was before."""
+Distance = Annotated[int, Field(ge=0, le=MOST_DISTANCE)]  # iterations that something was before
+# Iterations that something was before or, if negative, comes after.
 EitherWay = Annotated[int, Field(ge=-MOST_DISTANCE, le=MOST_DISTANCE)]
-"""Iterations that something was before or, if negative, comes after."""
 Slots = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
-LaneHalf = Annotated[int, Field(ge=0, le=1)]
-"""Which half of the lanes of TMEM."""
+LaneHalf = Annotated[int, Field(ge=0, le=1)]  # which half of the lanes of TMEM
 
 
 class Storage(Part):
@@ -240,8 +238,8 @@ class Fence(Part):
     stage: Stage = 0
 
 
+# An instruction that is not interleaved with others.
 Single = Issue | Await | Wait | Arrive | Put | Get | Fence
-"""An instruction that is not interleaved with others."""
 Instruction = Annotated[Interleave | Single, Field(discriminator="do")]
 
 

@@ -20,8 +20,7 @@ from twill.errors import InputError
 from twill.files import read_bytes
 
 FOLDER = "traces/studies"
-SCHEDULES = "schedules"
-"""The folder of schedules beside a file of results."""
+SCHEDULES = "schedules"  # the folder of schedules beside a file of results
 Scalar = str | int | float
 Values = Scalar | tuple[Scalar, ...]
 

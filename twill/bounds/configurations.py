@@ -20,18 +20,14 @@ from twill.problem.costs import Reservation
 from twill.problem.operations import ProblemOperation
 from twill.solvers.scip import new_model, optimize, total
 
+# Partial configurations to look at before a machine is too complicated for the bound.
 MOST_NODES = 100_000
-"""Partial configurations to look at before a machine is too complicated for the bound."""
-MOST_PARTS = 12
-"""Largest denominator of weights: measured loops need 1, 2 and 4."""
+MOST_PARTS = 12  # largest denominator of weights: measured loops need 1, 2 and 4
 
-TURN = "issue to "
-"""Before the name of an in-order unit, the name of being issued to it in turn."""
+TURN = "issue to "  # before the name of an in-order unit, the name of being issued to it in turn
 
-Uses = tuple[tuple[str, int], ...]
-"""Units with the count of each that is taken."""
-Configuration = tuple[int, ...]
-"""How many instances of each kind are in progress."""
+Uses = tuple[tuple[str, int], ...]  # units with the count of each that is taken
+Configuration = tuple[int, ...]  # how many instances of each kind are in progress
 
 
 @dataclass(frozen=True)

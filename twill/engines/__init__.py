@@ -13,6 +13,7 @@ from twill.solvers import Status as Status
 
 Objective = Literal["length", "slack"]
 
+# What each family of constraints says; `twill.artifacts.proof.Family` has their names too.
 MEANING = {
     "dependence": "a consumer issues no earlier than its producer's delay after it",
     "capacity": "reservations fit every functional unit, in every slot modulo the interval",
@@ -23,19 +24,18 @@ MEANING = {
     "concurrency": "nothing of a group is being issued when an operation of it that waits starts",
     "wishes": "what was asked for: pins, orders, limits",
 }
-"""What each family of constraints says; `twill.artifacts.proof.Family` has their names too."""
 FAMILIES = tuple(MEANING)
 
+# What an engine had to look at: a sum's name with one of its starts, or `ADDRESSES` with a
+# conflict. Hints are true of a problem at every interval; they may save time elsewhere.
 Hint = tuple[str, Hashable]
-"""What an engine had to look at: a sum's name with one of its starts, or `ADDRESSES` with a
-conflict. Hints are true of a problem at every interval; they may save time elsewhere."""
 ADDRESSES = "addresses"
 
+# Intervals up to which units are stated row by row, where they bound it only together.
 FEW_ROWS = 128
-"""Intervals up to which units are stated row by row, where they bound it only together."""
+# Ways in which a prover can search: in an order forwards or backwards, and first what was in most
+# conflicts or in the latest.
 WAYS = 4
-"""Ways in which a prover can search: in an order forwards or backwards, and first what was in most
-conflicts or in the latest."""
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from twill.problem import Problem
 from twill.problem.groups import WarpGroup, filled_before, opened_before, pools
 from twill.problem.lifetimes import Moment, Occupant, register_ends, unit_occupants
 
-Literal = Any
-"""`True`, `False`, or a Boolean variable of a solver or its complement."""
+Literal = Any  # `True`, `False`, or a Boolean variable of a solver or its complement
 
 
 class Logic(Protocol):

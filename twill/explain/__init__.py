@@ -197,6 +197,7 @@ class _Asker:
         return None if status == "unknown" else status == "sat"
 
 
+# How an operation is made to have nothing to do with a family.
 WITHOUT: dict[str, Callable[[ProblemOperation], ProblemOperation]] = {
     "capacity": lambda o: replace(o, reservations=()),
     "turns": lambda o: replace(o, in_order_unit=None),
@@ -204,7 +205,6 @@ WITHOUT: dict[str, Callable[[ProblemOperation], ProblemOperation]] = {
     "registers": lambda o: replace(o, registers=0, working_set=0),
     "concurrency": lambda o: replace(o, blocked_span=0),
 }
-"""How an operation is made to have nothing to do with a family."""
 
 Parts = tuple[str, list[Part]]
 
@@ -287,6 +287,7 @@ def _wishes(problem: Problem, _interval: int) -> Parts:
     return ", ".join(told), []
 
 
+# The operations that can take part in each family, and in what amounts.
 PARTS: dict[str, Callable[[Problem, int], Parts]] = {
     "dependence": _dependence,
     "capacity": _capacity,
@@ -297,13 +298,12 @@ PARTS: dict[str, Callable[[Problem, int], Parts]] = {
     "concurrency": _concurrency,
     "wishes": _wishes,
 }
-"""The operations that can take part in each family, and in what amounts."""
 
 
 # -- refutations made again -------------------------------------------------------------------
 
+# Of which each is decided within the best values of those before it.
 LEVELS: tuple[Level, ...] = ("groups", "transfers", "length")
-"""Of which each is decided within the best values of those before it."""
 Outcome = Literal["refuted", "false", "open"]
 
 

@@ -20,8 +20,8 @@ from twill.artifacts.machine import Machine, packaged_machines
 from twill.errors import InputError, RefusedError, short
 from twill.files import read_bytes
 
+# What a JSON document has that is a dependence graph and no loop.
 _GRAPH = re.compile(rb'"schema_version"\s*:\s*"ddg-')
-"""What a JSON document has that is a dependence graph and no loop."""
 
 
 @dataclass(frozen=True)
@@ -137,11 +137,11 @@ def _read_ttgir(file: str, name: str | None, loop: str | None) -> Loop:
     return load_ttgir(file, name=name, loop=loop)
 
 
+# What reads a file, by its ending: the file, the name for its loop, and which of its loops.
 READERS: dict[str, Callable[[str, str | None, str | None], Loop]] = {
     ".json": _read_json,
     ".mlir": _read_ttgir,
 }
-"""What reads a file, by its ending: the file, the name for its loop, and which of its loops."""
 
 
 def complaint(error: ValidationError) -> str:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 KEY = "twill.schedule"
 VERSION = 1
+# Keys of a schedule that are texts of JSON among the attributes of the module.
 AS_JSON = ("time", "proof", "solver", "pipeline_depths", "hiding_depths", "loop", "machine")
-"""Keys of a schedule that are texts of JSON among the attributes of the module."""
 WHAT = "a schedule as IR (`twill show SCHEDULE --as ir` writes one)"
 TILE, SIGNAL = "tile.", "twill."
 SIGNALS = ("await", "wait", "arrive", "put", "get", "fence")

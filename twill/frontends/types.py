@@ -11,19 +11,19 @@ from typing import Any
 from twill.artifacts.loop import ELEMENT_BITS, Tile
 from twill.errors import InputError, short
 
+# Element types that MLIR calls otherwise.
 ELEMENTS = {"f8E4M3FN": "f8e4m3", "f8E5M2": "f8e5m2", "f4E2M1FN": "f4e2m1"}
-"""Element types that MLIR calls otherwise."""
 _SHAPED = re.compile(
     r"^(tensor|!ttg\.memdesc)<((?:\d{1,9}x)*)([!\w.]+|!tt\.ptr<\w+>)(?:, (.*))?>$", re.DOTALL
 )
 _TRANSPOSED = re.compile(r"#ttg\.nvmma_shared<\{[^{}]*\btransposed = (true|false)")
+# What makes JSON of a layout; its name becomes a parameter called ``#``.
 _TO_JSON = (
     (re.compile(r"#(?:\w+\.)*(\w+)<\{"), r'{"#": "\1", '),
     (re.compile(r"#(?:\w+\.)*(\w+)"), r'{"#": "\1"}'),
     (re.compile(r",?\s*\}>"), "}"),
     (re.compile(r"(\w+)\s*="), r'"\1":'),
 )
-"""What makes JSON of a layout; its name becomes a parameter called ``#``."""
 MMA_ROWS_PER_THREAD, MMA_ROWS = 2, 16
 QUAD = 4
 COUNTS = ("sizePerThread", "threadsPerWarp", "warpsPerCTA", "instrShape")

@@ -17,8 +17,7 @@ from twill.artifacts.program import Await, Issue
 from twill.artifacts.schedule import Schedule
 from twill.lower.orders import RING, schedule_of
 
-LOADS = "load"
-"""The group of streaming loads."""
+LOADS = "load"  # the group of streaming loads
 
 
 Body = Iterable[Issue | Await]

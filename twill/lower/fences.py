@@ -25,10 +25,8 @@ from twill.artifacts.program import (
 )
 from twill.artifacts.schedule import Schedule
 
-Subject = tuple[str, str]
-"""Who accesses: ``issue`` of an operation, ``put`` or ``get`` of a value."""
-Place = tuple[str, bool]
-"""A value in shared memory, and whether its staging is meant."""
+Subject = tuple[str, str]  # who accesses: ``issue`` of an operation, ``put`` or ``get`` of a value
+Place = tuple[str, bool]  # a value in shared memory, and whether its staging is meant
 
 
 def with_fences(schedule: Schedule) -> Schedule:

@@ -41,8 +41,7 @@ from twill.problem.operations import Edge, ProblemOperation
 from twill.problem.rules import one_unit
 from twill.problem.solution import Assignment
 
-RING = 2
-"""Slots of a streaming load that the file says nothing about."""
+RING = 2  # slots of a streaming load that the file says nothing about
 
 
 def schedule_of(order: Order, loop: Loop, machine: Machine) -> Schedule:

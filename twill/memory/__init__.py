@@ -18,11 +18,10 @@ from twill.problem import Problem, rules
 from twill.problem.lifetimes import Chain, Moment, chains, least_distances, memory_occupants
 from twill.problem.solution import Assignment, counts
 
+# (occupant, starting, count): at the start of `starting` at least `count` instances of `occupant`
+# are alive; both are positions in ``memory_occupants(problem, memory)``.
 Seen = tuple[int, int, int]
-"""(occupant, starting, count): at the start of `starting` at least `count` instances of `occupant`
-are alive; both are positions in ``memory_occupants(problem, memory)``."""
-Fact = tuple[Seen, ...]
-"""At least one of these is seen."""
+Fact = tuple[Seen, ...]  # at least one of these is seen
 
 
 @dataclass(frozen=True)

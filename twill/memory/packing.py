@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from twill.errors import SolverError
 from twill.solvers import Formulas
 
-SHUFFLES = 12
-"""Random orders that are tried beside the ordered ones before the exact search."""
+SHUFFLES = 12  # random orders that are tried beside the ordered ones before the exact search
 
 
 @dataclass(frozen=True)

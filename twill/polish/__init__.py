@@ -19,10 +19,8 @@ from twill.polish.search import CONFIRMING, LAST, Point, anneal
 from twill.polish.starts import starts
 from twill.sim.engine import Conditions
 
-EFFORTS = {"quick": 40, "normal": 400, "thorough": 4000}
-"""Programs that are simulated."""
-CHAINS = 4
-"""Programs that a search goes on from at one time."""
+EFFORTS = {"quick": 40, "normal": 400, "thorough": 4000}  # programs that are simulated
+CHAINS = 4  # programs that a search goes on from at one time
 DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
 
 

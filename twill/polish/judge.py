@@ -15,12 +15,11 @@ from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import simulate, steady_state_of
 from twill.verification.registers import registers_along_programs
 
-FIRST_ITERATIONS = 16
-"""Iterations in which a program is looked at first."""
+FIRST_ITERATIONS = 16  # iterations in which a program is looked at first
+# A run may be given up from that iteration on, by the distances of that many completions.
 LEAST_ITERATIONS, SPAN = 7, 4
-"""A run may be given up from that iteration on, by the distances of that many completions."""
+# It is where these are longer, by that factor, than the interval that it has to beat.
 HOPELESS = 1.1
-"""It is where these are longer, by that factor, than the interval that it has to beat."""
 
 
 class _GivenUp(Exception):  # noqa: N818 - nothing is wrong

@@ -11,8 +11,7 @@ from twill.polish.candidates import Candidate, Programs
 from twill.problem.operations import Edge
 from twill.problem.solution import Assignment
 
-MOST_PUSHES = 400
-"""Operations that a move may push away before it is given up."""
+MOST_PUSHES = 400  # operations that a move may push away before it is given up
 
 
 class Moves:
@@ -226,6 +225,7 @@ class Moves:
 
 STRETCHES = (0.8, 0.9, 0.95, 0.98, 1.02, 1.05)
 WRAPS = (0.9, 0.95, 0.98, 0.99, 1.01, 1.03)
+# How often each is tried, relative to each other.
 MOVES: dict[Callable[[Moves, Candidate], Candidate | None], float] = {
     Moves.shift: 3,
     Moves.insert: 3,
@@ -239,4 +239,3 @@ MOVES: dict[Callable[[Moves, Candidate], Candidate | None], float] = {
     Moves.stretch: 0.5,
     Moves.wrap: 0.5,
 }
-"""How often each is tried, relative to each other."""

@@ -22,16 +22,12 @@ from twill.polish.candidates import Candidate, Programs
 from twill.polish.judge import Judge
 from twill.polish.moves import Moves
 
+# Iterations over which a new best is confirmed, and the one that is returned.
 CONFIRMING, LAST = 64, 200
-"""Iterations over which a new best is confirmed, and the one that is returned."""
-BETTER = 0.9995
-"""What is new is best if it takes less than that part of the best."""
-HOT, COLD = 0.012, 0.001
-"""Temperature at the beginning and at the end, as parts of the interval."""
-PATIENCE = 100
-"""Simulations without a new best after which a chain goes back to its best."""
-RECORDED = 20
-"""Accepted changes after which the critical chain is looked at again."""
+BETTER = 0.9995  # what is new is best if it takes less than that part of the best
+HOT, COLD = 0.012, 0.001  # temperature at the beginning and at the end, as parts of the interval
+PATIENCE = 100  # simulations without a new best after which a chain goes back to its best
+RECORDED = 20  # accepted changes after which the critical chain is looked at again
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,8 @@ class StaticCost:
     in_order_unit: str | None
 
 
+# Of each unit, how long and how much of it is in use from issue on.
 Used = dict[str, tuple[int, int]]
-"""Of each unit, how long and how much of it is in use from issue on."""
 
 
 def static_cost(operation: Operation, machine: Machine) -> StaticCost:

@@ -61,11 +61,10 @@ class Assignment:
         return min(margins, default=None)
 
 
-STATED_PER_ROUND = 4
-"""Starts at which a sum is stated, of those at which a solution exceeds it."""
+STATED_PER_ROUND = 4  # starts at which a sum is stated, of those at which a solution exceeds it
 
+# A sum by its key, and the position of the occupant at whose start it is looked at.
 Event = tuple[str, int]
-"""A sum by its key, and the position of the occupant at whose start it is looked at."""
 
 
 @dataclass(frozen=True)

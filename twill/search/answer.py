@@ -30,13 +30,10 @@ from twill.search.search import Found, Stopped, search
 from twill.verification import Violation, verify
 from twill.verification.registers import registers_along_programs
 
-REALIZING = "programs and storage"
-"""What is reported once the search is over."""
+REALIZING = "programs and storage"  # what is reported once the search is over
+# Other schedules of the same levels that are looked at where there is none with registers to spare.
 OTHER_SEEDS = 8
-"""Other schedules of the same levels that are looked at where there is none with registers to
-spare."""
-LEAST_SECONDS = 0.001
-"""Seconds that a search has at least, whatever was spent before."""
+LEAST_SECONDS = 0.001  # seconds that a search has at least, whatever was spent before
 DEFECT = {
     "schema": "twill.defect",
     "schema_version": 1,

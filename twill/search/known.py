@@ -12,8 +12,7 @@ from twill.console import Report, silent
 from twill.problem import Problem
 from twill.problem.solution import Assignment
 
-FOUND = "found a schedule at I = {interval}"
-"""What is reported once an interval has a schedule."""
+FOUND = "found a schedule at I = {interval}"  # what is reported once an interval has a schedule
 
 
 @dataclass(frozen=True)

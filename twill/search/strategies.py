@@ -201,6 +201,7 @@ def one_by_one(s: Situation) -> Asked:
         interval += 1
 
 
+# In the order in which they are asked.
 STRATEGIES = (
     Strategy("at the bound", at_the_bound, lambda s: not s.row_by_row),
     Strategy("above the bound", above_the_bound, lambda s: not s.row_by_row),
@@ -213,4 +214,3 @@ STRATEGIES = (
     Strategy("halves", halves, lambda s: s.below and s.monotone),
     Strategy("one by one", one_by_one, lambda s: s.below and s.alone),
 )
-"""In the order in which they are asked."""

@@ -27,8 +27,7 @@ from twill.search.scheduler import Interrupted, Solved, solve
 
 MEGABYTE = 1_000_000
 LOOK_SECONDS = 0.05
-LAST_SECONDS = 1.5
-"""Seconds in which an interrupted child may still say what it has found."""
+LAST_SECONDS = 1.5  # seconds in which an interrupted child may still say what it has found
 
 
 def solve_within(

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-Looks = dict[str, Look]
-"""How each warp group looks, by name."""
+Looks = dict[str, Look]  # how each warp group looks, by name
 
 
 def looks(schedule: Schedule) -> Looks:

@@ -17,8 +17,7 @@ from twill.show import unit_of_time
 from twill.show.rounds import Iteration, Places, Round, Step, phase, pipelined, reads, ring, slot
 
 FUNCTIONS = {"mma": "gemm"}
-ZERO_KINDS = ("mma",)
-"""Kinds whose results begin at zero; what others begin with is the kernel's."""
+ZERO_KINDS = ("mma",)  # kinds whose results begin at zero; what others begin with is the kernel's
 INDENT = "  "
 LEGEND = """\
 // await(x, j): blocks until x of iteration j is complete.

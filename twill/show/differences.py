@@ -19,10 +19,8 @@ from twill.formats import plural
 from twill.problem.costs import static_costs
 from twill.show import unit_of_time
 
-MOST_TRIED = 7
-"""Groups up to which all assignments are compared."""
-MOST_PRINTED = 12
-"""Differences of a topic that are printed; JSON has all."""
+MOST_TRIED = 7  # groups up to which all assignments are compared
+MOST_PRINTED = 12  # differences of a topic that are printed; JSON has all
 NOTHING = "-"
 TOPICS = {
     "loop": "what is scheduled, and where",
@@ -38,8 +36,7 @@ TOPICS = {
 }
 Facts = dict[tuple[str, ...], str]
 Orders = dict[str, list[str]]
-Entry = tuple[str, ...]
-"""What is compared, and how it is in each schedule."""
+Entry = tuple[str, ...]  # what is compared, and how it is in each schedule
 
 
 @dataclass(frozen=True)

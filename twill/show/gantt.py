@@ -18,20 +18,17 @@ from twill.show.placed import Bar, Placed, Track, lanes, placed, reservation_tab
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# Inches: of the figure, of a lane, of what is around one timeline or two.
 WIDTH, LANE, FRAME, FRAME_OF_TWO = 16.0, 0.34, 1.7, 2.6
-"""Inches: of the figure, of a lane, of what is around one timeline or two."""
+# Inches: of a reservation table, of a unit, of one with several instances, of what is around.
 TABLE_WIDTH, TRACK, SHARED_TRACK, TABLE_FRAME = 15.0, 0.42, 1.0, 1.6
-"""Inches: of a reservation table, of a unit, of one with several instances, of what is around."""
 STEADY_INTERVALS = 2
+# Characters of a label that fit side by side over the whole width.
 CHARACTERS, KEY_CHARACTERS, TABLE_CHARACTERS = 230, 190, 210
-"""Characters of a label that fit side by side over the whole width."""
-MOST_ROWS = 48
-"""Rows of a reservation table up to which each is drawn as a cell of its own."""
-LEAST_HEIGHT = 0.11
-"""Inches of a bar that has a label."""
+MOST_ROWS = 48  # rows of a reservation table up to which each is drawn as a cell of its own
+LEAST_HEIGHT = 0.11  # inches of a bar that has a label
 SHADE, BOLD = "0.93", 1.8
-Box = tuple[float, float, float, float]
-"""Left, top, width and height."""
+Box = tuple[float, float, float, float]  # left, top, width and height
 
 
 def draw_timeline(schedule: Schedule, file: str) -> None:

@@ -22,18 +22,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.path import Path as Curve
 
+# Inches: of a character in a node, of a row, of what is around.
 CHARACTER, ROW, FRAME = 0.08, 0.82, 1.0
-"""Inches: of a character in a node, of a row, of what is around."""
 LEAST_WIDTH, LEAST_FIGURE = 1.0, 5.0
+# Height of a node in rows; half of its width, and the width of the place where a long edge passes a
+# row, in distances of nodes.
 HIGH, HALF, THIN = 0.62, 0.46, 0.22
-"""Height of a node in rows; half of its width, and the width of the place where a long edge passes
-a row, in distances of nodes."""
 SOLID, DASHED = "solid", (0, (4, 2))
 SWEEPS = 24
-Edge = tuple[str, str, int]
-"""Producer, consumer, distance."""
-Node = str | tuple[int, int]
-"""A node's name, or the number of an edge and a row that it passes."""
+Edge = tuple[str, str, int]  # producer, consumer, distance
+Node = str | tuple[int, int]  # a node's name, or the number of an edge and a row that it passes
 Point = tuple[float, float]
 
 

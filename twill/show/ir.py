@@ -41,11 +41,11 @@ from twill.show.code import check_programs
 from twill.show.rounds import reads
 
 NAME = re.compile(r"[A-Za-z_][\w.]*")
+# A value in registers; of another group's, the operation it was copied for and the distance.
 Held = tuple[str, str | None, int]
-"""A value in registers; of another group's, the operation it was copied for and the distance."""
 Plain = str | int | bool | Sequence[str] | Sequence[int]
+# What results are called, as far as MLIR allows, and their types.
 Results = Sequence[tuple[str, Attribute]]
-"""What results are called, as far as MLIR allows, and their types."""
 _SPACES = {"smem": "#ttg.shared_memory", "tmem": "#ttng.tensor_memory"}
 _ELEMENTS = {ours: written for written, ours in ELEMENTS.items()}
 _PLAIN = (

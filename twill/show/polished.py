@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from twill.polish import Polished
 
 
+# Differences that follow from others where one of two schedules has no static times.
 OF_TIMES = ("time", "starts", "signals")
-"""Differences that follow from others where one of two schedules has no static times."""
 
 
 def polished_data(polished: Polished) -> dict[str, Any]:

@@ -17,8 +17,7 @@ from twill.formats import count, cycles, percent, plural
 from twill.tables import Column, Table
 from twill.verification import Verdict, Violation, conditions
 
-MOST = 4
-"""Violations of one rule that are told; an order breaks one for every operation."""
+MOST = 4  # violations of one rule that are told; an order breaks one for every operation
 
 
 def print_proof(proof: Proof, interval: int) -> None:

@@ -27,6 +27,7 @@ from twill.formats import plural
 from twill.names import elided
 from twill.show import looks
 
+# What a barrier says, by the end of its name (`twill.lower.pipeline.Signal`).
 MEANINGS = {
     "full": "{0} is there",
     "done": "{0} is done",
@@ -37,17 +38,14 @@ MEANINGS = {
     "sent": "{0} is in its staging",
     "taken": "{0} has been read from its staging",
 }
-"""What a barrier says, by the end of its name (`twill.lower.pipeline.Signal`)."""
-MOST_KINDS = 4
-"""Kinds of operations that a title names."""
+MOST_KINDS = 4  # kinds of operations that a title names
 NARROWEST = 24
 INDENT = "   "
+# Inches of the picture and of a line in it, and characters that fit into a line.
 PICTURE_WIDTH, LINE, CHARACTERS = 11.0, 0.2, 122
-"""Inches of the picture and of a line in it, and characters that fit into a line."""
 
 
-Barriers = dict[str, dict[str, None]]
-"""Names of barriers, in order, by group."""
+Barriers = dict[str, dict[str, None]]  # names of barriers, in order, by group
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,7 @@ from twill.artifacts.program import (
 )
 from twill.artifacts.schedule import Schedule
 
-MOST_ROTATING = 3
-"""Slots in registers up to which each has a name."""
+MOST_ROTATING = 3  # slots in registers up to which each has a name
 NEXT = "_next"
 
 

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
 NARROWEST = 24
 ROUNDING = 1e-6
-NAMED_CELL = 6
-"""Characters of a row from which operations are named in it."""
-Styled = Iterator[tuple[str, str]]
-"""Pieces of a line with their styles on a terminal."""
+NAMED_CELL = 6  # characters of a row from which operations are named in it
+Styled = Iterator[tuple[str, str]]  # pieces of a line with their styles on a terminal
 
 
 def schedule_data(schedule: Schedule) -> dict[str, Any]:

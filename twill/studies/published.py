@@ -32,8 +32,8 @@ ABLATION = "FlashAttention-3 paper, text: 570, 620-640, 640-661 TFLOP/s"
 TABLE = "FlashAttention-3 paper, Table 2: 582 and 661 TFLOP/s; its program is not published"
 USE = "0.67 at a stated 1830 MHz, 0.75 by Nsight Compute, at most 0.87 by D = 256"
 GEMM = "SemiAnalysis microbench-blackwell 9a068d8, one-SM GEMM of 128 x 128 x 64 tiles, L2-resident"
+# Microseconds a k-tile by stages.
 STAGES = {2: 0.5685, 3: 0.384, 4: 0.293, 5: 0.240, 6: 0.2096, 7: 0.2063}
-"""Microseconds a k-tile by stages."""
 GEMM_MHZ = 1965.0  # clock of that benchmark: 1993 cycles are 1014.2 ns in its files
 FA4 = "FlashAttention-4: 1613 (paper) and 1535 TFLOP/s (PR 2280) at an assumed 1850 MHz"
 COLUMNS = (

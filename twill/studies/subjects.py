@@ -115,14 +115,16 @@ def is_schedule(item: str) -> bool:
     return isinstance(document, dict) and document.get("schema") in SCHEDULES
 
 
+# The loop as written; its sub-tiles on groups of their own; a modulo schedule that knows nothing of
+# warps; the schedule itself.
 VARIANTS: dict[str, Callable[[Schedule, Report], Schedule]] = {
     "sequential": lambda joint, _: sequential(joint.loop, joint.machine),
     "multi-warp": lambda joint, _: multi_warp(joint.loop, joint.machine, joint.pipeline_depths),
     "swp": lambda joint, report: software_pipelined(joint.loop, joint.machine, report=report),
     "joint": lambda joint, _: joint,
 }
-"""The loop as written; its sub-tiles on groups of their own; a modulo schedule that knows nothing
-of warps; the schedule itself."""
+# Packaged hand-written schedules of the same kernel, by loop: FlashAttention-3 and -4 in the order
+# of their sources. Tiles may have other shapes (128 x 176), so that only work per time compares.
 EXPERTS: dict[str, tuple[str, ...]] = {
     "fa_fwd_hopper": (
         "fa3_forward_128x128",
@@ -133,8 +135,6 @@ EXPERTS: dict[str, tuple[str, ...]] = {
     "fa_fwd_blackwell": ("fa4_forward", "fa4_forward_rescaling"),
     "paper_example": ("paper_example_by_hand",),
 }
-"""Packaged hand-written schedules of the same kernel, by loop: FlashAttention-3 and -4 in the order
-of their sources. Tiles may have other shapes (128 x 176), so that only work per time compares."""
 
 
 @dataclass(frozen=True)

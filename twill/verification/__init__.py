@@ -108,6 +108,7 @@ def statistics(placed: Placed) -> Iterator[str]:
     yield from times.unit_of_time(placed)
 
 
+# Checks by the name of the rule, in the order in which they are reported.
 RULES: dict[str, Callable[[Placed], Iterator[str]]] = {
     "groups": times.group_widths,
     "variable latency": times.variable_latency,
@@ -128,12 +129,10 @@ RULES: dict[str, Callable[[Placed], Iterator[str]]] = {
     "proof": check_proof,
     "promise": promise.promise,
 }
-"""Checks by the name of the rule, in the order in which they are reported."""
+# Rules that are checked of programs without static times, as far as they ask for none.
+#
+# How long an iteration takes, and that nothing is overwritten while it lives, the simulator shows.
 UNTIMED = (
     *("groups", "variable latency", "registers", "register file", "storage", "addresses"),
     *("programs", "fences", "promise"),
 )
-"""Rules that are checked of programs without static times, as far as they ask for none.
-
-How long an iteration takes, and that nothing is overwritten while it lives, the simulator shows.
-"""

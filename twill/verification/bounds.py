@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from twill.artifacts.proof import LowerBound
 from twill.verification.reading import Model
 
+# Amounts of room left on all units that are told apart before a claim is too complicated.
 MOST_ROOMS = 100_000
-"""Amounts of room left on all units that are told apart before a claim is too complicated."""
 
-Taken = tuple[int, ...]
-"""What is taken of every unit."""
+Taken = tuple[int, ...]  # what is taken of every unit
+# How much there is of every unit, and of being issued to it where that is in turn (True).
 Room = Mapping[tuple[str, bool], int]
-"""How much there is of every unit, and of being issued to it where that is in turn (True)."""
 
 
 def least_interval(model: Model) -> int:

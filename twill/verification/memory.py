@@ -15,10 +15,10 @@ from twill.verification.reading import Edge, Work, halved, slot_size
 from twill.verification.registers import released
 from twill.verification.times import Placed, occupy
 
+# Address of a slot, and the half of the lanes of TMEM if it takes one.
 Slot = tuple[int, int | None]
-"""Address of a slot, and the half of the lanes of TMEM if it takes one."""
+# Value, memory, whether it is staged, group, reader and its distance, of what has slots.
 Key = tuple[str, str, bool, str | None, str | None, int]
-"""Value, memory, whether it is staged, group, reader and its distance, of what has slots."""
 
 
 def memory(placed: Placed) -> Iterator[str]:

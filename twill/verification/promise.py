@@ -20,10 +20,8 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.promise import ProgramBound
 from twill.verification.times import Placed
 
-NOMINAL = "nominal"
-"""Latencies of loads that are those of the machine file."""
-ROUNDING = 1e-6
-"""Part of a bound by which it may differ."""
+NOMINAL = "nominal"  # latencies of loads that are those of the machine file
+ROUNDING = 1e-6  # part of a bound by which it may differ
 
 
 def promise(placed: Placed) -> Iterator[str]:

@@ -23,6 +23,7 @@ from twill.verification.times import Placed
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 FIELDS = ("unit", "cycle", "solver", "families", "most_stages", "weights", "most")
+# What a bound says beside its value, by its reason: what it must, and what it may beside that.
 SAYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ResMII": (("unit",), ()),
     "configurations": (("weights", "most"), ()),
@@ -32,7 +33,6 @@ SAYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "no joint schedule": (("solver", "most_stages"), ("families",)),
     "not proved": ((), ("solver", "most_stages", "weights", "most")),
 }
-"""What a bound says beside its value, by its reason: what it must, and what it may beside that."""
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, TimeScale
 from twill.errors import InputError, short
 
-Units = Callable[[int], int]
-"""Turns cycles into the schedule's units of time."""
+Units = Callable[[int], int]  # turns cycles into the schedule's units of time
 
 
 @dataclass(frozen=True)

@@ -31,12 +31,12 @@ from twill.engines.cpsat.times import import_ortools
 from twill.problem.groups import UNLIMITED
 from twill.problem.solution import Assignment, with_registers
 
+# Of each of `WAYS`: whether what was in the latest conflicts comes first, whether backwards.
 DECIDES = ((False, False), (True, True), (True, False), (False, True))
-"""Of each of `WAYS`: whether what was in the latest conflicts comes first, whether backwards."""
 
+# Conflicts for which the best value is looked for by halves of what is left; where schedules are
+# many, each only a cycle better than the last, they would be found one after the other.
 HALVING_CONFLICTS = 100
-"""Conflicts for which the best value is looked for by halves of what is left; where schedules are
-many, each only a cycle better than the last, they would be found one after the other."""
 
 
 class CpSatEngine:

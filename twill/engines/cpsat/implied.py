@@ -20,12 +20,11 @@ from twill.problem import Problem
 from twill.problem.lifetimes import Moment, Occupant, unit_occupants
 from twill.problem.operations import ProblemOperation
 
-LEAST_PART = 1 / 2
-"""Of the interval that a clique takes before it is worth stating."""
+LEAST_PART = 1 / 2  # of the interval that a clique takes before it is worth stating
 
+# Operations of which no two are in progress at the same time, modulo the interval; of each the time
+# from its issue that it keeps to itself.
 Clique = Mapping[int, int]
-"""Operations of which no two are in progress at the same time, modulo the interval; of each the
-time from its issue that it keeps to itself."""
 
 
 class Implied:

@@ -13,8 +13,7 @@ from typing import Any
 from twill.problem import Problem
 from twill.problem.lifetimes import chains
 
-Exchange = tuple[int, ...]
-"""Of every operation the one whose place it takes."""
+Exchange = tuple[int, ...]  # of every operation the one whose place it takes
 
 
 def symmetry(problem: Problem) -> Exchange | None:

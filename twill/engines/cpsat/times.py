@@ -16,8 +16,8 @@ from twill.bounds import NO_PATH, longest
 from twill.engines.families import Literal
 from twill.errors import MissingLibraryError
 
+# (u, v, amount, iterations): M(v) + iterations * I >= M(u) + amount.
 Arc = tuple[int, int, int, int]
-"""(u, v, amount, iterations): M(v) + iterations * I >= M(u) + amount."""
 
 
 class Clauses:

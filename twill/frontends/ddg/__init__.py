@@ -44,13 +44,11 @@ from twill.frontends.ttgir.kinds import ALLOCATIONS, ELEMENTWISE, KINDS, WRITES
 MACHINE = "ddg"
 ASYNCHRONOUS = ("TMA", "TC")
 TMEM_ACCESS = ("ttng.tmem_load", "ttng.tmem_store")
-USE_ACCUMULATOR = 4
-"""The operand of a product that says whether it adds to its buffer."""
+USE_ACCUMULATOR = 4  # the operand of a product that says whether it adds to its buffer
+# Instructions that a synchronous operation counts as, between which its unit may change hands.
 MOST_PIECES = 64
-"""Instructions that a synchronous operation counts as, between which its unit may change hands."""
 MOST_DELAYS = 20_000
-MOST_WAYS = 1_000_000
-"""Ways through free nodes that are looked at."""
+MOST_WAYS = 1_000_000  # ways through free nodes that are looked at
 
 
 def load_ddg(file: str, *, loop: int | None = None, name: str | None = None) -> Loop:

@@ -32,8 +32,8 @@ from twill.frontends.types import sharing
 from twill.names import unused
 
 ACCUMULATOR, USE_C = 2, 3
+# What makes values outside the loop that occupy no memory.
 UNSTORED = ("arith.constant", "tt.make_range")
-"""What makes values outside the loop that occupy no memory."""
 MALFORMED = (
     *(LookupError, ValueError, AssertionError, TypeError),
     *(AttributeError, ArithmeticError, RecursionError),

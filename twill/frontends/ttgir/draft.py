@@ -9,8 +9,7 @@ from twill.artifacts.loop import Dependence, DependenceKind, Folded, Operation, 
 from twill.names import unused
 
 Axes = tuple[int | None, ...]
-OWN = ("key", "source", "transposed")
-"""What a node has and an operation of the artifact has not."""
+OWN = ("key", "source", "transposed")  # what a node has and an operation of the artifact has not
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ KNOWN = {
     "ttg.local_store": Known("local_store", 2),
     "ttg.local_load": Known("local_load", 1, 1),
 }
+# Operations of the IR by the kind of element-wise operation that they are.
 _EACH_ELEMENT = {
     "mul": "arith.mulf arith.muli",
     "add": "arith.addf arith.addi",
@@ -75,17 +76,16 @@ _EACH_ELEMENT = {
         n: f"math.{n}" for n in ("exp2", "exp", "log2", "log", "rsqrt", "sin", "cos", "erf", "tanh")
     },
 }
-"""Operations of the IR by the kind of element-wise operation that they are."""
 ELEMENTWISE = frozenset(_EACH_ELEMENT)
 KINDS = {name: known.kind for name, known in KNOWN.items()} | {
     name: kind for kind, names in _EACH_ELEMENT.items() for name in names.split()
 }
+# Operations by which a reduction is known to combine two elements.
 COMBINES = (
     *("arith.maxnumf", "arith.maximumf", "arith.maxsi"),
     *("arith.minnumf", "arith.minimumf", "arith.minsi"),
     *("arith.addf", "arith.addi", "arith.mulf"),
 )
-"""Operations by which a reduction is known to combine two elements."""
 
 # Views, relabelled layouts and index arithmetic: no instruction, or one that is not worth a node.
 MUTABLE_VIEWS = frozenset(
@@ -100,15 +100,14 @@ VIEWS = MUTABLE_VIEWS | {
     "ttng.tensormap_create",
 }
 ALLOCATIONS = ("ttg.local_alloc", "ttng.tmem_alloc")
-PRODUCTS = ("ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled")
-"""Products that read and write buffers."""
+PRODUCTS = ("ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled")  # products that read and write buffers
+# Which operand is the buffer that an operation writes into.
 WRITES = dict.fromkeys(PRODUCTS, 2) | {
     "ttng.tmem_store": 0,
     "ttg.local_store": 1,
     "ttg.async_copy_global_to_local": 1,
     "ttng.tmem_copy": 1,
 }
-"""Which operand is the buffer that an operation writes into."""
 
 
 def known(operation: Operation) -> Known:

@@ -36,10 +36,9 @@ from twill.frontends.ttgir.reader import Dump, integer, name_of
 
 Mode = Literal["read", "write", "update"]
 CONTENTS = -1  # what an allocation is filled with is no access to a buffer
-GLOBAL = ("load", "store", "atomic", "tt.atomic_cas")
-"""Kinds that access global memory."""
+GLOBAL = ("load", "store", "atomic", "tt.atomic_cas")  # kinds that access global memory
+# Reductions in global memory, and the attribute that says which.
 REDUCTIONS = {"tt.descriptor_reduce": "kind", "tt.atomic_rmw": "atomic_rmw_op"}
-"""Reductions in global memory, and the attribute that says which."""
 EXCHANGE = 10  # of `atomic_rmw_op`
 ADDRESSES = VIEWS | {"tt.make_tensor_descriptor", "ttg.convert_layout"}
 

@@ -26,8 +26,7 @@ from twill.frontends.types import Type, parse_type
 _ALIAS_LINE = re.compile(r"^(#[A-Za-z_]\w*) = (#.*)$", re.MULTILINE)
 _ALIAS_USE = re.compile(r"#[A-Za-z_]\w*(?![\w.<])")
 _STRING = re.compile(r'"(?:[^"\\\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
-ANNOTATIONS = ("twill.", "sched.")
-"""How the names of our own attributes begin."""
+ANNOTATIONS = ("twill.", "sched.")  # how the names of our own attributes begin
 MOST_ALIAS_DEPTH = 20
 LONGEST_TYPE = 10_000
 _EXTENTS = re.compile(r"\b(?:tensor|vector|memref)<\s*((?:\d+\s*x\s*)+)")

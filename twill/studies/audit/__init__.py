@@ -235,6 +235,7 @@ def memories_hold_their_loops(subject: Subject) -> Iterator[Finding]:
                 )
 
 
+# In the order in which their findings are listed.
 CHECKS: tuple[Check, ...] = (
     rules.missing_rules,
     rules.shadowed_rules,
@@ -265,7 +266,6 @@ CHECKS: tuple[Check, ...] = (
     repeated_groups,
     hop_covers_its_parts,
 )
-"""In the order in which their findings are listed."""
 
 
 def audit(subject: Subject) -> list[tuple[str, Finding]]:

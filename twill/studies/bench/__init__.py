@@ -19,15 +19,15 @@ from twill.studies.bench.synthetic import LEAST_OPERATIONS, MACHINES, MOST_OPERA
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 TIME_MODES: tuple[TimeMode, ...] = get_args(TimeMode)
 DEFAULT_ENGINE: EngineName = "difference"
+# Its variables are indexed by time: a clock cycle as the unit is out of its reach.
 VERBATIM: EngineName = "verbatim"
-"""Its variables are indexed by time: a clock cycle as the unit is out of its reach."""
 GROWTH = (10, 20, 50, 100, 200)
 ATTENTION = ("fa_fwd_hopper", "fa_fwd_blackwell", "fa_bwd_hopper", "fa_bwd_blackwell")
+# Packaged loops by the name of the case, with limits: registers per thread.
 CASES: dict[str, tuple[str, dict[str, int]]] = {
     **{name: (name, {}) for name in ("paper_example", *ATTENTION)},
     "fa_bwd_blackwell_168": ("fa_bwd_blackwell", {"registers": 168}),
 }
-"""Packaged loops by the name of the case, with limits: registers per thread."""
 
 
 Name = TypeVar("Name", bound=str)

@@ -23,8 +23,8 @@ INVARIANT_BYTES = 98304
 FILLERS = ("mul", "add", "sub", "max", "mul", "add", "exp2")
 
 Recipe = Literal["online", "fixed", "gated"]
+# Softmax with a running maximum, with a fixed one, and weights without any row statistics.
 RECIPES: tuple[Recipe, ...] = get_args(Recipe)
-"""Softmax with a running maximum, with a fixed one, and weights without any row statistics."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from twill.tables import Column, Table
 
 ITERATIONS = 32
 INTERVALS = 4  # of the steady state that the timeline shows: enough to zoom into
+# What a warp group's cycles go to, in words.
 CAUSES = {
     "issue": "issuing",
     "barrier": "waiting at barriers",
@@ -29,7 +30,6 @@ CAUSES = {
     "queue": "full queues",
     "idle": "idle",
 }
-"""What a warp group's cycles go to, in words."""
 
 
 ROLES = (
@@ -115,8 +115,8 @@ def _waits(schedule: Schedule, group: str) -> Iterator[str]:
             yield from (i.barrier for i in program.body if i.do == "wait")
 
 
+# Pixels of a line, between lines, above and left of the bars, and of the whole without scripts.
 ROW, GAP, TOP, LEFT, WIDTH = 26, 6, 8, 92, 1100
-"""Pixels of a line, between lines, above and left of the bars, and of the whole without scripts."""
 AXIS = 26
 TICKS = 8
 CHARACTER = 6.2  # pixels of a character of a label, about
@@ -207,8 +207,8 @@ def _described(piece: Slice, looks: dict[str, str]) -> tuple[str, str, str]:
 
 
 WIDTH_INCHES, BAR_INCHES, FRAME_INCHES = 8.0, 0.28, 1.5
+# Of a name beside a bar, and what is left for bars at least.
 CHARACTER_INCHES, BARS_INCHES = 0.08, 3.0
-"""Of a name beside a bar, and what is left for bars at least."""
 LEGEND_COLUMNS = 3
 
 

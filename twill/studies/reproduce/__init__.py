@@ -39,6 +39,7 @@ CASES: dict[str, tuple[Mapping[str, str], Callable[[Case], None]]] = {
     "timing": (experiments.TIMING_CLAIMS, experiments.timing),
     "published": (experiments.PUBLISHED_CLAIMS, experiments.throughput),
 }
+# Cases of one process together: what they share is solved for once.
 LONGEST_FIRST = (
     ("blackwell_forward", "ablations"),
     ("timing",),
@@ -47,7 +48,6 @@ LONGEST_FIRST = (
     ("hopper_forward",),
     ("published", "running_example"),
 )
-"""Cases of one process together: what they share is solved for once."""
 TITLES = {
     "running_example": "The running example",
     "hopper_forward": "Attention forward on Hopper",

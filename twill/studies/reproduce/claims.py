@@ -29,8 +29,8 @@ from twill.sim.execute import run
 from twill.studies.published import Figure
 from twill.verification import verify
 
+# Seconds for the families of an unsatisfiable core, once a question is answered with no.
 CORE_SECONDS = 10.0
-"""Seconds for the families of an unsatisfiable core, once a question is answered with no."""
 
 
 @dataclass(frozen=True)

@@ -119,13 +119,13 @@ def _judge_no(case: Case, key: str, asked: Asked, told: str) -> None:
     case.judge(key, told, passed=asked.feasible is False, reason=reason)
 
 
+# Twill's paper, section 6: seconds for the joint problem on one core of a Xeon Platinum 8570.
 PAPER = {
     "fa_fwd_hopper": 28.0,
     "fa_fwd_blackwell": 19.0,
     "fa_bwd_hopper": 88.0,
     "fa_bwd_blackwell": 269.0,
 }
-"""Twill's paper, section 6: seconds for the joint problem on one core of a Xeon Platinum 8570."""
 TIMING_CLAIMS = {
     kernel: f"{kernel}: least interval known before the printed encoding knows it"
     for kernel in PAPER

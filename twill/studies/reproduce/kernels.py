@@ -16,8 +16,8 @@ from twill.studies.reproduce.strategy import FIRST, LATER, MOST, Strategy, roles
 
 FORWARD_HOPPER, FORWARD_BLACKWELL = "fa_fwd_hopper", "fa_fwd_blackwell"
 CLOSE = 0.05  # relative distance of two intervals up to which they count as equal
+# Bound on the sum of the normalized costs of a modulo schedule: a coarse grid is quick.
 SWP_BUDGET = 100
-"""Bound on the sum of the normalized costs of a modulo schedule: a coarse grid is quick."""
 FORWARD_HOPPER_CLAIMS = {
     "solved": "the joint problem is solved: least interval proved",
     "kept": "the simulated SM keeps the interval",

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NAME = "sweep.json"
+# Points given to an executor at once: enough for many workers, few enough to keep in memory.
 IN_FLIGHT = 256
-"""Points given to an executor at once: enough for many workers, few enough to keep in memory."""
 
 
 def run_sweep(

@@ -22,8 +22,8 @@ from twill.sim.analysis.advice import faster, scaled_signals
 
 Kind = Literal["whole", "number", "text"]
 MOST_VALUES = 100_000
+# Significant digits of computed values: evenly spaced ones read as people would write them.
 DIGITS = 12
-"""Significant digits of computed values: evenly spaced ones read as people would write them."""
 FORMS = (
     "numbers with commas between, A:B for whole numbers, START:STOP:COUNT for evenly spaced ones, "
     "or log:START:STOP:COUNT"
@@ -130,15 +130,15 @@ class Parameter:
     least: int = 0
 
 
+# Parameters that say how many slots rings have: what hides latency, and takes room.
 RINGS = ("depth", "deeper")
-"""Parameters that say how many slots rings have: what hides latency, and takes room."""
+# Of scheduling.
 LIMITS = (
     Parameter("groups", "groups", "whole", resolve=True),
     Parameter("registers", "registers a thread", "whole", resolve=True),
     Parameter("stages", "stages", "whole", resolve=True),
     Parameter("transfers", "transfers", "whole", resolve=True),
 )
-"""Of scheduling."""
 PARAMETERS = (
     Parameter("tma-latency", "cycles", "whole"),
     Parameter("latency", "", "text"),

@@ -38,11 +38,11 @@ from twill.studies.sweep.parameters import (
 )
 
 MOST_POINTS = 1_000_000
+# Parameters that change the same thing.
 SAME = {
     ("tma-latency", "latency"): "how long loads take",
     ("depth", "deeper"): "how many slots rings have",
 }
-"""Parameters that change the same thing."""
 
 
 @dataclass(frozen=True)
@@ -201,11 +201,11 @@ def check_points(rows: Mapping[int, Mapping[str, Any]], every: Sequence[Task], f
                 raise InputError(message, path=name, file=file)
 
 
+# Of the sweep, where no parameter says otherwise.
 CONDITIONS = ("iterations", "seed", "latency", "tolerance", "clock")
-"""Of the sweep, where no parameter says otherwise."""
 DIGITS = 16  # hexadecimal digits of hashes in tables
+# What each parameter of rings does to them.
 RESIZED = {"depth": with_depth, "deeper": with_more_slots}
-"""What each parameter of rings does to them."""
 KEPT = 16  # schedules that a process keeps parsed
 Row = dict[str, Any]
 # Threads share one interpreter lock, so nothing is lost; and `ast.parse`, which reads the machines'

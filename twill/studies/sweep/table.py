@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 CSV, PARQUET = "results.csv", "results.parquet"
 SUBJECT = ("item", "machine", "variant")
 CONDITIONS = ("iterations", "seed", "bundle")  # numbers of which no value is better than another
+# Of columns, which can lack a value, by those of a journal's rows.
 TYPES: dict[object, str] = {
     int: "Int64",
     Count | None: "Int64",
     bool | None: "boolean",
     float | None: "Float64",
 }
-"""Of columns, which can lack a value, by those of a journal's rows."""
 KINDS = {"whole": "Int64", "number": "Float64", "text": "string"}
+# Columns of what came of a point.
 FIGURES = {
     "interval_cycles": Column("interval", "cycles", cycles),
     "iterations_per_kilocycle": Column("iter. per kilocycle", form="{:.4g}".format),
@@ -42,10 +43,9 @@ FIGURES = {
     "fits": Column("fits", form=yes),
     "error": Column("error"),
 }
-"""Columns of what came of a point."""
 PANEL_INCHES, HEIGHT_INCHES = 5.0, 3.8
+# Ratio of the largest distance of values to the smallest from which on an axis is logarithmic.
 LOGARITHMIC = 4
-"""Ratio of the largest distance of values to the smallest from which on an axis is logarithmic."""
 MOST_TICKS = 8
 MOST_LINES = 12
 
