@@ -108,7 +108,7 @@ def test_orders_as_people_write_them_are_polished_too() -> None:
     found = polish(given, simulations=8)
     assert found.given_cycles == 2
     assert found.schedule.programs == given.programs
-    assert found.origin == "as it was given"
+    assert found.origin == ""
     assert found.schedule.promise is not None
     assert (found.schedule.promise.gap, found.schedule.promise.simulations) == (0, 0)
 

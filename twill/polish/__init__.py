@@ -37,7 +37,7 @@ class Polished:
     given_cycles : float or None
         Interval of the given schedule on the simulated SM; None where it does not run.
     origin : str
-        From what the search went on to it.
+        What was changed in the given schedule before the search went on from it; empty if nothing.
     """
 
     schedule: Schedule
@@ -98,11 +98,10 @@ class _Polishing:
         if given is not None and given <= self._bound.cycles:
             simulations = 0
         few = max(CHAINS, simulations // 4) if simulations else 0
-        found = self._first(self._candidates(), few, pool)
-        points = [point for _, point in found]
+        points = self._first(self._candidates(), few, pool)
         if given is None and not points:
             raise RefusedError(f"{self._given.name}: no program of it runs", Refusal())
-        best, origin = None, "as it was given"
+        schedule, origin = self._given, ""
         if points:
             self._tell(points[0], given)
             best = anneal(
@@ -114,12 +113,8 @@ class _Polishing:
                 pool=pool,
                 report=lambda point: self._tell(point, given),
             )
-            origin = "local search"
-        schedule = self._given
-        if best is not None and (given is None or best.interval < given):
-            schedule = self._programs.schedule(best.candidate)
-        else:
-            origin = "as it was given"
+            if given is None or best.interval < given:
+                schedule, origin = self._programs.schedule(best.candidate), best.origin
         promised = self._promised(schedule, simulations, seed)
         return Polished(promised, self._given, given, origin)
 
@@ -142,21 +137,21 @@ class _Polishing:
 
     def _first(
         self, candidates: Sequence[tuple[str, Candidate]], most: int, pool: Executor | None
-    ) -> list[tuple[str, Point]]:
+    ) -> list[Point]:
         """Return the best of some candidates, confirmed."""
         looks = map if pool is None else pool.map
         arguments = [(self._given, self._judge, c, FIRST_ITERATIONS) for _, c in candidates[:most]]
         intervals = list(looks(looked_at, *zip(*arguments, strict=True))) if arguments else []
         ran = [(i, n) for n, i in enumerate(intervals) if i is not None]
-        found: list[tuple[str, Point]] = []
+        found: list[Point] = []
         for _, n in sorted(ran):
             said, candidate = candidates[n]
-            point = looked_at(self._given, self._judge, candidate, CONFIRMING, objections=True)
-            if point is not None:
-                found.append((said, Point(point, candidate)))
+            interval = looked_at(self._given, self._judge, candidate, CONFIRMING, objections=True)
+            if interval is not None:
+                found.append(Point(interval, candidate, said))
             if len(found) == CHAINS:
                 break
-        return sorted(found, key=lambda entry: entry[1].interval)
+        return sorted(found, key=lambda point: point.interval)
 
     def _tell(self, best: Point, given: float | None) -> None:
         least = best.interval if given is None else min(best.interval, given)

@@ -9,13 +9,13 @@ iteration takes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from twill.artifacts.schedule import Schedule
 from twill.errors import Refusal, RefusedError
 from twill.lower import artifact, lay_out
-from twill.lower.pipeline import Choices, Pipeline
+from twill.lower.pipeline import Choices, pipeline
 from twill.lower.programs import programs
 from twill.lower.synchronization import Synchronization
 from twill.problem import Problem, build_problem
@@ -111,57 +111,31 @@ class Programs:
         RefusedError
             If a memory or the register file has no room for it.
         """
-        made = self._lowered(candidate)
-        live = registers_along_programs(made)
-        if self.problem.registers is None:
-            return made
-        used = self._used(candidate)
-        names = [group.name for group in made.groups]
-        found = allocated(
-            self.problem, [self.groups[g] for g in used], [live.get(n, 0) for n in names]
+        found = Assignment(candidate.start, candidate.group, self.groups)
+        named = replace(
+            pipeline(self.problem, candidate.interval, found), choices=candidate.choices
         )
-        if found is None:
-            raise RefusedError(
-                f"{made.name}: the register file has no room for its programs",
-                Refusal(families=("registers",)),
-            )
-        return made.model_copy(
-            update={
-                "groups": tuple(
-                    group.model_copy(
-                        update={
-                            "registers": given.allocation or None,
-                            "registers_live": live.get(group.name),
-                        }
-                    )
-                    for group, given in zip(made.groups, found, strict=True)
-                )
-            }
-        )
-
-    def _used(self, candidate: Candidate) -> list[int]:
-        """Return the groups with operations, loads first, then by their first issue."""
-        first: dict[int, int] = {}
-        for v in sorted(range(len(candidate.start)), key=lambda v: (candidate.start[v], v)):
-            first.setdefault(candidate.group[v], len(first))
-        return sorted(first, key=lambda g: (not self.groups[g].variable_latency, first[g]))
-
-    def _lowered(self, candidate: Candidate) -> Schedule:
-        earliest = min(candidate.start)
-        names: dict[int, str] = {}
-        for g in self._used(candidate):
-            kind = "load" if self.groups[g].variable_latency else "compute"
-            number = sum(name.startswith(kind) for name in names.values())
-            names[g] = f"{kind}{number}" if number or kind == "compute" else kind
-        found = Assignment(
-            tuple(time - earliest for time in candidate.start), candidate.group, self.groups
-        )
-        pipeline = Pipeline(self.problem, candidate.interval, found, names, candidate.choices)
-        synchronization = Synchronization(lay_out(pipeline))
-        return artifact(
+        synchronization = Synchronization(lay_out(named))
+        made = artifact(
             synchronization,
             lambda: programs(synchronization),
             file=self._given.file or self._given.name,
             name=self._given.name,
             description=f"{self._given.loop.name} on {self._given.machine.name}",
+        )
+        live = registers_along_programs(made)
+        needed = [live.get(name, 0) for name in named.groups]
+        groups = allocated(self.problem, list(named.groups.values()), needed)
+        if groups is None:
+            raise RefusedError(
+                f"{made.name}: the register file has no room for its programs",
+                Refusal(families=("registers",)),
+            )
+        of_groups = (
+            {"registers": group.allocation or None, "registers_live": live.get(name)}
+            for name, group in zip(named.groups, groups, strict=True)
+        )
+        told = zip(made.groups, of_groups, strict=True)
+        return made.model_copy(
+            update={"groups": tuple(group.model_copy(update=update) for group, update in told)}
         )

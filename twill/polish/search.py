@@ -32,10 +32,11 @@ RECORDED = 20  # accepted changes after which the critical chain is looked at ag
 
 @dataclass(frozen=True)
 class Point:
-    """A program with its interval in cycles."""
+    """A program with its interval in cycles, and what it was found from."""
 
     interval: float
     candidate: Candidate
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,13 +94,13 @@ class Walk:
             since += 1
             if found is not None and found <= most:
                 accepted += 1
-                here = Point(found, proposed)
+                here = Point(found, proposed, here.origin)
                 if found < BETTER * best.interval:
                     confirmed = self._confirmed(proposed, best.interval)
                     if confirmed is None:
                         here = best
                     else:
-                        here = best = Point(confirmed, proposed)
+                        here = best = Point(confirmed, proposed, here.origin)
                         since = 0
             if since > PATIENCE:
                 here, since = best, 0

@@ -44,7 +44,8 @@ def print_polished(polished: Polished) -> None:
     if polished.given_cycles is not None:
         change = signed_percent(promise.interval_cycles / polished.given_cycles - 1)
         faster = polished.schedule.programs != polished.given.programs
-        said = f"{change}, by {polished.origin}" if faster else "nothing faster was found"
+        origin = f", from it with {polished.origin}" if polished.origin else ""
+        said = f"{change}{origin}" if faster else "nothing faster was found"
         say(f"{cycles(polished.given_cycles)} cycles as it was given; {said}")
 
 
