@@ -249,14 +249,21 @@ class Terms:
         """
         import simpleeval
 
-        evaluator = simpleeval.SimpleEval(_OPERATORS, FUNCTIONS, self.names)
         try:
-            return evaluator.eval(expression, previously_parsed=parsed(expression).body)
+            return self._evaluator.eval(expression, previously_parsed=parsed(expression).body)
         except simpleeval.NameNotDefined as error:
             message = f"nothing named {short(error.name)}{self._whose}"
         except (simpleeval.InvalidExpression, ArithmeticError, TypeError, ValueError) as error:
             message = str(error)
         raise self.error(f"{message} in {short(expression)}", path)
+
+    @functools.cached_property
+    def _evaluator(self) -> Any:
+        import simpleeval
+
+        evaluator = simpleeval.SimpleEval(_OPERATORS, FUNCTIONS)
+        evaluator.names = self.names
+        return evaluator
 
     def cycles(self, expression: str, path: str) -> int:
         """Return the value of an expression in whole cycles, rounded up, or of what is counted."""
