@@ -173,6 +173,18 @@ class Hardware:
                 beside += [context.pipe(pair.beside) for context in self.contexts]
             self._slowed[pair.unit].append((beside, pair.factor.value))
 
+    @property
+    def immediate(self) -> bool:
+        """Whether an instruction on a pipe of a context matters to others in its own cycle.
+
+        So it does where they can be woken and issue in one cycle, or units are slowed by pipes.
+        """
+        slowing = (
+            one for slowed in self._slowed.values() for beside, _ in slowed for one in beside
+        )
+        waits = self.signals.wait and self.named.wait
+        return not waits or any(not unit.shared for unit in slowing)
+
     def fetch(self, now: float, demands: Sequence[Demand], *, ahead: bool) -> list[Use]:
         """Let the ports that a command needs beside its unit work for it.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from twill.artifacts.loop import MOST_WARPS
 from twill.sim.engine import WarpScheduler
@@ -14,28 +14,33 @@ from twill.sim.engine.warps import Stretch, Warp
 ALWAYS_OPEN = Unit("")
 
 
-@dataclass(slots=True)
-class Choice:
-    """Which warp of a context goes on next."""
+@dataclass(slots=True, eq=False)
+class Queue:
+    """The warps of a context that issue or sleep, and which of them goes on next."""
 
-    warp: Warp | None = None
+    context: Context
+    warps: list[Warp] = field(default_factory=list)
+    holds: bool = False  # whether what follows is still so
+    warp: Warp | None = None  # the one that goes on next
     cycle: float = math.inf
-    second: float = math.inf  # cycle at which the next other one of the context could
-    since: int = 0  # how many warps had begun to issue or to sleep when this one did
-    # Cycle at which somebody outside the context could notice one of its warps, at the earliest;
-    # None until it is asked for.
+    since: int = 0  # how many warps had begun to issue or to sleep when it did
+    second: float = math.inf  # cycle at which the next other one could
+    # Cycle before which nobody outside the context notices any of them; None until it is asked for.
     noticed: float | None = math.inf
-    holds: bool = False  # whether that is still so
 
 
-NOBODY = Choice()  # the choice of a context in which no warp issues or sleeps
+NOBODY = Queue(Context({}, limited=False))
 
 
 class IssueStage:
-    """Issues the instructions of all warps, in the order of time.
+    """Issues the instructions of all warps.
 
-    It runs ahead of the clock's events as far as none of them can intervene: instructions that
-    nobody else can come between are issued at once.
+    What others notice of a warp (a command, an instruction on a pipe that contexts share, that it
+    goes on with its program) happens in the order of time. What nobody notices is issued context
+    by context, as far as nobody can come between: a context runs ahead of what others notice last,
+    or stays behind until something of it is noticed.
+
+    `in_order`: whether everything happens in the order of time.
 
     Attributes
     ----------
@@ -43,12 +48,9 @@ class IssueStage:
         Instructions, or bundles of them, issued so far, and warps resumed after a delay.
     """
 
-    def __init__(self, clock: Clock, scheduler: WarpScheduler) -> None:
-        self._clock = clock
-        self._contexts: list[Context] = []
-        self._only_context: Context | None = None
-        self._issuing: dict[Context, list[Warp]] = {}
-        self._choices: dict[Context, Choice] = {}
+    def __init__(self, clock: Clock, scheduler: WarpScheduler, *, in_order: bool) -> None:
+        self._clock, self._in_order = clock, in_order
+        self._queues: dict[Context, Queue] = {}
         self._prefers = _round_robin if scheduler == "round-robin" else _oldest
         self.events = self._added = 0
         clock.after_event = self._advance
@@ -62,23 +64,26 @@ class IssueStage:
     def sleep(self, warp: Warp) -> bool:
         """Resume a warp when it can issue again, or let time pass if nobody acts till then."""
         self.events += 1
-        if warp.next < self._clock.horizon() and warp.next < self._next()[0].cycle:
+        if warp.next < self._clock.horizon() and warp.next < self._first()[1]:
             self._clock.now = warp.next
             return False
         warp.wanted, warp.pipe, warp.queue, warp.left = warp.next, None, None, 0
         self._add(warp)
         return True
 
+    def catch_up(self) -> None:
+        """Issue in all contexts what comes before the current cycle."""
+        for queue in self._queues.values():
+            self._run(queue, self._clock.now)
+
     def _add(self, warp: Warp) -> None:
         self._added += 1
         warp.since = self._added
-        if warp.context not in self._issuing:
-            self._issuing[warp.context] = []
-            self._contexts.append(warp.context)
-            self._only_context = warp.context if len(self._contexts) == 1 else None
-            self._choices[warp.context] = Choice()
-        self._issuing[warp.context].append(warp)
-        self._choices[warp.context].holds = False
+        queue = self._queues.get(warp.context)
+        if queue is None:
+            queue = self._queues[warp.context] = Queue(warp.context)
+        queue.warps.append(warp)
+        queue.holds = False
 
     def _prepare(self, warp: Warp) -> None:
         """Note from when on the next instruction of a warp can be issued, and what it needs."""
@@ -86,51 +91,64 @@ class IssueStage:
         ready = int(warp.paces[stretch.part].ready)
         warp.wanted = ready if ready > warp.next else warp.next
         warp.pipe, warp.queue = stretch.pipe, stretch.queue
+        warp.unnoticed = (warp.left - 1) * stretch.interval + stretch.ahead
         if stretch.pipe is not None and stretch.pipe.shared:
-            warp.pipe = ALWAYS_OPEN
+            warp.pipe, warp.unnoticed = ALWAYS_OPEN, 0
 
     def _advance(self) -> None:
-        """Issue what can be issued before the next event."""
-        horizon = self._clock.horizon()
+        """Let everything happen that comes before the next event."""
         while True:
-            choice, others = self._next()
-            if choice.cycle >= horizon:
+            horizon = self._clock.horizon()
+            first, noticed, limit = self._first()
+            if noticed >= horizon:
                 return
-            if self._issue(choice, others, horizon):
-                horizon = self._clock.horizon()
+            in_turn = first.cycle >= noticed
+            self._run(first, limit if limit < horizon else horizon, in_turn=in_turn)
 
-    def _next(self) -> tuple[Choice, float]:
-        """Return which warp goes on next, and when one of another context could."""
-        if self._only_context is not None:
-            choice = self._choices[self._only_context]
-            if not choice.holds:
-                self._choose(self._only_context, choice)
-            return choice, math.inf
-        best, cycle, others = NOBODY, math.inf, math.inf
-        for context in self._contexts:
-            choice = self._choices[context]
-            if not choice.holds:
-                self._choose(context, choice)
-            if choice.cycle < cycle:
-                best, cycle, others = choice, choice.cycle, cycle
-            elif choice.cycle == cycle:
-                others = cycle
-                if choice.since < best.since:
-                    best = choice
-            elif choice.cycle < others:
-                others = choice.cycle
-        return best, others
+    def _first(self) -> tuple[Queue, float, float]:
+        """Return in which context others can notice something first, when, and when in another one.
 
-    def _choose(self, context: Context, choice: Choice) -> None:
+        Of several in one cycle it is the one in which something else comes before, otherwise the
+        one whose next warp began first to issue or to sleep.
+        """
+        first, since, noticed, limit = NOBODY, 0, math.inf, math.inf
+        for queue in self._queues.values():
+            if not queue.holds:
+                self._look(queue)
+            if (seen := queue.noticed) is None:
+                seen = queue.noticed = self._noticed(queue)
+            if seen > noticed:
+                limit = seen if seen < limit else limit
+                continue
+            began = queue.since if queue.cycle >= seen else -1
+            limit = noticed
+            if seen < noticed or began < since:
+                first, since, noticed = queue, began, seen
+        return first, noticed, limit
+
+    def _noticed(self, queue: Queue) -> float:
+        """Return when others could notice a warp of a context, at the earliest."""
+        noticed, cycle = math.inf, queue.cycle
+        if self._in_order:
+            return cycle
+        for warp in queue.warps:
+            earliest = warp.wanted if warp.wanted > cycle else cycle
+            seen = earliest if warp.pipe is None else int(earliest + warp.unnoticed)
+            if seen < noticed:
+                noticed = seen
+        return noticed
+
+    def _look(self, queue: Queue) -> None:
         """Note which warp of a context goes on next."""
         best, cycle, second, keep = None, math.inf, math.inf, True
-        for warp in self._issuing[context]:
+        free = queue.context.free
+        for warp in queue.warps:
             earliest, pipe = warp.wanted, warp.pipe
             if pipe is not None:
                 if pipe.opens > earliest:
                     earliest = pipe.opens
-                if context.free > earliest:
-                    earliest = context.free
+                if free > earliest:
+                    earliest = free
             elif warp.queue is not None:
                 earliest, keep = max(earliest, warp.queue.room), False
             if earliest < cycle:
@@ -140,62 +158,48 @@ class IssueStage:
                 best = warp if best is None or self._prefers(warp, best) else best
             elif earliest < second:
                 second = earliest
-        choice.warp, choice.cycle, choice.second, choice.holds = best, cycle, second, keep
-        choice.since, choice.noticed = (0, math.inf) if best is None else (best.since, None)
+        queue.warp, queue.cycle, queue.second, queue.holds = best, cycle, second, keep
+        queue.noticed, queue.since = (math.inf, 0) if best is None else (None, best.since)
 
-    def _limit(self, choice: Choice, horizon: float) -> float:
-        """Return until when nobody can come between the instructions of a warp.
+    def _run(self, queue: Queue, limit: float, *, in_turn: bool = False) -> None:
+        """Let the warps of a context go on before a cycle, until others notice something.
 
-        Others of its context can at once, those of other contexts when somebody notices them.
+        `in_turn`: whether it is the turn of the next one even in that cycle.
         """
-        limit = choice.second if choice.second < horizon else horizon
-        if self._only_context is not None:
-            return limit
-        for context in self._contexts:
-            other = self._choices[context]
-            if other is choice:
-                continue
-            if not other.holds:
-                self._choose(context, other)
-            if other.noticed is None:
-                other.noticed = min(_noticed(w, other.cycle) for w in self._issuing[context])
-            if other.noticed < limit:
-                limit = other.noticed
-        return limit
-
-    def _issue(self, choice: Choice, others: float, horizon: float) -> bool:
-        """Let a warp go on; return whether that may have caused events."""
-        warp, cycle = choice.warp, choice.cycle
-        assert warp is not None
-        if warp.left == 0:
-            return self._resume(warp, cycle)
-        stretch = warp.stretches[warp.position]
-        pipe = stretch.pipe
-        if pipe is None:
-            self._command(warp, stretch, cycle)
-        elif pipe.shared:
-            self._shared(warp, stretch, pipe, cycle)
-        else:
-            self._instructions(choice, warp, stretch, pipe, horizon)
-        if warp.left == 0:
-            if warp.next_stretch():
-                self._prepare(warp)
+        while True:
+            if not queue.holds:
+                self._look(queue)
+            warp, cycle = queue.warp, queue.cycle
+            if warp is None or (cycle >= limit and not in_turn):
+                return
+            in_turn = False
+            if warp.left == 0:
+                self._resume(queue, warp, cycle)
+                return
+            queue.holds = False
+            stretch = warp.stretches[warp.position]
+            pipe = stretch.pipe
+            if pipe is None:
+                self._command(warp, stretch, cycle)
+            elif pipe.shared:
+                self._shared(warp, stretch, pipe, cycle)
             else:
-                last = warp.paces[stretch.part].last
-                if last <= cycle or (last < others and last < choice.second):
-                    return self._resume(warp, last)
-                warp.wanted, warp.pipe, warp.queue = last, None, None
-        self._choices[warp.context].holds = False
-        return pipe is None
+                self._instructions(queue, warp, stretch, pipe, limit)
+            if warp.left == 0:
+                if not warp.next_stretch():
+                    self._resume(queue, warp, warp.paces[stretch.part].last)
+                    return
+                self._prepare(warp)
+            if pipe is None or pipe.shared:
+                return
 
-    def _resume(self, warp: Warp, cycle: float) -> bool:
+    def _resume(self, queue: Queue, warp: Warp, cycle: float) -> None:
         """Resume a warp that has issued its stream, or slept until now."""
         if cycle > self._clock.now:
             self._clock.now = cycle
-        self._issuing[warp.context].remove(warp)
-        self._choices[warp.context].holds = False
+        queue.warps.remove(warp)
+        queue.holds = False
         warp.resume()
-        return True
 
     def _command(self, warp: Warp, stretch: Stretch, cycle: float) -> None:
         """Issue one command to an asynchronous unit."""
@@ -216,20 +220,21 @@ class IssueStage:
         warp.command(stretch.part, index)
 
     def _instructions(
-        self, choice: Choice, warp: Warp, stretch: Stretch, pipe: Unit, horizon: float
+        self, queue: Queue, warp: Warp, stretch: Stretch, pipe: Unit, limit: float
     ) -> None:
-        """Issue instructions to a pipe, as many as nobody can come between."""
-        cycle = choice.cycle
+        """Issue instructions to a pipe, as many as nobody can come between before a cycle."""
+        cycle, second = queue.cycle, queue.second
         if cycle > warp.wanted:
             self._lost(warp, stretch, warp.wanted, min(cycle, max(warp.wanted, pipe.opens)), cycle)
         interval, share, left = stretch.interval, stretch.share, warp.left
         number, last = 1, cycle
         if left > 1 and stretch.whole and warp.paces[stretch.part].ready <= cycle:
-            room = (self._limit(choice, horizon) - cycle) / interval
+            room = ((second if second < limit else limit) - cycle) / interval
             if room > 1:
                 number = left if left <= room else math.ceil(room)
                 last = cycle + (number - 1) * interval
         busy = (pipe.free if pipe.free > cycle else cycle) + number * share
+        warp.unnoticed -= number * interval
         # Not by `fill`: of all lines this is executed most often.
         pipe.free = busy if busy > last + share else last + share
         pipe.opens = int(pipe.free)
@@ -262,8 +267,6 @@ class IssueStage:
         warp.left -= number
         ready = int(pace.ready)
         warp.wanted = ready if ready > warp.next else warp.next
-        if first > self._clock.now:
-            self._clock.now = first
         if self._clock.tell is not None:
             warp.issued(stretch, first, pace.ready)
 
@@ -273,15 +276,6 @@ class IssueStage:
             warp.lost("pipe", stretch, wanted, free)
         if cycle > free:
             warp.lost("issue slot", stretch, free, cycle)
-
-
-def _noticed(warp: Warp, cycle: float) -> float:
-    """Return when others could notice a warp of a context that does nothing before `cycle`."""
-    earliest = max(warp.wanted, cycle)
-    if warp.pipe is None or warp.pipe is ALWAYS_OPEN:
-        return earliest
-    stretch = warp.stretches[warp.position]
-    return earliest + (warp.left - 1) * stretch.interval + stretch.ahead
 
 
 def _oldest(warp: Warp, best: Warp) -> bool:

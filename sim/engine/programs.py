@@ -62,6 +62,7 @@ class Interpreter:
         warp = self._warp
         for number in range(self._iterations + self._program.last_stage):
             if number == self._watched_from:
+                self._issue_stage.catch_up()
                 self._clock.listen()
             for position, instruction in enumerate(self._program.body):
                 steps = self._execute(position, instruction, number)

@@ -60,7 +60,7 @@ class StreamingMultiprocessor:
         self._operations = Operations(
             schedule, conditions, self.works, clock, self.hardware, memory, self._barriers
         )
-        self._issue = IssueStage(clock, conditions.warp_scheduler)
+        self._issue = IssueStage(clock, conditions.warp_scheduler, in_order=self.hardware.immediate)
         self._estimate = estimate
         self._iterations, self._watched_from = conditions.iterations, watched_from
         self.warps = list(self._make_warps(conditions.seed))

@@ -75,6 +75,7 @@ class Warp:
     wanted: float = 0  # cycle from which its next instruction could be issued
     pipe: Unit | None = None  # what else that needs
     queue: AsynchronousUnit | None = None
+    unnoticed: float = 0  # cycles that it takes at least from then until others notice something
     since: int = 0  # warps that had begun to issue or to sleep when it did
     # While it queues for a pipe that all contexts share: since when, and when it is its turn.
     asked: float = 0

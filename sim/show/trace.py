@@ -136,7 +136,7 @@ def _slice(process: int, number: int, piece: Slice) -> Event:
         "ts": _stamp(piece.begin),
         "dur": (int(piece.end) - int(piece.begin)) / CYCLES_PER_MICROSECOND,
         "args": {
-            "cycles": piece.end - piece.begin,
+            "cycles": float(piece.end - piece.begin),
             "iteration": ", ".join(map(str, dict.fromkeys(piece.iterations))),
         },
     }
