@@ -18,6 +18,7 @@ from twill.artifacts.program import Issue, Program
 from twill.artifacts.schedule import Group, Placement, Schedule
 from twill.sim.engine import WARP_SCHEDULERS, Conditions, WarpScheduler
 from twill.sim.engine.events import Handlers, Issued
+from twill.sim.engine.hardware import Hardware
 from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.engine.work import works
 from twill.studies.bench.simulator import Speed, crowd, measure
@@ -174,6 +175,23 @@ def test_one_warp_stands_for_four_that_are_in_step(
     many, apart = finished()
     assert few < many == sum(group.warps for group in attention_schedule.groups)
     assert together == apart
+
+
+@pytest.mark.parametrize("scheduler", WARP_SCHEDULERS)
+def test_contexts_that_stay_behind_do_what_they_do_in_the_order_of_time(
+    scheduler: WarpScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conditions = Conditions(iterations=6, warp_scheduler=scheduler, seed=1)
+
+    def executed() -> tuple[int, list[float], list[dict[str, float]]]:
+        sm = StreamingMultiprocessor(twill.load_schedule("fa4_forward"), conditions)
+        assert not sm.in_step
+        sm.run()
+        return sm.events, sm.finished_at, [dict(warp.spent) for warp in sm.warps]
+
+    behind = executed()
+    monkeypatch.setattr(Hardware, "immediate", True)
+    assert executed() == behind
 
 
 def test_events_grow_with_instructions_and_not_with_cycles(hopper: twill.Machine) -> None:
