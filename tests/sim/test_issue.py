@@ -184,7 +184,7 @@ def test_contexts_that_stay_behind_do_what_they_do_in_the_order_of_time(
     conditions = Conditions(iterations=6, warp_scheduler=scheduler, seed=1)
 
     def executed() -> tuple[int, list[float], list[dict[str, float]]]:
-        sm = StreamingMultiprocessor(twill.load_schedule("fa4_forward"), conditions)
+        sm = StreamingMultiprocessor(twill.load_schedule("fa4_forward_rescaling"), conditions)
         assert not sm.in_step
         sm.run()
         return sm.events, sm.finished_at, [dict(warp.spent) for warp in sm.warps]
