@@ -166,6 +166,12 @@ def test_too_many_configurations_are_not_looked_at(monkeypatch: pytest.MonkeyPat
     assert configuration_bound(reserving(operations, capacities)) is None
 
 
+def test_a_unit_that_fits_very_many_is_not_counted_out() -> None:
+    operations: list[Taken] = [(("S", 0, 2, 1), ("U", 0, 2, 1)), (("S", 0, 2, 2), ("U", 0, 1, 1))]
+    capacities = {"S": 10**19, "U": 10**19}
+    assert configuration_bound(reserving(operations, capacities)) is None
+
+
 # -- the proof that a schedule carries -------------------------------------------------------------
 
 

@@ -17,6 +17,7 @@ from twill.polish.judge import Judge
 from twill.polish.moves import Moves
 from twill.sim.checks import check
 from twill.sim.engine import Conditions
+from twill.sim.engine.sm import StreamingMultiprocessor
 from twill.sim.execute import simulate
 
 LAYER_NORM = ("layer_norm_hopper", "hopper_h100")
@@ -85,10 +86,34 @@ def test_the_promise_is_what_is_measured(layer_norm: twill.Schedule) -> None:
 
 def test_a_run_that_cannot_win_is_given_up(layer_norm: twill.Schedule) -> None:
     judge = Judge((Conditions(),))
-    whole = judge.interval(layer_norm)
+    whole = judge.interval(layer_norm, 16)
     assert whole is not None
-    assert judge.interval(layer_norm, limit=whole) == whole
-    assert judge.interval(layer_norm, limit=0.5 * whole) is None
+    assert judge.interval(layer_norm, 16, limit=whole) == whole
+    assert judge.interval(layer_norm, 16, limit=0.5 * whole) is None
+
+
+def test_other_conditions_count_a_little_where_they_are_much_slower(
+    layer_norm: twill.Schedule,
+) -> None:
+    conditions = (Conditions(), Conditions(warp_scheduler="oldest"))
+    times = [Judge.measured(layer_norm, c, 16) for c in conditions]
+    first = times[0]
+    assert Judge(conditions[:1]).cost(layer_norm, first, 16) == first
+    assert Judge(conditions).cost(layer_norm, first, 16) == max(
+        first, first + 0.1 * (times[1] / 1.03 - first)
+    )
+    strict = Judge(conditions, tolerance=-0.5).cost(layer_norm, first, 16)
+    assert strict == pytest.approx(first + 0.1 * (2 * times[1] - first))
+
+
+def test_a_program_whose_contexts_are_in_step_is_estimated_exactly(
+    layer_norm: twill.Schedule,
+) -> None:
+    in_step = twill.load_schedule("fa3_forward_128x128_no_ping_pong")
+    judge = Judge((Conditions(),))
+    assert StreamingMultiprocessor(in_step, Conditions()).in_step
+    assert judge.estimate(in_step) == judge.interval(in_step, 16)
+    assert judge.estimate(layer_norm, 1.0) is None
 
 
 def test_a_program_with_a_race_is_objected_to(layer_norm: twill.Schedule) -> None:

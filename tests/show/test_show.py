@@ -22,6 +22,7 @@ from twill.cli.loop import parse_settings
 from twill.cli.main import app
 from twill.show.costs import cycle_text
 from twill.show.inputs import draw
+from twill.show.ir import ir
 
 ROOT = Path(__file__).parents[2]
 DUMP = str(ROOT / "traces" / "ttgir" / "attention_forward_two_tiles.sm90.mlir")
@@ -443,3 +444,10 @@ def test_who_waits_for_whom_is_listed() -> None:
     assert delays["s0", "n0.reduce"]["blocking"]
     assert delays["s0", "n0.reduce"]["delay"] == 512 + 47
     assert not delays["n0.reduce", "n0.mul"]["blocking"]
+
+
+def test_numbers_of_any_length_are_written_as_ir() -> None:
+    schedule = twill.load_schedule("fa3_forward_128x128_no_ping_pong")
+    assert f"{10**30} : i101" in ir(
+        schedule.model_copy(update={"description": "", "loop": schedule.loop, "seed": 10**30})
+    )

@@ -173,11 +173,12 @@ def _largest(kinds: Sequence[Uses], capacities: Mapping[str, int]) -> list[Confi
     while pending:
         chosen, left = pending.pop()
         looked_at += 1
-        if looked_at > MOST_NODES:
-            return None
         if len(chosen) < len(kinds):
             uses = kinds[len(chosen)]
-            for count in range(_instances(uses, left) + 1):
+            most = _instances(uses, left)
+            if looked_at + len(pending) + most >= MOST_NODES:
+                return None
+            for count in range(most + 1):
                 taken = {unit: count * amount for unit, amount in uses}
                 rest = {unit: room - taken.get(unit, 0) for unit, room in left.items()}
                 pending.append(((*chosen, count), rest))

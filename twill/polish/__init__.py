@@ -14,8 +14,8 @@ from twill.console import Report, silent
 from twill.errors import Refusal, RefusedError, TwillError
 from twill.formats import cycles, signed_percent
 from twill.polish.candidates import Candidate, Programs
-from twill.polish.judge import FIRST_ITERATIONS, Judge
-from twill.polish.search import CONFIRMING, LAST, Point, anneal
+from twill.polish.judge import Judge
+from twill.polish.search import CONFIRMING, LAST, Point, anneal, confirmed
 from twill.polish.starts import starts
 from twill.sim.engine import Conditions
 
@@ -66,7 +66,7 @@ def polish(
     seed : int
         Of the search.
     conditions : sequence of Conditions
-        The interval counts under the first; under the others it may be 3 % more.
+        The interval counts under the first; what is 3 % longer under others counts a little.
     jobs : int
         Processes that simulate at a time.
     report : callable
@@ -140,18 +140,18 @@ class _Polishing:
     ) -> list[Point]:
         """Return the best of some candidates, confirmed."""
         looks = map if pool is None else pool.map
-        arguments = [(self._given, self._judge, c, FIRST_ITERATIONS) for _, c in candidates[:most]]
-        intervals = list(looks(looked_at, *zip(*arguments, strict=True))) if arguments else []
-        ran = [(i, n) for n, i in enumerate(intervals) if i is not None]
+        some = [candidate for _, candidate in candidates[:most]]
+        estimates = looks(_estimate, [self._given] * len(some), [self._judge] * len(some), some)
+        ran = [(i, n) for n, i in enumerate(estimates) if i is not None]
         found: list[Point] = []
-        for _, n in sorted(ran):
+        for estimate, n in sorted(ran):
             said, candidate = candidates[n]
-            interval = looked_at(self._given, self._judge, candidate, CONFIRMING, objections=True)
-            if interval is not None:
-                found.append(Point(interval, candidate, said))
+            measured = confirmed(self._judge, self._programs.schedule(candidate))
+            if measured is not None:
+                found.append(Point(candidate, estimate, *measured, said))
             if len(found) == CHAINS:
                 break
-        return sorted(found, key=lambda point: point.interval)
+        return sorted(found, key=lambda point: point.cost)
 
     def _tell(self, best: Point, given: float | None) -> None:
         least = best.interval if given is None else min(best.interval, given)
@@ -182,21 +182,12 @@ class _Polishing:
         return schedule.model_copy(update={"promise": promise})
 
 
-def looked_at(
-    given: Schedule,
-    judge: Judge,
-    candidate: Candidate,
-    iterations: int,
-    *,
-    objections: bool = False,
-) -> float | None:
-    """Return the interval of a candidate's program, None if it has none or does not run."""
+def _estimate(given: Schedule, judge: Judge, candidate: Candidate) -> float | None:
+    """Return about the interval of a candidate's program, None if it has none or does not run."""
+    programs = Programs(given)
+    if not programs.ordered(candidate):
+        return None
     try:
-        programs = Programs(given)
-        if not programs.ordered(candidate):
-            return None
-        schedule = programs.schedule(candidate)
-        found = judge.interval(schedule, iterations)
+        return judge.estimate(programs.schedule(candidate))
     except TwillError:
         return None
-    return None if objections and judge.objection(schedule) else found

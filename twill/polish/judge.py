@@ -20,6 +20,7 @@ FIRST_ITERATIONS = 16  # iterations in which a program is looked at first
 LEAST_ITERATIONS, SPAN = 7, 4
 # It is where these are longer, by that factor, than the interval that it has to beat.
 HOPELESS = 1.1
+OTHERS = 0.1  # part that counts of what a program takes longer under other conditions
 
 
 class _GivenUp(Exception):  # noqa: N818 - nothing is wrong
@@ -28,42 +29,62 @@ class _GivenUp(Exception):  # noqa: N818 - nothing is wrong
 
 @dataclass(frozen=True)
 class Judge:
-    """Simulates programs under some conditions; the interval of a program is its worst there.
+    """Simulates programs under some conditions, of which the first counts most.
 
     Attributes
     ----------
     conditions : tuple of Conditions
-        The first counts as it is, others by what exceeds `tolerance`.
+        A program costs what it takes under the first, and a part (`OTHERS`) of what it takes more
+        than `tolerance` longer under the others.
     tolerance : float
-        Part by which a program may be slower under the other conditions.
+        Part by which a program may be slower under the other conditions at no cost.
     """
 
     conditions: tuple[Conditions, ...]
     tolerance: float = 0.03
 
-    def interval(
-        self, schedule: Schedule, iterations: int = FIRST_ITERATIONS, limit: float | None = None
-    ) -> float | None:
-        """Return the cycles of one iteration, None if they are clearly more than a limit.
+    def estimate(self, schedule: Schedule, limit: float | None = None) -> float | None:
+        """Return about the cycles of one iteration, None if they are clearly more than a limit.
+
+        Under the first conditions, with one context for all: exact where these are in step.
 
         Raises
         ------
         SimulationError
             If the program deadlocks, or reads what it should not.
         """
-        worst = 0.0
-        for number, given in enumerate(self.conditions):
-            share = 1 + self.tolerance if number else 1.0
-            conditions = replace(given, iterations=iterations)
-            found = self._measured(schedule, conditions, None if limit is None else limit * share)
-            if found is None:
-                return None
-            worst = max(worst, found / share)
-            if limit is not None and worst > limit:
-                return worst
-        return worst
+        conditions = replace(self.conditions[0], iterations=FIRST_ITERATIONS)
+        return _executed(StreamingMultiprocessor(schedule, conditions, estimate=True), limit)
 
-    def measured(self, schedule: Schedule, conditions: Conditions, iterations: int) -> float:
+    def interval(
+        self, schedule: Schedule, iterations: int, limit: float | None = None
+    ) -> float | None:
+        """Return the cycles of one iteration under the first conditions, None if clearly too many.
+
+        Raises
+        ------
+        SimulationError
+            If the program deadlocks, or reads what it should not.
+        """
+        conditions = replace(self.conditions[0], iterations=iterations)
+        return _executed(StreamingMultiprocessor(schedule, conditions), limit)
+
+    def cost(self, schedule: Schedule, interval: float, iterations: int) -> float:
+        """Return what a program costs, from what it takes under the first conditions.
+
+        Raises
+        ------
+        SimulationError
+            If the program deadlocks, or reads what it should not.
+        """
+        worst = interval
+        for conditions in self.conditions[1:]:
+            found = self.measured(schedule, conditions, iterations) / (1 + self.tolerance)
+            worst = max(worst, found)
+        return interval + OTHERS * (worst - interval)
+
+    @staticmethod
+    def measured(schedule: Schedule, conditions: Conditions, iterations: int) -> float:
         """Return the cycles of one iteration under some conditions.
 
         Raises
@@ -71,22 +92,10 @@ class Judge:
         SimulationError
             If the program deadlocks, or reads what it should not.
         """
-        found = self._measured(schedule, replace(conditions, iterations=iterations), None)
+        conditions = replace(conditions, iterations=iterations)
+        found = _executed(StreamingMultiprocessor(schedule, conditions), None)
         assert found is not None
         return found
-
-    def _measured(
-        self, schedule: Schedule, conditions: Conditions, limit: float | None
-    ) -> float | None:
-        """Return the cycles of one iteration; where an estimate is above the limit, None."""
-        sm = StreamingMultiprocessor(schedule, conditions)
-        if limit is not None and not sm.in_step:
-            estimate = _executed(
-                StreamingMultiprocessor(schedule, conditions, estimate=True), limit
-            )
-            if estimate is None or estimate > limit:
-                return None
-        return _executed(sm, limit)
 
     def times(self, schedule: Schedule) -> tuple[int, dict[str, int]]:
         """Return the interval of a run in whole cycles, and when one iteration's operations start.

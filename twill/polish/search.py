@@ -19,7 +19,7 @@ from random import Random
 from twill.artifacts.schedule import Schedule
 from twill.errors import TwillError
 from twill.polish.candidates import Candidate, Programs
-from twill.polish.judge import Judge
+from twill.polish.judge import FIRST_ITERATIONS, Judge
 from twill.polish.moves import Moves
 
 # Iterations over which a new best is confirmed, and the one that is returned.
@@ -32,10 +32,22 @@ RECORDED = 20  # accepted changes after which the critical chain is looked at ag
 
 @dataclass(frozen=True)
 class Point:
-    """A program with its interval in cycles, and what it was found from."""
+    """A program.
 
-    interval: float
+    Attributes
+    ----------
+    estimate : float
+        About what it takes, in cycles: programs near to each other are compared by it.
+    interval, cost : float
+        What it takes and what it costs by the judge, in cycles, if it was confirmed.
+    origin : str
+        What it was found from.
+    """
+
     candidate: Candidate
+    estimate: float
+    interval: float = math.inf
+    cost: float = math.inf
     origin: str = ""
 
 
@@ -88,19 +100,19 @@ class Walk:
             if proposed is None:
                 self._counts["not possible"] += 1
                 continue
-            heat = temperature(self._simulations / budget) * here.interval
-            most = here.interval - heat * math.log(1 - self._random.random())
+            heat = temperature(self._simulations / budget) * here.estimate
+            most = here.estimate - heat * math.log(1 - self._random.random())
             found = self._simulated(proposed, most)
             since += 1
             if found is not None and found <= most:
                 accepted += 1
-                here = Point(found, proposed, here.origin)
-                if found < BETTER * best.interval:
-                    confirmed = self._confirmed(proposed, best.interval)
+                here = Point(proposed, found, origin=here.origin)
+                if found < BETTER * best.estimate:
+                    confirmed = self._confirmed(here, best)
                     if confirmed is None:
                         here = best
                     else:
-                        here = best = Point(confirmed, proposed, here.origin)
+                        here = best = confirmed
                         since = 0
             if since > PATIENCE:
                 here, since = best, 0
@@ -131,29 +143,45 @@ class Walk:
             return self._known[key]
         self._simulations += 1
         try:
-            found = self._judge.interval(schedule, limit=most)
+            found = self._judge.estimate(schedule, most)
         except TwillError as error:
             self._counts[f"wrong: {str(error).partition(':')[0]}"] += 1
             found = None
         else:
             self._counts["slower" if found is None or found > most else "accepted"] += 1
-        if found is not None or most >= self._chain.best.interval:
+        if found is not None or most >= self._chain.best.estimate:
             self._known[key] = found
         return found
 
-    def _confirmed(self, candidate: Candidate, most: float) -> float | None:
-        """Return the interval over more iterations if it is still better and nothing is wrong."""
-        schedule = self._programs.schedule(candidate)
-        try:
-            found = self._judge.interval(schedule, CONFIRMING, most)
-        except TwillError:
-            found = None
-        if found is not None and found < BETTER * most and not self._judge.objection(schedule):
+    def _confirmed(self, point: Point, best: Point) -> Point | None:
+        """Return a program with what it takes if it is still better and nothing is wrong."""
+        schedule = self._programs.schedule(point.candidate)
+        found = confirmed(self._judge, schedule, BETTER * best.cost)
+        if found is not None:
             self._counts["better"] += 1
-            return found
+            interval, cost = found
+            return replace(point, interval=interval, cost=cost)
         self._known[_key(schedule)] = None
         self._counts["not confirmed"] += 1
         return None
+
+
+def confirmed(
+    judge: Judge, schedule: Schedule, limit: float = math.inf
+) -> tuple[float, float] | None:
+    """Return interval and cost over more iterations, None if over a limit or if it is wrong."""
+    try:
+        for iterations in (FIRST_ITERATIONS, CONFIRMING):
+            interval = judge.interval(schedule, iterations, limit)
+            if interval is None or interval >= limit:
+                return None
+        assert interval is not None
+        if judge.objection(schedule):
+            return None
+        cost = judge.cost(schedule, interval, CONFIRMING)
+    except TwillError:
+        return None
+    return (interval, cost) if cost < limit else None
 
 
 def _key(schedule: Schedule) -> str:
@@ -192,7 +220,7 @@ def anneal(
     """
     chains = [Chain(n, point, point) for n, point in enumerate(points)]
     budget = max(1, simulations // (rounds * len(chains)))
-    best = min(points, key=lambda point: point.interval)
+    best = min(points, key=lambda point: point.cost)
     for number in range(rounds):
         part = (number / rounds, (number + 1) / rounds)
         arguments = [(given, judge, chain, seed, budget, part) for chain in chains]
@@ -200,9 +228,9 @@ def anneal(
             chains = [_walk(*a) for a in arguments]
         else:
             chains = list(pool.map(_walk, *zip(*arguments, strict=True)))
-        order = sorted(chains, key=lambda chain: (chain.best.interval, chain.number))
+        order = sorted(chains, key=lambda chain: (chain.best.cost, chain.number))
         first = order[0]
-        if first.best.interval < best.interval:
+        if first.best.cost < best.cost:
             best = first.best
         report(best)
         worse = {chain.number for chain in order[(len(order) + 1) // 2 :]}

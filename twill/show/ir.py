@@ -20,11 +20,11 @@ from xdsl.dialects.builtin import (
     BoolAttr,
     Builtin,
     IntegerAttr,
+    IntegerType,
     ModuleOp,
     StringAttr,
     UnregisteredOp,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.parser import Parser
@@ -336,7 +336,7 @@ def _attribute(value: Plain) -> Attribute:
     if isinstance(value, bool):
         return BoolAttr.from_bool(value)
     if isinstance(value, int):
-        return IntegerAttr(value, i64)
+        return IntegerAttr(value, IntegerType(max(64, value.bit_length() + 1)))
     if isinstance(value, str):
         return StringAttr(value)
     return ArrayAttr([_attribute(entry) for entry in value])
