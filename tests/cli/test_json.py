@@ -25,6 +25,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
     "schedule": {
         PAPER: "schedule-summary",
         (*PAPER, "--robust", "fixed:9"): "schedule-summary",
+        (*PAPER, "--effort", "quick"): "schedule-summary",
         ("gemm_hopper", "-m", "hopper_h100"): "refusal",
         ("attention_backward_hopper", "-m", "hopper_h100", "--timeout", "0.001"): "refusal",
     },

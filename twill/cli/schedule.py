@@ -30,6 +30,7 @@ from twill.files import check_target
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
     from twill.artifacts.machine import Machine
+    from twill.polish import Polished
     from twill.search.request import Request
     from twill.search.scheduler import Solved
     from twill.studies.robust import Choice
@@ -42,6 +43,7 @@ EngineName = StrEnum(
     {"both": "both", "difference": "difference", "cpsat": "cpsat", "verbatim": "verbatim"},
 )
 SearchName = StrEnum("SearchName", {"complete": "complete", "paper": "paper"})
+EffortName = StrEnum("EffortName", {"quick": "quick", "normal": "normal", "thorough": "thorough"})
 
 
 @dataclass(frozen=True)
@@ -147,13 +149,22 @@ def schedule(
             "one that is fastest in simulation, for example under uniform:400,4000.",
         ),
     ] = None,
+    polishing: Annotated[
+        EffortName | None,
+        Option(
+            "--effort",
+            help="Also look for a program that the simulated SM executes faster, among 40, 400 or "
+            "4,000 of them.",
+        ),
+    ] = None,
+    jobs: Jobs = 1,
 ) -> None:
     """Find an optimal schedule and prove it."""
     from twill.artifacts.machine import Machine
     from twill.frontends import load_loop
     from twill.search.scheduler import Interrupted
 
-    choice, stopped = None, None
+    choice, polished, stopped = None, None, None
     with refusals(as_json=output.as_json), progress(f"scheduling {loop}") as report:
         request = question.request(load_loop(loop), Machine.named(machine))
         check_target(output.output)
@@ -170,28 +181,41 @@ def schedule(
             choice = choose(
                 solved.schedule, robust, lambda one: solve(one).schedule, rivals, report
             )
-    _tell(solved, choice, output)
+        if polishing is not None and stopped is None:
+            from twill.polish import EFFORTS
+            from twill.polish import polish as faster
+
+            static = solved.schedule if choice is None else choice.schedule
+            budget = EFFORTS[polishing.value]
+            polished = faster(
+                static, simulations=budget, seed=question.seed, jobs=jobs, report=report
+            )
+    _tell(solved, choice, polished, output)
     if stopped is not None:
         raise stopped
 
 
-def _tell(solved: Solved, choice: Choice | None, output: Output) -> None:
-    """Write and print a schedule, or the one that was chosen among several."""
+def _tell(solved: Solved, choice: Choice | None, polished: Polished | None, output: Output) -> None:
+    """Write and print a schedule, or the one that was chosen among several or made of it."""
+    from twill.show.polished import polished_data, print_polished
     from twill.show.schedule import print_schedule, schedule_data
 
-    found = solved.schedule if choice is None else choice.schedule
+    static = solved.schedule if choice is None else choice.schedule
 
     def data() -> dict[str, object]:
         how = {"cached": solved.cached, "seconds": solved.seconds}
         chosen = {} if choice is None else {"robust": choice.to_dict()}
-        return {**schedule_data(found), **how, **chosen}
+        faster = {} if polished is None else {"polished": polished_data(polished)}
+        return {**schedule_data(static), **how, **chosen, **faster}
 
     def show() -> None:
-        print_schedule(found)
+        print_schedule(static)
         if choice is not None:
             say(textwrap.fill(choice.words, WIDTH))
+        if polished is not None:
+            print_polished(polished)
 
-    output.keep(found, "schedule-summary", data, show)
+    output.keep(static if polished is None else polished.schedule, "schedule-summary", data, show)
 
 
 @command
@@ -266,9 +290,6 @@ def explain(
         print_json("explanation", explanation_data(found, found_levers))
     elif found_levers:
         print_levers(found_levers)
-
-
-EffortName = StrEnum("EffortName", {"quick": "quick", "normal": "normal", "thorough": "thorough"})
 
 
 @command

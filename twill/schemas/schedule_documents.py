@@ -96,6 +96,29 @@ class Robust(Part):
     candidates: tuple[Candidate, ...]
 
 
+class Differences(Part):
+    """In what two schedules differ."""
+
+    equal: bool
+    first: str
+    second: str
+    groups: dict[str, str]
+    turned: int
+    moved: Strings
+    differences: tuple[Difference, ...]
+
+
+class PolishedFigures(Part):
+    """What polishing brought; cycles are those of the simulated SM."""
+
+    name: str
+    machine: str
+    given_cycles: float | None
+    origin: str
+    promise: Promise
+    changes: Differences
+
+
 class ScheduleSummary(Figures):
     """``twill schedule --json``, ``twill extract --json``; the last of these without a search."""
 
@@ -103,6 +126,7 @@ class ScheduleSummary(Figures):
     cached: bool | None = None
     seconds: SearchSeconds | None = None
     robust: Robust | None = None
+    polished: PolishedFigures | None = None
 
 
 class UnitSlot(Part):
@@ -144,34 +168,16 @@ class SchedulePositions(Document):
     positions: tuple[Position, ...]
 
 
-class Differences(Part):
-    """In what two schedules differ."""
-
-    equal: bool
-    first: str
-    second: str
-    groups: dict[str, str]
-    turned: int
-    moved: Strings
-    differences: tuple[Difference, ...]
-
-
 class ScheduleDifferences(Differences, Document):
     """``twill diff --json``."""
 
     schema_name: Literal["twill.schedule-differences"] = Field(alias="schema")
 
 
-class Polished(Document):
-    """``twill polish --json``; cycles are those of the simulated SM."""
+class Polished(Document, PolishedFigures):
+    """``twill polish --json``."""
 
     schema_name: Literal["twill.polished"] = Field(alias="schema")
-    name: str
-    machine: str
-    given_cycles: float | None
-    origin: str
-    promise: Promise
-    changes: Differences
 
 
 class Initial(Part):
