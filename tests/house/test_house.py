@@ -33,7 +33,7 @@ SOLVERS = {
     },
 }
 EVERYWHERE = {
-    "console", "deadline", "errors", "figures", "files", "formats", "names", "tables",
+    "console", "deadline", "errors", "executors", "figures", "files", "formats", "names", "tables",
 }  # fmt: skip
 """Modules beside the rooms that every room may import."""
 ENTRIES = {"twill/__init__.py", "twill/__main__.py", "sim/__main__.py", "sim/__init__.py"}

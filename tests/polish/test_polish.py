@@ -11,7 +11,7 @@ import pytest
 
 import twill
 from tests.support.commands import in_process
-from twill.polish import polish
+from twill.polish import Interrupted, polish
 from twill.polish.candidates import Programs
 from twill.polish.judge import Judge
 from twill.polish.moves import Moves
@@ -153,6 +153,26 @@ def test_what_is_issued_before_what_it_reads_is_no_candidate(layer_norm: twill.S
     assert programs.ordered(candidate)
     first = max(candidate.start)
     assert not programs.ordered(replace(candidate, start=tuple(first - t for t in candidate.start)))
+
+
+def test_an_interruption_keeps_the_best_program(layer_norm: twill.Schedule) -> None:
+    told: list[str] = []
+
+    def report(message: str) -> None:
+        told.append(message)
+        if message != told[0]:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="the best program so far") as stopped:
+        polish(layer_norm, simulations=FEW, report=report)
+    found = stopped.value.polished
+    promise = found.schedule.promise
+    assert promise is not None
+    assert found.given_cycles is not None
+    assert promise.interval_cycles < found.given_cycles
+    assert promise.iterations == 64
+    assert f"{promise.interval_cycles:g} cycles, " in told[-1]
+    assert twill.verify(found.schedule).valid
 
 
 def test_the_command(layer_norm: twill.Schedule, tmp_path: Path) -> None:

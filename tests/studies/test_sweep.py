@@ -498,7 +498,7 @@ def interrupted(made: Sweep, folder: Path) -> subprocess.Popen[str]:
         "from twill.artifacts.sweep import Sweep\n"
         "from twill.console import command\n"
         "from twill.studies.sweep import run_sweep\n"
-        "from twill.studies.executors import local\n"
+        "from twill.executors import local\n"
         "@command\n"
         "def main():\n"
         "    with local(2) as executor:\n"
@@ -553,7 +553,7 @@ def test_ctrl_c_while_workers_start_is_one_line(tmp_path: Path, delay: float) ->
     script.write_text(
         "import time\n"
         "from twill.console import command\n"
-        "from twill.studies.executors import local\n"
+        "from twill.executors import local\n"
         "@command\n"
         "def main():\n"
         "    with local(2):\n"

@@ -30,6 +30,7 @@ from twill.files import check_target
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop
     from twill.artifacts.machine import Machine
+    from twill.artifacts.schedule import Schedule
     from twill.polish import Polished
     from twill.search.request import Request
     from twill.search.scheduler import Solved
@@ -134,12 +135,28 @@ class Effort:
         return partial(within, timeout=self.timeout, report=report, log=log, cache=cache)
 
 
+@dataclass(frozen=True)
+class Polishing:
+    """How far a faster program than the static schedule's is looked for."""
+
+    programs: Annotated[
+        EffortName | None,
+        Option(
+            "--effort",
+            help="Also look for a program that the simulated SM executes faster, among 40, 400 or "
+            "4,000 of them.",
+        ),
+    ] = None
+    jobs: Jobs = 1
+
+
 @command
 def schedule(
     loop: LoopName,
     machine: Annotated[str, Option("--machine", "-m", help="A packaged name or a file.")],
     question: Question,
     effort: Effort,
+    polishing: Polishing,
     output: Output,
     robust: Annotated[
         str | None,
@@ -149,22 +166,14 @@ def schedule(
             "one that is fastest in simulation, for example under uniform:400,4000.",
         ),
     ] = None,
-    polishing: Annotated[
-        EffortName | None,
-        Option(
-            "--effort",
-            help="Also look for a program that the simulated SM executes faster, among 40, 400 or "
-            "4,000 of them.",
-        ),
-    ] = None,
-    jobs: Jobs = 1,
 ) -> None:
     """Find an optimal schedule and prove it."""
     from twill.artifacts.machine import Machine
     from twill.frontends import load_loop
     from twill.search.scheduler import Interrupted
 
-    choice, polished, stopped = None, None, None
+    choice, polished = None, None
+    stopped: KeyboardInterrupt | None = None
     with refusals(as_json=output.as_json), progress(f"scheduling {loop}") as report:
         request = question.request(load_loop(loop), Machine.named(machine))
         check_target(output.output)
@@ -181,15 +190,12 @@ def schedule(
             choice = choose(
                 solved.schedule, robust, lambda one: solve(one).schedule, rivals, report
             )
-        if polishing is not None and stopped is None:
+        if polishing.programs is not None and stopped is None:
             from twill.polish import EFFORTS
-            from twill.polish import polish as faster
 
             static = solved.schedule if choice is None else choice.schedule
-            budget = EFFORTS[polishing.value]
-            polished = faster(
-                static, simulations=budget, seed=question.seed, jobs=jobs, report=report
-            )
+            budget = EFFORTS[polishing.programs.value]
+            polished, stopped = _polished(static, budget, question.seed, polishing.jobs, report)
     _tell(solved, choice, polished, output)
     if stopped is not None:
         raise stopped
@@ -308,14 +314,29 @@ def polish(
     """Look for programs that the simulated SM executes faster, from a schedule or an order."""
     from twill.frontends.schedules import load_schedule
     from twill.polish import EFFORTS
-    from twill.polish import polish as search
     from twill.show.polished import polished_data, print_polished
 
     budget = simulations or EFFORTS[effort.value]
     with refusals(as_json=output.as_json), progress(f"polishing {schedule}") as report:
         given = load_schedule(schedule)
         check_target(output.output)
-        found = search(given, simulations=budget, seed=seed, jobs=jobs, report=report)
+        found, stopped = _polished(given, budget, seed, jobs, report)
     output.keep(
         found.schedule, "polished", lambda: polished_data(found), lambda: print_polished(found)
     )
+    if stopped is not None:
+        raise stopped
+
+
+def _polished(
+    given: Schedule, simulations: int, seed: int, jobs: int, report: Report
+) -> tuple[Polished, KeyboardInterrupt | None]:
+    """Return the best program, and the interruption if there was one."""
+    from twill.polish import Interrupted
+    from twill.polish import polish as search
+
+    try:
+        found = search(given, simulations=simulations, seed=seed, jobs=jobs, report=report)
+    except Interrupted as interrupted:
+        return interrupted.polished, interrupted
+    return found, None

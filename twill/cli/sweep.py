@@ -114,7 +114,7 @@ class Workers:
 
     def executor(self) -> AbstractContextManager[Executor | None]:
         """Return an executor, none where this process is enough."""
-        from twill.studies.executors import cluster, local
+        from twill.executors import cluster, local
 
         if self.cluster is None:
             return local(self.jobs)

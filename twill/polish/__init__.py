@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import nullcontext, suppress
+from concurrent.futures import BrokenExecutor, Executor
+from contextlib import suppress
 from dataclasses import dataclass
 
 from twill.artifacts.promise import Measured, Promise
@@ -12,6 +12,7 @@ from twill.artifacts.schedule import Schedule
 from twill.bounds.programs import program_bound
 from twill.console import Report, silent
 from twill.errors import Refusal, RefusedError, TwillError
+from twill.executors import local
 from twill.formats import cycles, signed_percent
 from twill.polish.candidates import Candidate, Programs
 from twill.polish.judge import Judge
@@ -46,6 +47,14 @@ class Polished:
     origin: str
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with the best program until then."""
+
+    def __init__(self, polished: Polished) -> None:
+        super().__init__("this is the best program so far")
+        self.polished = polished
+
+
 def polish(
     schedule: Schedule,
     *,
@@ -78,10 +87,22 @@ def polish(
         If the loop cannot be costed for its machine.
     RefusedError
         If neither the schedule nor a program made of it runs.
+    Interrupted
+        On Ctrl-C, with the best program that was confirmed and what it takes over fewer iterations.
     """
     search = _Polishing(schedule, Judge(tuple(conditions)), report)
-    with ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
-        return search.run(simulations, seed, pool)
+    try:
+        with local(jobs) as pool:
+            search.run(simulations, seed, pool)
+    except (KeyboardInterrupt, BrokenExecutor):
+        found = search.polished(CONFIRMING, simulations, seed)
+        if found is None:
+            raise
+        raise Interrupted(found) from None
+    found = search.polished(LAST, simulations, seed)
+    if found is None:
+        raise RefusedError(f"{schedule.name}: no program of it runs", Refusal())
+    return found
 
 
 class _Polishing:
@@ -91,39 +112,40 @@ class _Polishing:
         # Loads whose latency is drawn may take no time.
         latency = 0 if judge.conditions[0].latency else None
         self._bound = program_bound(given.loop, given.machine, latency=latency)
+        self._given_cycles: float | None = None
+        self._best: Point | None = None
 
-    def run(self, simulations: int, seed: int, pool: Executor | None) -> Polished:
-        """Return the best program."""
-        given = self._of_given()
-        if given is not None and given <= self._bound.cycles:
-            simulations = 0
-        few = max(CHAINS, simulations // 4) if simulations else 0
-        points = self._first(self._candidates(), few, pool)
-        if given is None and not points:
-            raise RefusedError(f"{self._given.name}: no program of it runs", Refusal())
-        schedule, origin = self._given, ""
+    def run(self, simulations: int, seed: int, pool: Executor | None) -> None:
+        """Look for the best program."""
+        with suppress(TwillError):
+            self._given_cycles = self._judge.interval(self._given, CONFIRMING)
+        if self._given_cycles is not None and self._given_cycles <= self._bound.cycles:
+            return
+        points = self._first(self._candidates(), max(CHAINS, simulations // 4), pool)
         if points:
-            self._tell(points[0], given)
-            best = anneal(
+            self._tell(points[0])
+            anneal(
                 self._given,
                 self._judge,
                 points,
                 simulations=max(0, simulations - simulations // 4),
                 seed=seed,
                 pool=pool,
-                report=lambda point: self._tell(point, given),
+                report=self._tell,
             )
-            if given is None or best.interval < given:
-                schedule, origin = self._programs.schedule(best.candidate), best.origin
-        promised = self._promised(schedule, simulations, seed)
-        return Polished(promised, self._given, given, origin)
 
-    def _of_given(self) -> float | None:
-        """Return the interval of the given schedule, None if it does not run."""
-        try:
-            return self._judge.interval(self._given, CONFIRMING)
-        except TwillError:
+    def polished(self, iterations: int, simulations: int, seed: int) -> Polished | None:
+        """Return the best program, None if nothing runs; its promise is measured anew."""
+        best, given = self._best, self._given_cycles
+        schedule, origin = self._given, ""
+        if best is not None and (given is None or best.interval < given):
+            schedule, origin = self._programs.schedule(best.candidate), best.origin
+        elif given is None:
             return None
+        elif given <= self._bound.cycles:
+            simulations = 0
+        promised = self._promised(schedule, iterations, simulations, seed)
+        return Polished(promised, self._given, given, origin)
 
     def _candidates(self) -> list[tuple[str, Candidate]]:
         """Return where searches may begin, by the static times and by those of a run."""
@@ -153,26 +175,30 @@ class _Polishing:
                 break
         return sorted(found, key=lambda point: point.cost)
 
-    def _tell(self, best: Point, given: float | None) -> None:
+    def _tell(self, best: Point) -> None:
+        self._best = best
+        given = self._given_cycles
         least = best.interval if given is None else min(best.interval, given)
         gap = signed_percent(least / self._bound.cycles - 1)
         self._report(
             f"{cycles(least)} cycles, {gap} over the bound of {cycles(self._bound.cycles)}"
         )
 
-    def _promised(self, schedule: Schedule, simulations: int, seed: int) -> Schedule:
-        """Return a schedule with what is promised of it, measured over `LAST` iterations."""
+    def _promised(
+        self, schedule: Schedule, iterations: int, simulations: int, seed: int
+    ) -> Schedule:
+        """Return a schedule with what is promised of it, measured over some iterations."""
         measured = tuple(
             Measured(
                 warp_scheduler=conditions.warp_scheduler,
                 latency=conditions.latency_text,
-                interval_cycles=self._judge.measured(schedule, conditions, LAST),
+                interval_cycles=self._judge.measured(schedule, conditions, iterations),
             )
             for conditions in self._judge.conditions
         )
         promise = Promise(
             interval_cycles=measured[0].interval_cycles,
-            iterations=LAST,
+            iterations=iterations,
             conditions=measured,
             bound=self._bound,
             static_interval=self._given.initiation_interval,

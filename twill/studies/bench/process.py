@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from twill.console import end_with_parent
-from twill.studies.executors import interrupts_later
+from twill.executors import interrupts_later
 
 if TYPE_CHECKING:
     from twill.artifacts.loop import Loop

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from twill.artifacts.schedule import Schedule
 from twill.console import Report, paragraph, say, silent
 from twill.errors import InputError, short
+from twill.executors import local
 from twill.figures import new_figure, save
 from twill.files import write_whole
 from twill.formats import number, tenths, yes
 from twill.search.request import Request
-from twill.studies.executors import local
 from twill.studies.published import AIM, table
 from twill.studies.reproduce import experiments, kernels
 from twill.studies.reproduce.claims import Case, CaseResult, Settings

@@ -1,4 +1,4 @@
-"""Who runs the points and cases of studies: this process, processes beside it, a Dask cluster."""
+"""Who runs what can run side by side: this process, processes beside it, a Dask cluster."""
 
 from __future__ import annotations
 
