@@ -21,7 +21,7 @@ from twill.polish.starts import starts
 from twill.sim.engine import Conditions
 
 EFFORTS = {"quick": 40, "normal": 400, "thorough": 4000}  # programs that are simulated
-CHAINS = 4  # programs that a search goes on from at one time
+CHAINS = 8  # programs that a search goes on from at first
 DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
 
 

@@ -26,6 +26,7 @@ from twill.polish.moves import Moves
 CONFIRMING, LAST = 64, 200
 BETTER = 0.9995  # what is new is best if it takes less than that part of the best
 HOT, COLD = 0.012, 0.001  # temperature at the beginning and at the end, as parts of the interval
+ROUNDS = 4  # after each, chains are compared
 PATIENCE = 100  # simulations without a new best after which a chain goes back to its best
 RECORDED = 20  # accepted changes after which the critical chain is looked at again
 
@@ -207,22 +208,23 @@ def anneal(
     points: Sequence[Point],
     *,
     simulations: int,
-    rounds: int = 4,
     seed: int = 0,
     pool: Executor | None = None,
     report: Callable[[Point], object] = lambda _: None,
 ) -> Point:
     """Return the best program found.
 
+    After each round the better half of the chains goes on, at least two, so that each gets more of
+    the next (successive halving).
+
     `points`: where chains begin, each confirmed.
     `simulations`: of all chains together.
-    `rounds`: after each the worst half of the chains go on from the best.
     """
     chains = [Chain(n, point, point) for n, point in enumerate(points)]
-    budget = max(1, simulations // (rounds * len(chains)))
     best = min(points, key=lambda point: point.cost)
-    for number in range(rounds):
-        part = (number / rounds, (number + 1) / rounds)
+    for number in range(ROUNDS):
+        part = (number / ROUNDS, (number + 1) / ROUNDS)
+        budget = max(1, simulations // (ROUNDS * len(chains)))
         arguments = [(given, judge, chain, seed, budget, part) for chain in chains]
         if pool is None:
             chains = [_walk(*a) for a in arguments]
@@ -233,8 +235,5 @@ def anneal(
         if first.best.cost < best.cost:
             best = first.best
         report(best)
-        worse = {chain.number for chain in order[(len(order) + 1) // 2 :]}
-        chains = [
-            replace(c, here=first.best, best=first.best) if c.number in worse else c for c in chains
-        ]
+        chains = order[: max(2, len(order) // 2)]
     return best

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -19,21 +20,28 @@ TURNS = (
 def starts(programs: Programs, given: Candidate) -> Iterator[tuple[str, Candidate]]:
     """Yield candidates, each with what is different from the one that is given.
 
-    All kinds of turns are tried, and for each product, all products and each synchronous operation
-    a group of their own.
+    All kinds of turns are tried, and, without turns, groups of their own for all products, each
+    synchronous operation, and each two of them, on one group or on two.
     """
     for said, choices in TURNS:
         yield said, replace(given, choices=choices)
     operations = programs.problem.operations
     products = [o.index for o in operations if o.in_order_unit is not None and not o.streaming]
     alone = [o.index for o in operations if not o.variable_latency]
-    for apart in (products, *([v] for v in alone)):
-        moved = _apart(programs, given, apart)
+    ways: list[tuple[str, tuple[list[int], ...]]] = [
+        ("all products on a group of their own", (products,))
+    ]
+    ways += [(f"{operations[v].name} on a group of its own", ([v],)) for v in alone]
+    for v, w in itertools.combinations(alone, 2):
+        names = f"{operations[v].name} and {operations[w].name}"
+        ways += [(f"{names} on a group of their own", ([v, w],))]
+        ways += [(f"{names} on groups of their own", ([v], [w]))]
+    for said, sets in ways:
+        moved: Candidate | None = given
+        for apart in sets:
+            moved = moved and _apart(programs, moved, apart)
         if moved is not None:
-            names = "all products" if apart is products else operations[apart[0]].name
-            for said, choices in (TURNS[0], TURNS[-1]):
-                own = f"{names} on a group of its own"
-                yield (f"{own}, {said}" if said else own), replace(moved, choices=choices)
+            yield said, replace(moved, choices=TURNS[-1][1])
 
 
 def _apart(programs: Programs, given: Candidate, operations: list[int]) -> Candidate | None:
