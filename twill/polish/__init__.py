@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from twill.artifacts.promise import Measured, Promise
 from twill.artifacts.schedule import Schedule
 from twill.bounds.programs import program_bound
 from twill.console import Report, silent
-from twill.errors import Refusal, RefusedError, TwillError
+from twill.errors import Refusal, RefusedError, TwillError, WorkerError
 from twill.executors import local
 from twill.formats import cycles, signed_percent
 from twill.polish.candidates import Candidate, Programs
 from twill.polish.judge import Judge
-from twill.polish.search import CONFIRMING, LAST, Point, anneal, confirmed
+from twill.polish.search import CONFIRMING, LAST, ROUNDS, Point, anneal, confirmed
 from twill.polish.starts import starts
 from twill.sim.engine import Conditions
 
@@ -87,6 +88,8 @@ def polish(
         If the loop cannot be costed for its machine.
     RefusedError
         If neither the schedule nor a program made of it runs.
+    WorkerError
+        If a process that simulates dies.
     Interrupted
         On Ctrl-C, with the best program that was confirmed and what it takes over fewer iterations.
     """
@@ -94,7 +97,11 @@ def polish(
     try:
         with local(jobs) as pool:
             search.run(simulations, seed, pool)
-    except (KeyboardInterrupt, BrokenExecutor):
+    except BrokenExecutor:
+        raise WorkerError(
+            "a worker process died, perhaps for want of memory; try fewer --jobs"
+        ) from None
+    except KeyboardInterrupt:
         found = search.polished(CONFIRMING, simulations, seed)
         if found is None:
             raise
@@ -121,14 +128,15 @@ class _Polishing:
             self._given_cycles = self._judge.interval(self._given, CONFIRMING)
         if self._given_cycles is not None and self._given_cycles <= self._bound.cycles:
             return
-        points = self._first(self._candidates(), max(CHAINS, simulations // 4), pool)
+        few = max(1, simulations // 4)
+        points = self._first(self._candidates()[:few], (simulations - few) // ROUNDS, pool)
         if points:
             self._tell(points[0])
             anneal(
                 self._given,
                 self._judge,
                 points,
-                simulations=max(0, simulations - simulations // 4),
+                simulations=simulations - few,
                 seed=seed,
                 pool=pool,
                 report=self._tell,
@@ -155,14 +163,15 @@ class _Polishing:
             found.append(self._programs.candidate(given.initiation_interval, given.start))
         with suppress(TwillError):
             found.append(self._programs.candidate(*self._judge.times(given)))
-        return [start for candidate in found for start in starts(self._programs, candidate)]
+        by_turns = zip_longest(*(starts(self._programs, candidate) for candidate in found))
+        return [start for some in by_turns for start in some if start is not None]
 
     def _first(
         self, candidates: Sequence[tuple[str, Candidate]], most: int, pool: Executor | None
     ) -> list[Point]:
-        """Return the best of some candidates, confirmed."""
+        """Return the best of some candidates, confirmed: `most`, at least one, at most `CHAINS`."""
         looks = map if pool is None else pool.map
-        some = [candidate for _, candidate in candidates[:most]]
+        some = [candidate for _, candidate in candidates]
         estimates = looks(_estimate, [self._given] * len(some), [self._judge] * len(some), some)
         ran = [(i, n) for n, i in enumerate(estimates) if i is not None]
         found: list[Point] = []
@@ -171,7 +180,7 @@ class _Polishing:
             measured = confirmed(self._judge, self._programs.schedule(candidate))
             if measured is not None:
                 found.append(Point(candidate, estimate, *measured, said))
-            if len(found) == CHAINS:
+            if len(found) == min(CHAINS, max(1, most)):
                 break
         return sorted(found, key=lambda point: point.cost)
 

@@ -109,12 +109,10 @@ class Walk:
                 accepted += 1
                 here = Point(proposed, found, origin=here.origin)
                 if found < BETTER * best.estimate:
-                    confirmed = self._confirmed(here, best)
-                    if confirmed is None:
-                        here = best
-                    else:
-                        here = best = confirmed
-                        since = 0
+                    better = self._confirmed(here, best)
+                    if better is not None:
+                        best, since = better, 0
+                    here = best
             if since > PATIENCE:
                 here, since = best, 0
         simulations = self._chain.simulations + self._simulations
@@ -210,9 +208,9 @@ def anneal(
     simulations: int,
     seed: int = 0,
     pool: Executor | None = None,
-    report: Callable[[Point], object] = lambda _: None,
-) -> Point:
-    """Return the best program found.
+    report: Callable[[Point], object],
+) -> None:
+    """Search from several programs, and report the best one after each round.
 
     After each round the better half of the chains goes on, at least two, so that each gets more of
     the next (successive halving).
@@ -224,16 +222,13 @@ def anneal(
     best = min(points, key=lambda point: point.cost)
     for number in range(ROUNDS):
         part = (number / ROUNDS, (number + 1) / ROUNDS)
-        budget = max(1, simulations // (ROUNDS * len(chains)))
+        budget = simulations // (ROUNDS * len(chains))
         arguments = [(given, judge, chain, seed, budget, part) for chain in chains]
         if pool is None:
             chains = [_walk(*a) for a in arguments]
         else:
             chains = list(pool.map(_walk, *zip(*arguments, strict=True)))
-        order = sorted(chains, key=lambda chain: (chain.best.cost, chain.number))
-        first = order[0]
-        if first.best.cost < best.cost:
-            best = first.best
+        chains.sort(key=lambda chain: (chain.best.cost, chain.number))
+        best = min(best, chains[0].best, key=lambda point: point.cost)
         report(best)
-        chains = order[: max(2, len(order) // 2)]
-    return best
+        chains = chains[: max(2, len(chains) // 2)]
