@@ -178,7 +178,7 @@ def test_an_interruption_keeps_the_best_program(layer_norm: twill.Schedule) -> N
 def test_the_command(layer_norm: twill.Schedule, tmp_path: Path) -> None:
     given, made = tmp_path / "given.json", tmp_path / "made.json"
     layer_norm.save(str(given))
-    done = in_process("twill", "polish", str(given), "--simulations", "8", "-o", str(made))
+    done = in_process("twill", "polish", str(given), "--simulations", str(FEW), "-o", str(made))
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     promise = twill.Schedule.load(str(made)).promise
