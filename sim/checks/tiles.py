@@ -57,7 +57,6 @@ ELEMENTWISE: dict[tuple[str, int], Function] = {
     ("sub", 1): np.negative,
     ("sub", 2): np.subtract,
     ("select", 3): np.where,
-    ("fma", 3): lambda value, factor, other: value * factor + other,
     ("exp2", 1): np.exp2,
     ("exp", 1): np.exp,
     ("log2", 1): np.log2,
@@ -101,6 +100,8 @@ def function_of(operation: Operation, between: Sequence[str] = ()) -> Function:
         return _product
     if kind == "reduce" and count == 1:
         return _reduction(operation)
+    if kind == "fma" and count == 3:
+        return _fused(operation)
     if (kind, count) in ELEMENTWISE:
         return ELEMENTWISE[kind, count]
     raise unknown(operation, f"kind {short(kind)} with {count} operands does not say what")
@@ -123,6 +124,21 @@ def unknown(operation: Operation, why: str) -> InputError:
 def _product(left: Array, right: Array, accumulator: Array | None = None) -> Array:
     made: Array = np.matmul(left.astype(np.float32), right.astype(np.float32))
     return made if accumulator is None else made + accumulator
+
+
+def _fused(operation: Operation) -> Function:
+    """Return a * b + c, a * b - c or c - a * b, of which only the result is rounded."""
+    negated = operation.attributes.get("negated")
+    if negated not in (None, "addend", "product"):
+        raise unknown(operation, f"{short(negated)} of a fused product and sum is negated")
+    product, addend = -1 if negated == "product" else 1, -1 if negated == "addend" else 1
+
+    def compute(left: Array, right: Array, other: Array) -> Array:
+        # The product of two float32 is exact in float64.
+        exact = np.float64
+        return product * left.astype(exact) * right.astype(exact) + addend * other.astype(exact)
+
+    return compute
 
 
 def _reduction(operation: Operation) -> Function:
@@ -283,7 +299,7 @@ class _Scaled(Inputs):
 
     def constant(self, operation: str, number: int, tile: Tile) -> Array:
         """Return the scale, in powers of two where an exponential follows."""
-        exponential = operation.endswith(".mul") and operation[0] in "np"
+        exponential = operation.endswith((".mul", ".fma")) and operation[0] in "np"
         return np.full(tile.shape, self._scale * (LOG2_E if exponential else 1.0))
 
     def load(self, operation: str, iteration: int, tile: Tile) -> Array:

@@ -81,12 +81,19 @@ def extract(
             "--whole-tiles", help="Keep tensor memory accesses apart from the arithmetic between."
         ),
     ] = False,
+    fp_fusion: Annotated[
+        bool,
+        Option(
+            "--fp-fusion/--no-fp-fusion",
+            help="Whether the compiler fuses a product and the sum or difference that reads it.",
+        ),
+    ] = True,
 ) -> None:
     """Extract a loop from a TTGIR dump and say what was taken and what was folded away."""
     from twill.frontends.ttgir import load_ttgir
     from twill.show.inputs import extraction_data, print_extraction
 
-    found = load_ttgir(file, loop=loop, whole_tiles=whole_tiles)
+    found = load_ttgir(file, loop=loop, whole_tiles=whole_tiles, fp_fusion=fp_fusion)
     data, show = partial(extraction_data, found), partial(print_extraction, found)
     output.keep(found, "loop-extraction", data, show)
 

@@ -228,7 +228,7 @@ class Finishing:
                     in_place=operand == node.in_place,
                 )
                 # A product's factors are not interchangeable, the operands of others may be one.
-                factor = operand if node.kind == "mma" else None
+                factor = operand if node.kind in ("mma", "fma") else None
                 key = (producer, node, distance, dependence.in_place, value.axes, factor)
                 found.setdefault(key, dependence)
         return list(found.values())

@@ -42,11 +42,17 @@ Attributes = dict[str, str | bool | int | float]
 
 
 def load_ttgir(
-    file: str, *, name: str | None = None, loop: str | None = None, whole_tiles: bool = False
+    file: str,
+    *,
+    name: str | None = None,
+    loop: str | None = None,
+    whole_tiles: bool = False,
+    fp_fusion: bool = True,
 ) -> Loop:
     """Extract a loop of a TTGIR dump.
 
     `loop`: which loop: its induction variable's name or its number in program order.
+    `fp_fusion`: whether the compiler fuses products and sums (Triton's `enable_fp_fusion`).
 
     Raises
     ------
@@ -59,7 +65,8 @@ def load_ttgir(
         text = read_bytes(file).decode("utf-8")
     except UnicodeDecodeError:
         raise InputError("not text", file=file) from None
-    return extract(text, file=file, name=name, loop=loop, whole_tiles=whole_tiles)
+    how = {"whole_tiles": whole_tiles, "fp_fusion": fp_fusion}
+    return extract(text, file=file, name=name, loop=loop, **how)
 
 
 def extract(
@@ -69,8 +76,9 @@ def extract(
     name: str | None = None,
     loop: str | None = None,
     whole_tiles: bool = False,
+    fp_fusion: bool = True,
 ) -> Loop:
-    """Extract a loop of a TTGIR dump given as text.
+    """Extract a loop of a TTGIR dump given as text (see `load_ttgir`).
 
     Raises
     ------
@@ -82,7 +90,9 @@ def extract(
     dump = Dump(text, file)
     try:
         chosen = choose_loop(dump, loop)
-        return _Extraction(dump, chosen).loop(name, whole_tiles=whole_tiles)
+        return _Extraction(dump, chosen).loop(
+            name, whole_tiles=whole_tiles, fp_fusion=fp_fusion
+        )
     except InputError as error:
         raise error.within(file) from None
     except ValidationError as error:
@@ -219,10 +229,10 @@ class _Extraction:
         self.draft = Draft({i: self.body.node(i) for i in self.body.kept}, dump.threads_per_warp)
         self.roots: dict[SSAValue, int] = {}
 
-    def loop(self, name: str | None, *, whole_tiles: bool) -> Loop:
+    def loop(self, name: str | None, *, whole_tiles: bool, fp_fusion: bool) -> Loop:
         self._fill()
         draft = self.draft
-        run_passes(draft, whole_tiles=whole_tiles)
+        run_passes(draft, whole_tiles=whole_tiles, fp_fusion=fp_fusion)
         return Loop.model_validate(
             {
                 "name": name or self.dump.kernel,
@@ -261,7 +271,12 @@ class _Extraction:
             if position is not None:
                 draft.outside.append(Outside(number, access.node, position, None))
         draft.flows += global_order(self.graph, self.body.kept)
-        draft.merge()
+        draft.carried = frozenset(
+            source.node
+            for value in self.graph.carried.values()
+            for source in self.body.values.sources(value)
+            if source.node is not None
+        )
 
     def _read(self, i: int) -> Iterator[tuple[int, SSAValue, bool]]:
         """Yield (operand, value, whether it is an address) of all that a node reads by value."""
@@ -330,10 +345,12 @@ class _Extraction:
 
     def _folded(self) -> Iterator[Folded]:
         nodes, free = self.draft.nodes, self.body.free
+        gone = {folded.name: set(folded.into) for folded in self.draft.folded}
         into: dict[int, set[str]] = {i: set() for i in free}
         for producer, consumer, distance in sorted(self.graph.edges, reverse=True):
             if producer in free and not distance:
-                own = {nodes[consumer].name} if consumer in nodes else set()
+                name = self.body.names.get(consumer, "")
+                own = {nodes[consumer].name} if consumer in nodes else gone.get(name, set())
                 into[producer] |= into.get(consumer, own)
         for i in sorted(free):
             kind = name_of(self.body.operations[i])

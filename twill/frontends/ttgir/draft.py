@@ -71,6 +71,7 @@ class Draft:
     outside: list[Outside] = field(default_factory=list)
     folded: list[Folded] = field(default_factory=list)
     renamed: list[Flow] = field(default_factory=list)
+    carried: frozenset[float] = frozenset()  # nodes whose results the next iteration begins with
 
     def reads_of(self, key: float) -> list[Flow]:
         """Return the flows that read the result of node `key`."""
@@ -82,7 +83,8 @@ class Draft:
 
     def merge(self) -> None:
         """Keep one of flows that are alike."""
-        products = {key for key, node in self.nodes.items() if node.kind.startswith("mma")}
+        kinds = ("mma", "fma")
+        products = {key for key, node in self.nodes.items() if node.kind.startswith(kinds)}
         self.flows = distinct(self.flows, products)
         self.renamed = distinct(self.renamed, products)
 

@@ -8,12 +8,17 @@ from twill.artifacts.loop import Tile
 from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
 
 ASYNC_COPY_BITS = 32
+# What of a fused operation is negated where it subtracts its operand 0 or 1: a * b - c, c - a * b.
+NEGATED = ("addend", "product")
 BEFORE, AFTER = -0.25, 0.25
 INTEGERS = ("i64", "i32", "i16", "i8", "i1")
 
 
-def run_passes(draft: Draft, *, whole_tiles: bool) -> None:
+def run_passes(draft: Draft, *, whole_tiles: bool, fp_fusion: bool) -> None:
     """Rewrite a draft until its operations are those that warps issue."""
+    if fp_fusion:
+        fuse_products(draft)
+    draft.merge()
     absorb_addresses(draft)
     fill_loads(draft)
     stage_stores(draft)
@@ -21,6 +26,62 @@ def run_passes(draft: Draft, *, whole_tiles: bool) -> None:
         join_chunks(draft)
     order_in_place(draft)
     draft.flows = [replace(f, operand=None, axes=None) if f.address else f for f in draft.flows]
+
+
+def fuse_products(draft: Draft) -> None:
+    """Make one operation of a float product and the sum or difference that alone reads it.
+
+    Of two products that are added to each other the first is fused. Source: cubins of Triton 3.9.0
+    for sm_90a and sm_100a with `enable_fp_fusion` (its default), all float types.
+    """
+    for key in sorted(k for k, n in draft.nodes.items() if n.source in ("arith.addf", "arith.subf")):
+        reads = sorted((f for f in draft.reads_by(key)), key=lambda f: f.operand or 0)
+        product = next((f for f in reads if _is_fused(draft, f)), None)
+        if product is not None:
+            _fuse(draft, product)
+
+
+def _is_fused(draft: Draft, read: Flow) -> bool:
+    """Whether what is read is a product that nobody else reads, element by element."""
+    product, total = draft.nodes[read.producer], draft.nodes[read.consumer]
+    made = product.result
+    return (
+        (product.source, len(product.operands), len(total.operands)) == ("arith.mulf", 2, 2)
+        and made is not None
+        and total.result == made
+        and product.warps == total.warps
+        and (read.distance, read.axes) == (0, tuple(range(len(made.shape))))
+        and product.key not in draft.carried
+        and draft.reads_of(product.key) == [read]
+    )
+
+
+def _fuse(draft: Draft, read: Flow) -> None:
+    """Let a sum or difference compute the product that it reads: operands are a, b and c."""
+    product, total, place = draft.nodes[read.producer], draft.nodes[read.consumer], read.operand
+    assert place is not None
+    addend = 2
+    factors = [replace(f, consumer=total.key) for f in draft.reads_by(product.key)]
+    outside = [replace(o, consumer=total.key) for o in draft.outside if o.consumer == product.key]
+    helper, dot, _ = total.name.rpartition(f".{total.kind}")
+    name = draft.unused(f"{helper}.fma") if dot else total.name
+    draft.remove(product.key, [name])
+    draft.flows = factors + [
+        replace(f, operand=addend) if f.consumer == total.key and f.kind == "data" else f
+        for f in draft.flows
+    ]
+    draft.outside = outside + [
+        replace(o, operand=addend) if o.consumer == total.key else o for o in draft.outside
+    ]
+    negated = {"negated": NEGATED[place]} if total.kind == "sub" else {}
+    draft.update(
+        total.key,
+        name=name,
+        source="math.fma",
+        kind="fma",
+        operands=(*product.operands, total.operands[1 - place]),
+        attributes={**total.attributes, **negated},
+    )
 
 
 def absorb_addresses(draft: Draft) -> None:
