@@ -20,6 +20,8 @@ from twill.artifacts.machine import Machine, packaged_machines
 from twill.errors import InputError, RefusedError, short
 from twill.files import read_bytes
 
+# What a fused product and difference negates whose product is operand 0 or 1: a * b - c, c - a * b.
+NEGATED = ("addend", "product")
 # What a JSON document has that is a dependence graph and no loop.
 _GRAPH = re.compile(rb'"schema_version"\s*:\s*"ddg-')
 

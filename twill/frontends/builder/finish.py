@@ -19,7 +19,7 @@ from twill.artifacts.loop import (
     zero_distance_cycle,
 )
 from twill.errors import short
-from twill.frontends import complaint
+from twill.frontends import NEGATED, complaint
 from twill.frontends.builder.values import Node, Value, Variable
 from twill.frontends.types import Layout, blocked, elements_per_thread, lanes_per_warp, sharing
 from twill.names import unused
@@ -51,6 +51,8 @@ class Finishing:
         self.builder = builder
         if not builder.nodes:
             raise builder.error("the loop has no operations")
+        self.fused: list[tuple[Node, Node]] = []
+        self._fuse_products()
         self.producers = {variable: self._producer(variable) for variable in builder.variables}
         self.names = self._names()
         self.layouts = self._layouts()
@@ -73,6 +75,41 @@ class Finishing:
             invariants=tuple(self._invariants()),
             folded=tuple(self._folded()),
             origin=Origin(kernel=builder.name),
+        )
+
+    def _fuse_products(self) -> None:
+        """Make one operation of a float product and the sum or difference that alone reads it.
+
+        As `twill.frontends.ttgir.passes.fuse_products`; a product with a name stays as it is.
+        """
+        for total in [n for n in self.builder.nodes if n.kind in ("add", "sub") and n.elementwise]:
+            places = [n for n, value in enumerate(total.operands) if self._is_fused(total, value)]
+            if not places:
+                continue
+            product = total.operands.pop(places[0]).source
+            assert isinstance(product, Node)
+            if total.kind == "sub" and total.operands:
+                total.attributes["negated"] = NEGATED[places[0]]
+            total.kind, total.operands = "fma", [*product.operands, *total.operands]
+            self.builder.nodes.remove(product)
+            self.fused.append((product, total))
+
+    def _is_fused(self, total: Node, value: Value) -> bool:
+        """Whether what is read is a product that nobody else reads, element by element."""
+        builder, product = self.builder, value.source
+        if not isinstance(product, Node) or product.tile is None or total.cost is not None:
+            return False
+        kept = {v.value.source for v in builder.variables if v.value is not None}
+        kept |= {end for order in builder.orders for end in (order.first, order.then)}
+        reads = [v for node in builder.nodes for v in node.operands if v.source is product]
+        return (
+            (product.kind, product.elementwise) == ("mul", True)
+            and (product.name, product.cost) == (None, None)
+            and product not in kept
+            and len(reads) == 1
+            and not value.views
+            and not product.tile.dtype.startswith("i")
+            and (product.tile, product.warps) == (total.tile, total.warps)
         )
 
     def _producer(self, variable: Variable) -> tuple[Node, int]:
@@ -259,6 +296,11 @@ class Finishing:
                     users.setdefault((f"{source}.{view}", view), {})[self.names[node]] = None
         for (name, kind), into in users.items():
             yield Folded(name=name, kind=kind, into=tuple(into))
+        for product, total in self.fused:
+            name = self.names[total].removesuffix(".fma")
+            yield Folded(
+                name=f"{name}.{product.kind}", kind=product.kind, into=(self.names[total],)
+            )
 
 
 def _unless_alike(axes: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -90,9 +90,7 @@ def extract(
     dump = Dump(text, file)
     try:
         chosen = choose_loop(dump, loop)
-        return _Extraction(dump, chosen).loop(
-            name, whole_tiles=whole_tiles, fp_fusion=fp_fusion
-        )
+        return _Extraction(dump, chosen).loop(name, whole_tiles=whole_tiles, fp_fusion=fp_fusion)
     except InputError as error:
         raise error.within(file) from None
     except ValidationError as error:

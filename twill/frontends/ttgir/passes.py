@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from twill.artifacts.loop import Tile
+from twill.frontends import NEGATED
 from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
 
 ASYNC_COPY_BITS = 32
-# What of a fused operation is negated where it subtracts its operand 0 or 1: a * b - c, c - a * b.
-NEGATED = ("addend", "product")
 BEFORE, AFTER = -0.25, 0.25
 INTEGERS = ("i64", "i32", "i16", "i8", "i1")
 
@@ -34,8 +33,9 @@ def fuse_products(draft: Draft) -> None:
     Of two products that are added to each other the first is fused. Source: cubins of Triton 3.9.0
     for sm_90a and sm_100a with `enable_fp_fusion` (its default), all float types.
     """
-    for key in sorted(k for k, n in draft.nodes.items() if n.source in ("arith.addf", "arith.subf")):
-        reads = sorted((f for f in draft.reads_by(key)), key=lambda f: f.operand or 0)
+    sums = ("arith.addf", "arith.subf")
+    for key in sorted(k for k, node in draft.nodes.items() if node.source in sums):
+        reads = sorted(draft.reads_by(key), key=lambda f: f.operand or 0)
         product = next((f for f in reads if _is_fused(draft, f)), None)
         if product is not None:
             _fuse(draft, product)
