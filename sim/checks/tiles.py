@@ -67,6 +67,12 @@ ELEMENTWISE: dict[tuple[str, int], Function] = {
     ("cos", 1): np.cos,
     ("tanh", 1): np.tanh,
 }
+# Products and sums by what is negated, rounded once: float64 has the product of two float32 exactly.
+FUSED: dict[object, Function] = {
+    None: lambda left, right, other: left.astype(np.float64) * right + other,
+    "addend": lambda left, right, other: left.astype(np.float64) * right - other,
+    "product": lambda left, right, other: other - left.astype(np.float64) * right,
+}
 COMBINES: dict[str, Function] = {"max": np.max, "min": np.min, "add": np.sum, "mul": np.prod}
 # Operations of two operands that may stand between a load from tensor memory and its store.
 COMMUTATIVE: dict[str, Function] = {
@@ -100,8 +106,9 @@ def function_of(operation: Operation, between: Sequence[str] = ()) -> Function:
         return _product
     if kind == "reduce" and count == 1:
         return _reduction(operation)
-    if kind == "fma" and count == 3:
-        return _fused(operation)
+    negated = operation.attributes.get("negated")
+    if (kind, count) == ("fma", 3) and negated in FUSED:
+        return FUSED[negated]
     if (kind, count) in ELEMENTWISE:
         return ELEMENTWISE[kind, count]
     raise unknown(operation, f"kind {short(kind)} with {count} operands does not say what")
@@ -124,21 +131,6 @@ def unknown(operation: Operation, why: str) -> InputError:
 def _product(left: Array, right: Array, accumulator: Array | None = None) -> Array:
     made: Array = np.matmul(left.astype(np.float32), right.astype(np.float32))
     return made if accumulator is None else made + accumulator
-
-
-def _fused(operation: Operation) -> Function:
-    """Return a * b + c, a * b - c or c - a * b, of which only the result is rounded."""
-    negated = operation.attributes.get("negated")
-    if negated not in (None, "addend", "product"):
-        raise unknown(operation, f"{short(negated)} of a fused product and sum is negated")
-    product, addend = -1 if negated == "product" else 1, -1 if negated == "addend" else 1
-
-    def compute(left: Array, right: Array, other: Array) -> Array:
-        # The product of two float32 is exact in float64.
-        exact = np.float64
-        return product * left.astype(exact) * right.astype(exact) + addend * other.astype(exact)
-
-    return compute
 
 
 def _reduction(operation: Operation) -> Function:

@@ -171,6 +171,33 @@ def test_a_fused_product_comes_after_what_it_adds_to() -> None:
     assert edges(loop.build()) == {("o", "o.mul", 1, False), ("o.mul", "o", 0, True)}
 
 
+def fusable(name: str | None = None) -> Loop:
+    """Return a loop of one product and one difference, the product perhaps with a name."""
+    with Builder("fusable") as loop:
+        a, b, c = (loop.given(n, (64, 128), "f32", memory="registers") for n in "abc")
+        product = a * b
+        if name is not None:
+            product.named(name)
+        (c - product).named("x")
+    return loop.build()
+
+
+def test_a_product_is_fused_with_the_difference_that_alone_reads_it() -> None:
+    loop = fusable()
+    [x] = loop.operations
+    assert (x.name, x.kind, len(x.operands), x.attributes) == (
+        "x",
+        "fma",
+        3,
+        {"negated": "product"},
+    )
+    assert [(f.name, f.kind, f.into) for f in loop.folded] == [("x.mul", "mul", ("x",))]
+
+
+def test_a_product_with_a_name_stays() -> None:
+    assert [(o.name, o.kind) for o in fusable("p").operations] == [("p", "mul"), ("x", "sub")]
+
+
 def test_distances_add_up_through_variables() -> None:
     with Builder("shift") as loop:
         x = loop.carried("x", (64, 64), distance=2)

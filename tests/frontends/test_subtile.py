@@ -667,7 +667,7 @@ def test_the_command(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     assert lines[:2] == [
         "attention_backward_2_tiles: 2 sub-tiles of 64 along s:0 (128)",
-        "20 operations become 33, 23 dependences 44",
+        "19 operations become 31, 22 dependences 42",
     ]
     assert "summed over the sub-tiles: dq" in lines
     assert lines[-1] == "wrote made.json"

@@ -20,7 +20,7 @@ from twill.frontends import packaged_loops
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.checks import check
 from twill.sim.checks.dataflow import Dataflow
-from twill.sim.checks.tiles import TOLERANCE, Inputs, Kernel, known, placed, rounded
+from twill.sim.checks.tiles import TOLERANCE, Inputs, Kernel, function_of, known, placed, rounded
 from twill.sim.checks.values import Provenance, Values
 from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
@@ -243,6 +243,22 @@ def test_results_without_numbers_are_refused(attention: twill.Loop, hopper: twil
 
     with pytest.raises(InputError, match="infinite or no number at all"):
         Values(sequential(attention, hopper), 2, Huge(attention))
+
+
+@pytest.mark.parametrize(
+    ("negated", "wanted"), [(None, 2 + 2.0**-10), ("addend", 2.0**-24), ("product", -(2.0**-24))]
+)
+def test_a_fused_product_and_sum_is_rounded_once(negated: str | None, wanted: float) -> None:
+    """The square of 1 + 2^-12 is 1 + 2^-11 + 2^-24, which is no float32."""
+    tile = Tile(shape=(1,), dtype="f32", memory="registers")
+    attributes: dict[str, Any] = {} if negated is None else {"negated": negated}
+    fused = Operation(
+        name="x", kind="fma", operands=(tile,) * 3, result=tile, attributes=attributes
+    )
+    a, c = np.array([1 + 2.0**-12], np.float32), np.array([1 + 2.0**-11], np.float32)
+    assert rounded(function_of(fused)(a, a, c), "f32") == wanted
+    with pytest.raises(twill.InputError, match="fma"):
+        function_of(fused.model_copy(update={"attributes": {"negated": "all"}}))
 
 
 def test_bfloat16_rounds_to_the_nearest_even() -> None:

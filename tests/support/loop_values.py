@@ -125,6 +125,13 @@ def placed(value: Array, axes: Axes | None, shape: tuple[int, ...]) -> Array:
     )
 
 
+_FUSED: dict[object, Callable[..., Any]] = {
+    None: lambda left, right, addend: left * right + addend,
+    "addend": lambda left, right, addend: left * right - addend,
+    "product": lambda left, right, addend: addend - left * right,
+}
+
+
 def computed(operation: Operation, x: list[Array]) -> Array:
     """Return an operation's result; what is not known exactly is any function of its kind."""
     if operation.kind in ONE_OPERAND:
@@ -140,6 +147,7 @@ def computed(operation: Operation, x: list[Array]) -> Array:
         "add": np.add,
         "sub": np.subtract,
         "mul": np.multiply,
+        "fma": _FUSED[operation.attributes.get("negated")],
         "max": np.maximum,
         "exp2": lambda value: np.exp2(np.clip(value, -4, 4)),
         "compare": lambda value, other: (value > other).astype(float),

@@ -184,7 +184,8 @@ class _Body:
         highest = loop.maximum(maximum, scores.max(1))
         weights = loop.exp2(scores - highest[:, None], name=f"p{number}")
         shrink = loop.exp2(maximum - highest, name=f"a{number}")
-        total *= shrink
+        # With a name it is not fused: what is asked for is a number of operations.
+        total.assign(loop.elementwise("mul", total, shrink, name=f"l{number}.mul"))
         total += weights.sum(1)
         maximum.assign(highest)
         self._accumulate(chain, weights, number, shrink)
