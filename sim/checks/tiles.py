@@ -67,7 +67,7 @@ ELEMENTWISE: dict[tuple[str, int], Function] = {
     ("cos", 1): np.cos,
     ("tanh", 1): np.tanh,
 }
-# Products and sums by what is negated, rounded once: float64 has the product of two float32 exactly.
+# Products and sums by what is negated, rounded once: products of float32 are exact in float64.
 FUSED: dict[object, Function] = {
     None: lambda left, right, other: left.astype(np.float64) * right + other,
     "addend": lambda left, right, other: left.astype(np.float64) * right - other,
