@@ -1,6 +1,7 @@
 """Runs pseudo-code as printed: groups in any order, asynchronous operations as late as they may.
 
-Odd seeds let one group run ahead of the others and units be as late as possible; even ones choose.
+Odd seeds let one group run ahead of the others and units be as late as possible, one operation
+later than all others; even ones choose.
 
 It knows the loop, the costs' units and the barriers' sizes, and nothing of how the text was made.
 Values are hashes of an operation with what it read, so that a wrong operand, a missing wait or a
@@ -93,6 +94,9 @@ class Interpreter:
         self.issued: dict[str, int] = defaultdict(int)
         self.done: dict[str, int] = defaultdict(int)
         self.pending: list[Pending] = []
+        asynchronous = [name for name, cost in self.costs.items() if cost.asynchronous]
+        turn = seed // 2 + iterations
+        self.latest = asynchronous[turn % len(asynchronous)] if asynchronous else None
         self.registers: dict[str, int] = {}
         self.before, self.groups = parsed(text)
         self.oracle = cache(self._oracle)
@@ -106,9 +110,7 @@ class Interpreter:
             choices: list[Any] = [*running, *self.completable()]
             self.random.shuffle(choices)
             if self.late:
-                choices.sort(
-                    key=lambda c: favoured.index(c) if isinstance(c, str) else len(running)
-                )
+                choices.sort(key=lambda choice: self.lateness(choice, favoured))
             for choice in choices:
                 if isinstance(choice, Pending):
                     self.complete(choice)
@@ -127,6 +129,12 @@ class Interpreter:
                 raise BrokenError(
                     f"{operation.name} ran {self.done[operation.name]} of {self.n} times"
                 )
+
+    def lateness(self, choice: str | Pending, favoured: list[str]) -> int:
+        """Return a group's place in the order, or a later one for what may complete."""
+        if isinstance(choice, str):
+            return favoured.index(choice)
+        return len(favoured) + (choice.operation == self.latest)
 
     # -- control ------------------------------------------------------------------------------
 
