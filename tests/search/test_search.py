@@ -54,11 +54,15 @@ def test_attention_on_hopper_reaches_the_tensor_core_bound(
     assert (schedule.proof.bound.reason, schedule.proof.bound.unit) == ("ResMII", "tc")
     assert all(level.proved for level in schedule.proof.levels)
     assert twill.verify(schedule).violations == ()
-    # FlashAttention-3 has 24, 240 and 240; 248 is as much as the file has left for one of the two.
+    # FlashAttention-3 has 24, 240 and 240, all that the file has; who needs 248 leaves 232.
     registers = {g.name: g.registers for g in schedule.groups}
     assert registers.keys() == {"load", "compute0", "compute1"}
     assert registers["load"] == 24
-    assert {registers["compute0"], registers["compute1"]} <= {240, 248}
+    file = schedule.machine.registers
+    assert file is not None
+    live = max(g.registers_live or 0 for g in schedule.groups)
+    compute = [240, 240] if live + file.reserve.value <= 240 else [232, 248]
+    assert sorted([registers["compute0"] or 0, registers["compute1"] or 0]) == compute
 
 
 def overlap(schedule: twill.Schedule, first: str, second: str, cycles: int = 512) -> int:

@@ -115,14 +115,14 @@ def test_random_changes_of_what_is_executed_are_found(blackwell: twill.Schedule)
 
 def test_the_order_on_a_unit_is_compared(blackwell: twill.Schedule) -> None:
     place = {o.name: n for n, o in enumerate(blackwell.loop.operations)}
-    a, b = blackwell.start["p0.mul"], blackwell.start["p0.sub"]
-    keys = {f"placements__{place['p0.mul']}__start": b, f"placements__{place['p0.sub']}__start": a}
+    a, b = blackwell.start["a0.sub"], blackwell.start["p0.fma"]
+    keys = {f"placements__{place['a0.sub']}__start": b, f"placements__{place['p0.fma']}__start": a}
     found = Comparison(blackwell, changed(blackwell, **keys))
     (order,) = [d for d in found.differences if d.topic == "order"]
     assert order.what == "unit fma"
-    swapped = {"p0.mul": "p0.sub", "p0.sub": "p0.mul"}
+    swapped = {"a0.sub": "p0.fma", "p0.fma": "a0.sub"}
     assert [swapped.get(n, n) for n in order.first.split()] == order.second.split()
-    assert found.moved == {"p0.mul", "p0.sub"}
+    assert found.moved == {"a0.sub", "p0.fma"}
 
 
 def test_expert_schedules_differ_as_their_names_say() -> None:

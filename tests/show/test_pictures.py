@@ -158,8 +158,8 @@ def test_roles_say_who_tells_whom(blackwell_schedule: twill.Schedule) -> None:
     assert max(len(line) for line in text.splitlines()) <= 80
     flat = " ".join(text.split())
     assert "waits: k.empty k has been read: its slot is free; from compute0, compute1" in flat
-    assert "B compute0: 1 mma, 2 tmem_update" in flat
-    assert "takes from others a0, a1" in flat
+    assert "D compute2: 1 mma, 2 tmem_update" in flat
+    assert "takes from others a1, a0" in flat
 
 
 @pytest.mark.parametrize("seed", range(10))

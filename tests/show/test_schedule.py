@@ -192,4 +192,8 @@ def test_the_table_says_units() -> None:
     heading = next(n for n, line in enumerate(shown) if "operation" in line)
     assert shown[heading - 1].split() == ["start", "slot"]
     assert shown[heading].split()[-3:] == ["(cycles)", "(cycles)", "stage"]
-    assert call("show", HOPPER, "--as", "code").stdout.splitlines()[1] == "// n >= 1 iteration"
+    for schedule, trips in (
+        ("fa3_forward_128x128", "// n >= 1 iteration"),
+        (HOPPER, "// n >= 2 iterations (fewer: --iterations N)"),
+    ):
+        assert call("show", schedule, "--as", "code").stdout.splitlines()[1] == trips
