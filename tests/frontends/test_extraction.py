@@ -26,6 +26,7 @@ from tests.support.snippets import (
 )
 from twill.artifacts.loop import Tile
 from twill.frontends.ttgir import extract, load_ttgir
+from twill.sim.checks.dataflow import Dataflow
 
 PACKAGED = Path(__file__).parents[2] / "traces" / "ttgir"
 LAST = "%t: @token = %acc#1 -> %u#1"
@@ -556,6 +557,21 @@ def test_every_operand_of_a_fused_product_is_told() -> None:
     loop = extract(loop_of("\n".join([*body, reduce("s", "%all")])))
     read = [(d.producer, d.operand) for d in loop.dependences if d.consumer == "all"]
     assert read == [("u", 0), ("u", 1), ("u", 2)]
+
+
+def test_a_fused_product_may_stand_in_a_chain_through_tensor_memory() -> None:
+    """What went into it went into the chain, of which it is not said which operand the tile is."""
+    fused = [float_of("arith.mulf", "ab", "%u", "%w"), float_of("arith.addf", "h", "%ab", "%w")]
+    body = [load("u"), *fused, store("%h"), product("c", "%yes")]
+    loop = extract(loop_of("\n".join(body)))
+    assert [(o.name, o.kind, o.attributes.get("arithmetic")) for o in loop.operations] == [
+        ("store", "tmem_update", 1),
+        ("c", "mma", None),
+    ]
+    folded = {(f.kind, f.into) for f in loop.folded}
+    assert folded >= {("arith.mulf", ("store",)), ("math.fma", ("store",))}
+    with pytest.raises(twill.InputError, match=r"operations\.store: values cannot be computed"):
+        Dataflow(loop)
 
 
 def test_loops_by_name_and_by_number() -> None:

@@ -343,12 +343,11 @@ class _Extraction:
 
     def _folded(self) -> Iterator[Folded]:
         nodes, free = self.draft.nodes, self.body.free
-        gone = {folded.name: set(folded.into) for folded in self.draft.folded}
         into: dict[int, set[str]] = {i: set() for i in free}
         for producer, consumer, distance in sorted(self.graph.edges, reverse=True):
             if producer in free and not distance:
-                name = self.body.names.get(consumer, "")
-                own = {nodes[consumer].name} if consumer in nodes else gone.get(name, set())
+                gone = self.draft.gone.get(consumer, ())
+                own = {nodes[consumer].name} if consumer in nodes else set(gone)
                 into[producer] |= into.get(consumer, own)
         for i in sorted(free):
             kind = name_of(self.body.operations[i])

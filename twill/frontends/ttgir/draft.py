@@ -70,6 +70,7 @@ class Draft:
     flows: list[Flow] = field(default_factory=list)
     outside: list[Outside] = field(default_factory=list)
     folded: list[Folded] = field(default_factory=list)
+    gone: dict[float, tuple[str, ...]] = field(default_factory=dict)  # into what, by key
     renamed: list[Flow] = field(default_factory=list)
     carried: frozenset[float] = frozenset()  # nodes whose results the next iteration begins with
 
@@ -89,12 +90,17 @@ class Draft:
         self.renamed = distinct(self.renamed, products)
 
     def remove(self, key: float, into: Iterable[str]) -> None:
-        """Remove a node and what touches it, and record it as folded."""
-        node = self.nodes.pop(key)
+        """Remove a node and what touches it, and record it as folded, with what it had taken in."""
+        node, names = self.nodes.pop(key), tuple(sorted(into))
         self.flows = [f for f in self.flows if key not in (f.producer, f.consumer)]
         self.renamed = [f for f in self.renamed if key not in (f.producer, f.consumer)]
         self.outside = [o for o in self.outside if o.consumer != key]
-        self.folded.append(Folded(name=node.name, kind=node.source, into=tuple(sorted(into))))
+        self.folded = [
+            f.model_copy(update={"into": _instead(f.into, node.name, names)}) for f in self.folded
+        ]
+        self.gone = {k: _instead(taken, node.name, names) for k, taken in self.gone.items()}
+        self.gone[key] = names
+        self.folded.append(Folded(name=node.name, kind=node.source, into=names))
 
     def update(self, key: float, **changes: object) -> None:
         """Replace attributes of a node."""
@@ -151,6 +157,11 @@ class Draft:
             )
             for flow in sorted(flows, key=lambda f: (f.producer, f.consumer, f.distance, f.kind))
         )
+
+
+def _instead(names: tuple[str, ...], old: str, new: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names with one of them replaced by others."""
+    return tuple(sorted({*names, *new} - {old})) if old in names else names
 
 
 def distinct(flows: Iterable[Flow], products: Set[float]) -> list[Flow]:
