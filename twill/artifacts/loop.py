@@ -250,7 +250,11 @@ class Invariant(Part):
 
 
 class Folded(Part):
-    """A free operation of the source that was folded into its consumers."""
+    """An operation of the source that is none of the loop's: others do its work.
+
+    Its consumers, if it is free; the sum or difference that it was fused with, if it is a product;
+    the access that it belongs to, or the operation that goes through tensor memory in its place.
+    """
 
     name: Name
     kind: Name
