@@ -349,7 +349,7 @@ def test_extract_says_what_was_taken_and_writes_the_loop(tmp_path: Path) -> None
         "loop attention_forward_two_tiles",
         "nodes/edges 46/61 as written, 34/48 after folding",
         "28 operations: 2 load, 4 mma, 4 reduce, ",
-        "18 folded away as free: 4 tt.expand_dims, 4 tt.broadcast, 4 arith.mulf, 2 ttg.conv",
+        "18 folded away: 4 tt.expand_dims, 4 tt.broadcast, 4 arith.mulf, 2 ttg.convert_layout, ",
         "recurrence through o0.mul, o0",
         "invariant: q0, q1",
         f"wrote {file}",

@@ -296,7 +296,7 @@ class Loop(Artifact):
     invariants : tuple of Invariant
         What occupies memory for the whole loop.
     folded : tuple of Folded
-        Record of free operations.
+        Record of operations that are free, fused or absorbed.
     renamed : tuple of Dependence
         Record of anti-dependences through buffers that the source reuses. They bind nobody: the
         scheduler gives every iteration its own buffer where lifetimes overlap.

@@ -49,7 +49,7 @@ def print_costs(analysis: Analysis) -> None:
         say(f"invariants take {entry['used']} of {entry['capacity']} {entry['unit']} of {name}")
     if analysis.loop.folded:
         kinds = kinds_line(folded_kinds(analysis.loop))
-        say(f"folded away: {len(analysis.loop.folded)} free operations ({kinds})")
+        say(f"folded away: {len(analysis.loop.folded)} operations ({kinds})")
 
 
 def _print_operations(analysis: Analysis) -> None:

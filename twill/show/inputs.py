@@ -112,7 +112,7 @@ def recurrent(loop: Loop) -> list[list[str]]:
 
 
 def folded_kinds(loop: Loop) -> dict[str, int]:
-    """Return how many free operations of each kind were folded away, most first."""
+    """Return how many operations of each kind were folded away, most first."""
     return dict(Counter(folded.kind for folded in loop.folded).most_common())
 
 
@@ -175,8 +175,8 @@ def print_extraction(loop: Loop) -> None:
     _print_origin(data["origin"] or {})
     say(f"{data['operations']} operations: {kinds_line(data['kinds'])}")
     folded = sum(data["folded"].values())
-    free = f"{folded} folded away as free: {kinds_line(data['folded'])}"
-    say(free if folded else "nothing folded away")
+    away = f"{folded} folded away: {kinds_line(data['folded'])}"
+    say(away if folded else "nothing folded away")
     if data["renamed"]:
         say(f"orders only for a reused buffer, dropped: {', '.join(data['renamed'])}")
     for names in data["recurrences"]:
