@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import zip_longest
+from functools import partial
+from itertools import islice, zip_longest
 
 from twill.artifacts.promise import Measured, Promise
 from twill.artifacts.schedule import Schedule
@@ -17,13 +19,27 @@ from twill.executors import local
 from twill.formats import cycles, signed_percent
 from twill.polish.candidates import Candidate, Programs
 from twill.polish.judge import Judge
-from twill.polish.search import CONFIRMING, LAST, ROUNDS, Point, anneal, confirmed
+from twill.polish.search import CONFIRMING, LAST, ROUNDS, Point, anneal, best_of, looked_at
 from twill.polish.starts import starts
 from twill.sim.engine import Conditions
 
-EFFORTS = {"quick": 40, "normal": 400, "thorough": 4000}  # programs that are simulated
+EFFORTS = {"quick": 40, "normal": 800, "thorough": 6000}  # programs that are simulated
+AT_A_TIME = 16  # programs that are simulated side by side before a search begins
+LOOKED_AT_AGAIN = 3  # times as many as chains are simulated with all contexts
 CHAINS = 8  # programs that a search goes on from at first
+OTHERS_TOLD = 3
 DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
+
+
+@dataclass(frozen=True)
+class Other:
+    """The best program that was found another way.
+
+    `origin`: what was changed in the given schedule first; `cycles`: its interval.
+    """
+
+    origin: str
+    cycles: float
 
 
 @dataclass(frozen=True)
@@ -40,12 +56,15 @@ class Polished:
         Interval of the given schedule on the simulated SM; None where it does not run.
     origin : str
         What was changed in the given schedule before the search went on from it; empty if nothing.
+    others : tuple of Other
+        The next best ways, the best first.
     """
 
     schedule: Schedule
     given: Schedule
     given_cycles: float | None
     origin: str
+    others: tuple[Other, ...] = ()
 
 
 class Interrupted(KeyboardInterrupt):
@@ -121,6 +140,7 @@ class _Polishing:
         self._bound = program_bound(given.loop, given.machine, latency=latency)
         self._given_cycles: float | None = None
         self._best: Point | None = None
+        self._intervals: dict[str, float] = {}  # of the best program by its origin
 
     def run(self, simulations: int, seed: int, pool: Executor | None) -> None:
         """Look for the best program."""
@@ -129,13 +149,14 @@ class _Polishing:
         if self._given_cycles is not None and self._given_cycles <= self._bound.cycles:
             return
         few = max(1, simulations // 4)
-        points = self._first(self._candidates()[:few], (simulations - few) // ROUNDS, pool)
+        points = self._first(self._candidates(), few, pool)
         if points:
-            self._tell(points[0])
+            first = best_of(self._programs, self._judge, points)
+            self._tell([] if first is None else [first])
             anneal(
                 self._given,
                 self._judge,
-                points,
+                points[: max(1, (simulations - few) // ROUNDS)],
                 simulations=simulations - few,
                 seed=seed,
                 pool=pool,
@@ -153,7 +174,13 @@ class _Polishing:
         elif given <= self._bound.cycles:
             simulations = 0
         promised = self._promised(schedule, iterations, simulations, seed)
-        return Polished(promised, self._given, given, origin)
+        return Polished(promised, self._given, given, origin, self._others(origin))
+
+    def _others(self, origin: str) -> tuple[Other, ...]:
+        """Return the best that was found from other beginnings."""
+        least = sorted((taken, other) for other, taken in self._intervals.items())
+        found = [Other(other, taken) for taken, other in least if other != origin]
+        return tuple(found[:OTHERS_TOLD])
 
     def _candidates(self) -> list[tuple[str, Candidate]]:
         """Return where searches may begin, by the static times and by those of a run."""
@@ -162,32 +189,50 @@ class _Polishing:
         if given.initiation_interval is not None:
             found.append(self._programs.candidate(given.initiation_interval, given.start))
         with suppress(TwillError):
-            found.append(self._programs.candidate(*self._judge.times(given)))
-        by_turns = zip_longest(*(starts(self._programs, candidate) for candidate in found))
+            ran = self._programs.candidate(*self._judge.times(given))
+            found.append(self._programs.with_late_loads(ran))
+        bound = float(self._bound.cycles)
+        by_turns = zip_longest(*(starts(self._programs, one, bound) for one in found))
         return [start for some in by_turns for start in some if start is not None]
 
     def _first(
         self, candidates: Sequence[tuple[str, Candidate]], most: int, pool: Executor | None
     ) -> list[Point]:
-        """Return the best of some candidates, confirmed: `most`, at least one, at most `CHAINS`."""
-        looks = map if pool is None else pool.map
-        some = [candidate for _, candidate in candidates]
-        estimates = looks(_estimate, [self._given] * len(some), [self._judge] * len(some), some)
-        ran = [(i, n) for n, i in enumerate(estimates) if i is not None]
-        found: list[Point] = []
-        for estimate, n in sorted(ran):
-            said, candidate = candidates[n]
-            measured = confirmed(self._judge, self._programs.schedule(candidate))
-            if measured is not None:
-                found.append(Point(candidate, estimate, *measured, said))
-            if len(found) == min(CHAINS, max(1, most)):
-                break
-        return sorted(found, key=lambda point: point.cost)
+        """Return the best of the candidates that can be simulated, at most as many as chains.
 
-    def _tell(self, best: Point) -> None:
-        self._best = best
-        given = self._given_cycles
-        least = best.interval if given is None else min(best.interval, given)
+        Estimates choose among `most`; these are a few per cent off where contexts are not in step.
+        """
+        found: list[Point] = []
+        simulated = 0
+        left = iter(candidates)
+        while simulated < most and (few := list(islice(left, min(AT_A_TIME, most - simulated)))):
+            some = [Point(candidate, math.inf, origin=said) for said, candidate in few]
+            seen = self._looked_at(some, pool, exact=False)
+            simulated += sum(point is not None for point in seen)
+            found += [point for point in seen if point is not None]
+        found.sort(key=lambda point: point.energy)
+        again = self._looked_at(found[: LOOKED_AT_AGAIN * CHAINS], pool, exact=True)
+        best = sorted((p for p in again if p is not None), key=lambda point: point.energy)
+        return [point for point in best if math.isfinite(point.energy)][:CHAINS]
+
+    def _looked_at(
+        self, points: Sequence[Point], pool: Executor | None, *, exact: bool
+    ) -> list[Point | None]:
+        """Return points with their energy, which is infinite if the program does not run."""
+        look = partial(looked_at, self._given, self._judge, exact=exact)
+        return list(map(look, points) if pool is None else pool.map(look, points))
+
+    def _tell(self, points: Sequence[Point]) -> None:
+        for point in points:
+            before = self._intervals.get(point.origin, point.interval)
+            self._intervals[point.origin] = min(before, point.interval)
+        known = [self._best] if self._best is not None else []
+        self._best = min([*known, *points], key=lambda point: point.cost, default=None)
+        taken = [] if self._best is None else [self._best.interval]
+        taken += [] if self._given_cycles is None else [self._given_cycles]
+        if not taken:
+            return
+        least = min(taken)
         gap = signed_percent(least / self._bound.cycles - 1)
         self._report(
             f"{cycles(least)} cycles, {gap} over the bound of {cycles(self._bound.cycles)}"
@@ -215,14 +260,3 @@ class _Polishing:
             seed=seed,
         )
         return schedule.model_copy(update={"promise": promise})
-
-
-def _estimate(given: Schedule, judge: Judge, candidate: Candidate) -> float | None:
-    """Return about the interval of a candidate's program, None if it has none or does not run."""
-    programs = Programs(given)
-    if not programs.ordered(candidate):
-        return None
-    try:
-        return judge.estimate(programs.schedule(candidate))
-    except TwillError:
-        return None

@@ -15,11 +15,11 @@ from functools import cached_property
 from twill.artifacts.schedule import Schedule
 from twill.errors import Refusal, RefusedError
 from twill.lower import artifact, lay_out
-from twill.lower.pipeline import Choices, pipeline
+from twill.lower.pipeline import Choices, Pipeline, pipeline
 from twill.lower.programs import programs
 from twill.lower.synchronization import Synchronization
 from twill.problem import Problem, build_problem
-from twill.problem.groups import WarpGroup, allocated, available_groups
+from twill.problem.groups import WarpGroup, allocated, available_groups, lack_of_registers
 from twill.problem.operations import Edge
 from twill.problem.solution import Assignment
 from twill.verification.registers import registers_along_programs
@@ -92,6 +92,42 @@ class Programs:
             tuple(chosen[self._given.assignment[name]] for name in names),
         )
 
+    def settled(self, candidate: Candidate, apart: int = 0) -> Candidate | None:
+        """Return a candidate in which everything is issued when what it reads is there, or later.
+
+        None where that has no end.
+
+        `apart`: cycles that groups are further behind what they read of others, which is then kept
+        in more slots.
+        """
+        start, group, interval = list(candidate.start), candidate.group, candidate.interval
+        for _ in range(2 * len(start)):
+            moved = False
+            for e in self.dependences:
+                same = group[e.producer] == group[e.consumer]
+                delay = e.delay if same else e.cross_delay + apart
+                ready = start[e.producer] + (not e.streaming) * delay - e.distance * interval
+                if start[e.consumer] < ready:
+                    start[e.consumer], moved = ready, True
+            if not moved:
+                return self.with_late_loads(replace(candidate, start=tuple(start)))
+        return None
+
+    def with_late_loads(self, candidate: Candidate) -> Candidate:
+        """Return a candidate that issues streaming loads when they are first read.
+
+        Rings let them run ahead; times of a run have that in them, and would ask for it again.
+        """
+        start = list(candidate.start)
+        for o in self.problem.operations:
+            readers = [
+                candidate.start[e.consumer] + e.distance * candidate.interval
+                for e in self.problem.consumers[o.index]
+            ]
+            if o.streaming and readers:
+                start[o.index] = min(readers)
+        return replace(candidate, start=tuple(start))
+
     def _kind(self, g: int) -> tuple[int, bool]:
         return self.groups[g].warps, self.groups[g].variable_latency
 
@@ -111,11 +147,39 @@ class Programs:
         RefusedError
             If a memory or the register file has no room for it.
         """
+        made, lacking = self.with_lack(candidate)
+        if lacking:
+            raise RefusedError(
+                f"{made.name}: the register file has no room for its programs",
+                Refusal(families=("registers",)),
+            )
+        return made
+
+    def with_lack(self, candidate: Candidate) -> tuple[Schedule, float]:
+        """Return the schedule of a candidate, and the part of the register file that it lacks.
+
+        Raises
+        ------
+        RefusedError
+            If a memory has no room for it.
+        """
         found = Assignment(candidate.start, candidate.group, self.groups)
         named = replace(
             pipeline(self.problem, candidate.interval, found), choices=candidate.choices
         )
-        synchronization = Synchronization(lay_out(named))
+        layout = lay_out(named)
+        made, lack = self._within_registers(named, Synchronization(layout))
+        if lack:
+            # Where there is no room groups wait earlier for what reads their registers.
+            waiting, less = self._within_registers(named, Synchronization(layout, named.groups))
+            if less < lack:
+                return waiting, less
+        return made, lack
+
+    def _within_registers(
+        self, named: Pipeline, synchronization: Synchronization
+    ) -> tuple[Schedule, float]:
+        """Return a schedule with registers allocated, and the part of the file that it lacks."""
         made = artifact(
             synchronization,
             lambda: programs(synchronization),
@@ -127,15 +191,11 @@ class Programs:
         needed = [live.get(name, 0) for name in named.groups]
         groups = allocated(self.problem, list(named.groups.values()), needed)
         if groups is None:
-            raise RefusedError(
-                f"{made.name}: the register file has no room for its programs",
-                Refusal(families=("registers",)),
-            )
+            return made, lack_of_registers(self.problem, list(named.groups.values()), needed)
         of_groups = (
             {"registers": group.allocation or None, "registers_live": live.get(name)}
             for name, group in zip(named.groups, groups, strict=True)
         )
         told = zip(made.groups, of_groups, strict=True)
-        return made.model_copy(
-            update={"groups": tuple(group.model_copy(update=update) for group, update in told)}
-        )
+        given = tuple(group.model_copy(update=update) for group, update in told)
+        return made.model_copy(update={"groups": given}), 0.0

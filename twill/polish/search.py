@@ -13,7 +13,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
 
 from twill.artifacts.schedule import Schedule
@@ -27,8 +29,12 @@ CONFIRMING, LAST = 64, 200
 BETTER = 0.9995  # what is new is best if it takes less than that part of the best
 HOT, COLD = 0.012, 0.001  # temperature at the beginning and at the end, as parts of the interval
 ROUNDS = 4  # after each, chains are compared
-PATIENCE = 100  # simulations without a new best after which a chain goes back to its best
+PATIENCE = 100  # simulations without a new lowest energy after which a chain goes back to it
 RECORDED = 20  # accepted changes after which the critical chain is looked at again
+# A program that lacks a part of the register file has so many times that part more energy, so that
+# a chain may pass through it.
+LACK = 2.0
+LOOKED_AT = 4  # programs of a walk that are looked at more closely, the lowest energies
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,11 @@ class Point:
 
     Attributes
     ----------
-    estimate : float
-        About what it takes, in cycles: programs near to each other are compared by it.
+    energy : float
+        About what it takes, in cycles, and more if it lacks registers: programs near to each other
+        are compared by it.
+    lack : float
+        Part of the register file that it lacks.
     interval, cost : float
         What it takes and what it costs by the judge, in cycles, if it was confirmed.
     origin : str
@@ -46,7 +55,8 @@ class Point:
     """
 
     candidate: Candidate
-    estimate: float
+    energy: float
+    lack: float = 0.0
     interval: float = math.inf
     cost: float = math.inf
     origin: str = ""
@@ -59,7 +69,7 @@ class Chain:
     Attributes
     ----------
     here, best : Point
-        Where it is, and the best that was confirmed.
+        Where it is, and the best that was confirmed, if one was.
     simulations : int
         Programs that it has simulated.
     counts : Counter
@@ -68,9 +78,14 @@ class Chain:
 
     number: int
     here: Point
-    best: Point
+    best: Point | None = None
     simulations: int = 0
     counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def worth(self) -> tuple[float, int]:
+        """What the chain is compared by: the best program, or where it is if none is correct."""
+        return (self.here.energy if self.best is None else self.best.cost), self.number
 
 
 class Walk:
@@ -90,92 +105,133 @@ class Walk:
 
         `temperature`: by the part of the budget that is spent, as part of the interval.
         """
-        here, best, since, accepted = self._chain.here, self._chain.best, 0, RECORDED
-        proposals = 0
+        here = lowest = self._chain.here
+        low = [here]
+        since, accepted, proposals = 0, RECORDED, 0
         while self._simulations < budget and proposals < 50 * budget:
             proposals += 1
             if accepted >= RECORDED:
-                self._look(here.candidate)
+                self._look(here)
                 accepted = 0
             proposed = self._moves.propose(here.candidate)
             if proposed is None:
                 self._counts["not possible"] += 1
                 continue
-            heat = temperature(self._simulations / budget) * here.estimate
-            most = here.estimate - heat * math.log(1 - self._random.random())
-            found = self._simulated(proposed, most)
+            heat = temperature(self._simulations / budget) * here.energy
+            most = here.energy - heat * math.log(1 - self._random.random())
+            found = self._simulated(replace(here, candidate=proposed), most)
             since += 1
-            if found is not None and found <= most:
+            if found is not None and found.energy <= most:
                 accepted += 1
-                here = Point(proposed, found, origin=here.origin)
-                if found < BETTER * best.estimate:
-                    better = self._confirmed(here, best)
-                    if better is not None:
-                        best, since = better, 0
-                    here = best
+                here = found
+                if found.energy < BETTER * lowest.energy:
+                    lowest, since = found, 0
+                    low.append(found)
             if since > PATIENCE:
-                here, since = best, 0
-        simulations = self._chain.simulations + self._simulations
+                here, since = lowest, 0
+        best = self._best_of(low)
+        if best is None and not lowest.lack:
+            here = self._chain.best or here
         return replace(
-            self._chain, here=here, best=best, simulations=simulations, counts=self._counts
+            self._chain,
+            here=here,
+            best=best or self._chain.best,
+            simulations=self._chain.simulations + self._simulations,
+            counts=self._counts,
         )
 
-    def _look(self, candidate: Candidate) -> None:
+    def _look(self, point: Point) -> None:
         """Look at what is on the critical chain."""
         try:
-            critical = self._judge.critical(self._programs.schedule(candidate))
+            critical = self._judge.critical(self._programs.with_lack(point.candidate)[0])
         except TwillError:
             return
         index = self._programs.problem.index
         self._moves.critical = {index[name]: cycles for name, cycles in critical.items()}
 
-    def _simulated(self, candidate: Candidate, most: float) -> float | None:
-        """Return the interval, None if there is none or it is more than what is wanted."""
+    def _simulated(self, point: Point, most: float) -> Point | None:
+        """Return a program with its energy, None if it has none or more than what is wanted."""
         try:
-            schedule = self._programs.schedule(candidate)
+            schedule, lack = self._programs.with_lack(point.candidate)
         except TwillError:
             self._counts["refused"] += 1
             return None
-        key = _key(schedule)
+        key, more = _key(schedule), 1 + LACK * lack
         if key in self._known:
             self._counts["known"] += 1
-            return self._known[key]
+            energy = self._known[key]
+        else:
+            energy = self._energy(schedule, more, most)
+            if energy is not None or most >= self._chain.here.energy:
+                self._known[key] = energy
+        return None if energy is None else replace(point, energy=energy, lack=lack)
+
+    def _energy(self, schedule: Schedule, more: float, most: float) -> float | None:
         self._simulations += 1
         try:
-            found = self._judge.estimate(schedule, most)
+            found = self._judge.energy(schedule, most / more)
         except TwillError as error:
             self._counts[f"wrong: {str(error).partition(':')[0]}"] += 1
-            found = None
-        else:
-            self._counts["slower" if found is None or found > most else "accepted"] += 1
-        if found is not None or most >= self._chain.best.estimate:
-            self._known[key] = found
+            return None
+        wanted = found is not None and found * more <= most
+        self._counts["accepted" if wanted else "slower"] += 1
+        return None if found is None else found * more
+
+    def _best_of(self, points: Sequence[Point]) -> Point | None:
+        """Return the best of some programs if it is better than the chain's and correct."""
+        best = self._chain.best
+        limit = math.inf if best is None else BETTER * best.cost
+        found = best_of(self._programs, self._judge, points, limit)
+        self._counts["better" if found else "not confirmed"] += 1
         return found
 
-    def _confirmed(self, point: Point, best: Point) -> Point | None:
-        """Return a program with what it takes if it is still better and nothing is wrong."""
-        schedule = self._programs.schedule(point.candidate)
-        found = confirmed(self._judge, schedule, BETTER * best.cost)
-        if found is not None:
-            self._counts["better"] += 1
-            interval, cost = found
-            return replace(point, interval=interval, cost=cost)
-        self._known[_key(schedule)] = None
-        self._counts["not confirmed"] += 1
+
+def looked_at(given: Schedule, judge: Judge, point: Point, *, exact: bool) -> Point | None:
+    """Return a point with its energy, which is infinite if the program does not run.
+
+    None if there is no program.
+
+    `exact`: whether all contexts run, instead of one that stands for them.
+    """
+    programs = Programs(given)
+    try:
+        schedule, lack = programs.with_lack(point.candidate)
+    except TwillError:
         return None
+    if not programs.ordered(point.candidate):
+        return None
+    found = None
+    with suppress(TwillError):
+        look = partial(judge.interval, iterations=FIRST_ITERATIONS) if exact else judge.estimate
+        found = look(schedule)
+    energy = math.inf if found is None else found * (1 + LACK * lack)
+    return replace(point, energy=energy, lack=lack)
 
 
-def confirmed(
-    judge: Judge, schedule: Schedule, limit: float = math.inf
-) -> tuple[float, float] | None:
+def best_of(
+    programs: Programs, judge: Judge, points: Sequence[Point], limit: float = math.inf
+) -> Point | None:
+    """Return the best of the programs of lowest energy that is under a limit, None if none is."""
+    looked_at = []
+    right = sorted((p for p in points if not p.lack), key=lambda point: point.energy)
+    for number, point in enumerate(right[:LOOKED_AT]):
+        schedule = programs.schedule(point.candidate)
+        with suppress(TwillError):
+            interval = judge.interval(schedule, FIRST_ITERATIONS, limit)
+            if interval is not None and interval < limit:
+                looked_at.append((interval, number, point, schedule))
+    for *_, point, schedule in sorted(looked_at, key=lambda one: one[:2]):
+        found = confirmed(judge, schedule, limit)
+        if found is not None:
+            return replace(point, interval=found[0], cost=found[1])
+    return None
+
+
+def confirmed(judge: Judge, schedule: Schedule, limit: float) -> tuple[float, float] | None:
     """Return interval and cost over more iterations, None if over a limit or if it is wrong."""
     try:
-        for iterations in (FIRST_ITERATIONS, CONFIRMING):
-            interval = judge.interval(schedule, iterations, limit)
-            if interval is None or interval >= limit:
-                return None
-        assert interval is not None
-        if judge.objection(schedule):
+        interval = judge.interval(schedule, CONFIRMING, limit)
+        if interval is None or interval >= limit or judge.objection(schedule):
             return None
         cost = judge.cost(schedule, interval, CONFIRMING)
     except TwillError:
@@ -208,18 +264,17 @@ def anneal(
     simulations: int,
     seed: int = 0,
     pool: Executor | None = None,
-    report: Callable[[Point], object],
+    report: Callable[[Sequence[Point]], object],
 ) -> None:
-    """Search from several programs, and report the best one after each round.
+    """Search from several programs, and report the best of each chain after each round.
 
     After each round the better half of the chains goes on, at least two, so that each gets more of
     the next (successive halving).
 
-    `points`: where chains begin, each confirmed.
+    `points`: where chains begin.
     `simulations`: of all chains together.
     """
-    chains = [Chain(n, point, point) for n, point in enumerate(points)]
-    best = min(points, key=lambda point: point.cost)
+    chains = [Chain(n, point) for n, point in enumerate(points)]
     for number in range(ROUNDS):
         part = (number / ROUNDS, (number + 1) / ROUNDS)
         budget = simulations // (ROUNDS * len(chains))
@@ -228,7 +283,6 @@ def anneal(
             chains = [_walk(*a) for a in arguments]
         else:
             chains = list(pool.map(_walk, *zip(*arguments, strict=True)))
-        chains.sort(key=lambda chain: (chain.best.cost, chain.number))
-        best = min(best, chains[0].best, key=lambda point: point.cost)
-        report(best)
+        chains.sort(key=lambda chain: chain.worth)
+        report([chain.best for chain in chains if chain.best is not None])
         chains = chains[: max(2, len(chains) // 2)]

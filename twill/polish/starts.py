@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
 from twill.lower.pipeline import Choices
 from twill.polish.candidates import Candidate, Programs
+from twill.polish.roles import Roles
 
 TURNS = (
     ("", Choices()),
@@ -17,22 +19,53 @@ TURNS = (
 )
 
 
-def starts(programs: Programs, given: Candidate) -> Iterator[tuple[str, Candidate]]:
+# A clock with rounds of the interval that is hoped for lets values wait in as many slots as
+# that takes: rounds of the given interval, and these parts of the way down to the bound.
+SHORTER = (0.0, 0.5, 0.9)
+APART = (0.0, 0.5)  # rounds that groups are further behind each other
+
+
+def starts(programs: Programs, given: Candidate, bound: float) -> Iterator[tuple[str, Candidate]]:
     """Yield candidates, each with what is different from the one that is given.
 
-    All kinds of turns are tried, and, without turns, groups of their own for all products, each
-    synchronous operation, and each two of them, on one group or on two.
+    All kinds of turns are tried, and, without turns, ways to share groups among roles, those that
+    large tiles tie together or single operations; then groups of their own for all products, each
+    operation, and each two of them, on one group or on two.
+
+    `bound`: cycles, which no program is below.
     """
     for said, choices in TURNS:
         yield said, replace(given, choices=choices)
+    given = replace(given, choices=TURNS[-1][1])
+    way_down = max(0.0, given.interval - bound)
+    intervals = dict.fromkeys(round(given.interval - part * way_down) for part in SHORTER)
+    tied = Roles(programs).assignments(given.group)
+    single = Roles(programs, math.inf).assignments(given.group)
+    for said, group in dict([("", given.group), *tied, *single]).items():
+        for interval, apart in itertools.product(intervals, APART):
+            moved = replace(given, group=group, interval=interval)
+            settled = programs.settled(moved, round(apart * given.interval))
+            if settled is not None:
+                words = [said] * bool(said) + [f"rounds of {interval}"] * (
+                    interval < given.interval
+                )
+                words += ["groups half a round apart"] * bool(apart)
+                yield ", ".join(words), settled
+    yield from _few_apart(programs, given)
+
+
+def _few_apart(programs: Programs, given: Candidate) -> Iterator[tuple[str, Candidate]]:
     operations = programs.problem.operations
     products = [o.index for o in operations if o.in_order_unit is not None and not o.streaming]
     alone = [o.index for o in operations if not o.variable_latency]
+    alone.sort(key=lambda v: -operations[v].issue)
     ways: list[tuple[str, tuple[list[int], ...]]] = [
         ("all products on a group of their own", (products,))
     ]
     ways += [(f"{operations[v].name} on a group of its own", ([v],)) for v in alone]
-    for v, w in itertools.combinations(alone, 2):
+    pairs = list(itertools.combinations(alone, 2))
+    pairs.sort(key=lambda pair: -sum(operations[v].issue for v in pair))
+    for v, w in pairs:
         names = f"{operations[v].name} and {operations[w].name}"
         ways += [(f"{names} on a group of their own", ([v, w],))]
         ways += [(f"{names} on groups of their own", ([v], [w]))]
@@ -41,7 +74,7 @@ def starts(programs: Programs, given: Candidate) -> Iterator[tuple[str, Candidat
         for apart in sets:
             moved = moved and _apart(programs, moved, apart)
         if moved is not None:
-            yield said, replace(moved, choices=TURNS[-1][1])
+            yield said, moved
 
 
 def _apart(programs: Programs, given: Candidate, operations: list[int]) -> Candidate | None:
@@ -57,4 +90,4 @@ def _apart(programs: Programs, given: Candidate, operations: list[int]) -> Candi
         return None
     to = min(takers, key=lambda g: (programs.groups[g].warps, g))
     group = tuple(to if v in operations else g for v, g in enumerate(given.group))
-    return replace(given, group=group)
+    return programs.settled(replace(given, group=group))

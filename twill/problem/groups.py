@@ -269,16 +269,8 @@ def allocated(
     file = problem.registers
     if file is None:
         return tuple(groups)
-    allocation: dict[Share, int] = {}
-    for share in shares(file, groups):
-        used = tuple(g for g in share.members if needed[g] is not None)
-        if used:
-            narrow = all(groups[g].warps < file.warps for g in used)
-            blocks = narrow_blocks(file, [groups[g] for g in used]) if narrow else share.blocks
-            live = max(needed[g] or 0 for g in used)
-            allocation[Share(used, blocks)] = rules.allocation(file, live)
-    pool = rules.pool(file, sum(share.blocks for share in allocation))
-    room = pool - sum(share.blocks * a for share, a in allocation.items())
+    allocation = _least_allocation(file, groups, needed)
+    room = _room(file, allocation)
     if room < 0 or any(a > file.most for a in allocation.values()):
         return None
     _hand_out(file, groups, needed, allocation, room)
@@ -288,6 +280,39 @@ def allocated(
         for g in share.members:
             result[g] = replace(groups[g], allocation=amount, live_limit=live_limit)
     return tuple(result)
+
+
+def lack_of_registers(
+    problem: Problem, groups: Sequence[WarpGroup], needed: Sequence[int | None]
+) -> float:
+    """Return the part of the register file that `allocated` lacks."""
+    file = problem.registers
+    if file is None:
+        return 0.0
+    allocation = _least_allocation(file, groups, needed)
+    over = sum(max(0, a - file.most) * share.blocks for share, a in allocation.items())
+    return max(0, over, -_room(file, allocation)) * file.threads / file.file
+
+
+def _least_allocation(
+    file: RegisterFile, groups: Sequence[WarpGroup], needed: Sequence[int | None]
+) -> dict[Share, int]:
+    """Return the least steps, by who shares them, that hold what is live."""
+    allocation: dict[Share, int] = {}
+    for share in shares(file, groups):
+        used = tuple(g for g in share.members if needed[g] is not None)
+        if used:
+            narrow = all(groups[g].warps < file.warps for g in used)
+            blocks = narrow_blocks(file, [groups[g] for g in used]) if narrow else share.blocks
+            live = max(needed[g] or 0 for g in used)
+            allocation[Share(used, blocks)] = rules.allocation(file, live)
+    return allocation
+
+
+def _room(file: RegisterFile, allocation: Mapping[Share, int]) -> int:
+    """Return the registers per thread that are left; below 0 if there are not enough."""
+    pool = rules.pool(file, sum(share.blocks for share in allocation))
+    return pool - sum(share.blocks * a for share, a in allocation.items())
 
 
 def _hand_out(

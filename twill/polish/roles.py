@@ -1,0 +1,195 @@
+"""Who may issue what: operations that hand on large register tiles play one role, on one group.
+
+FlashAttention-4 has a softmax of each tile, a correction and the products on groups of their own;
+such roles follow from what it would cost to part operations: a tile that another group reads is
+staged in SMEM. All ways to share groups among roles are looked at, those first in which the busiest
+group has least to issue.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from twill.polish.candidates import Programs
+from twill.problem.operations import Edge
+
+LARGE = 16  # registers per thread of a value from which on a role keeps its readers
+MOST_WAYS = 24  # to share groups among roles
+# A transfer is written and read, and each takes half of the time that the static model books.
+PARTS_OF_TRANSFER = 4
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How some roles share groups.
+
+    `numbers`: of the group of each role; `busy`: cycles that each group issues and moves tiles.
+    """
+
+    numbers: tuple[int, ...]
+    busy: tuple[int, ...]
+
+    @property
+    def worth(self) -> tuple[int, int, tuple[int, ...]]:
+        return max(self.busy), len(self.busy), self.numbers
+
+
+class Roles:
+    """The roles of a loop.
+
+    `large`: registers per thread of a value from which on its readers are of its role.
+
+    Attributes
+    ----------
+    members : list of list of int
+        Operations of each role.
+    others : list of int
+        Operations that move no register tile, as products on tensor memory do, without loads.
+    """
+
+    def __init__(self, programs: Programs, large: float = LARGE) -> None:
+        self._programs, self._large = programs, large
+        self._operations = programs.problem.operations
+        here = [o.index for o in self._operations if not o.variable_latency]
+        self._role = {v: v for v in here}
+        for edge in programs.dependences:
+            tile = self._operations[edge.producer].registers >= self._large
+            if edge.carries and tile and {edge.producer, edge.consumer} <= self._role.keys():
+                self._join(edge)
+        of_tiles = {self._role[v] for v in here if self._moves_a_tile(v)}
+        small = [v for v in here if self._role[v] not in of_tiles]
+        self.others = [v for v in small if self._operations[v].in_order_unit is not None]
+        if math.isfinite(large):
+            self._follow([v for v in small if v not in self.others], of_tiles)
+        roles = sorted({self._role[v] for v in here if v not in self.others})
+        self.members = [[v for v in here if self._role[v] == role] for role in roles]
+        for v in self.others:
+            del self._role[v]
+
+    def _join(self, edge: Edge) -> None:
+        old, new = self._role[edge.consumer], self._role[edge.producer]
+        self._role.update({v: new for v, role in self._role.items() if role == old})
+
+    def _moves_a_tile(self, v: int) -> bool:
+        operation = self._operations[v]
+        return operation.registers >= LARGE or (
+            operation.in_order_unit is None and operation.memory is not None
+        )
+
+    def _follow(self, small: list[int], of_tiles: set[int]) -> None:
+        """Let what computes on small values play the role that most of these belong to."""
+        for _ in range(len(small)):
+            for v in [v for v in small if self._role[v] not in of_tiles]:
+                ties = Counter[int]()
+                for edge in self._programs.dependences:
+                    near = {edge.producer: edge.consumer, edge.consumer: edge.producer}.get(v)
+                    if near is not None and self._role.get(near) in of_tiles:
+                        ties[self._role[near]] += 1
+                if ties:
+                    self._role[v] = min(ties, key=lambda role: (-ties[role], role))
+
+    # -- ways to share groups -----------------------------------------------------------------
+
+    def assignments(self, given: Sequence[int]) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Yield who issues what, in words and as positions in `Programs.groups`.
+
+        `given`: who issues the loads.
+        """
+        for way in self._ways():
+            group = self._placed(way, given)
+            if group is None:
+                continue
+            yield from self._with_others(way, group)
+
+    def _ways(self) -> list[_Way]:
+        """Return the best ways to share groups, the best first."""
+        widest = max((o.warps for o in self._operations), default=0)
+        wide = [g for g in self._programs.groups if g.warps >= widest and not g.variable_latency]
+        most = min(len(wide), wide[0].most) if wide else 0
+        ways = [_Way((), ())]
+        for _ in self.members:
+            found = [
+                self._way((*way.numbers, number))
+                for way in ways
+                for number in range(min(len(way.busy) + 1, most))
+            ]
+            ways = sorted(found, key=lambda way: way.worth)[: 4 * MOST_WAYS]
+        return ways[:MOST_WAYS] if self.members else []
+
+    def _way(self, numbers: tuple[int, ...]) -> _Way:
+        """Return a way, with what values that cross groups cost both sides."""
+        place = {v: k for k, role in zip(numbers, self.members, strict=False) for v in role}
+        busy = [0] * (max(numbers) + 1)
+        for v, number in place.items():
+            busy[number] += self._operations[v].issue
+        moved = set[tuple[int, int]]()
+        for edge in self._programs.dependences:
+            here, there = place.get(edge.producer), place.get(edge.consumer)
+            if edge.transferable and None not in (here, there) and here != there:
+                assert here is not None
+                assert there is not None
+                moved.add((edge.producer, there))
+        for v, there in moved:
+            transfer = self._operations[v].transfer // PARTS_OF_TRANSFER
+            busy[place[v]] += transfer
+            busy[there] += transfer
+        return _Way(numbers, tuple(busy))
+
+    def _placed(self, way: _Way, given: Sequence[int]) -> dict[int, int] | None:
+        """Return the group of each operation of a role, None if there are not enough groups."""
+        group, used = dict[int, int](), {g for v, g in enumerate(given) if self._loads(v)}
+        for number in range(len(way.busy)):
+            share = [v for n, k in enumerate(way.numbers) if k == number for v in self.members[n]]
+            to = self._free(share, used)
+            if to is None:
+                return None
+            used.add(to)
+            group.update(dict.fromkeys(share, to))
+        return group | {v: g for v, g in enumerate(given) if self._loads(v)}
+
+    def _loads(self, v: int) -> bool:
+        return self._operations[v].variable_latency
+
+    def _free(self, operations: Sequence[int], used: set[int]) -> int | None:
+        """Return the narrowest group that takes operations and is not used."""
+        groups = self._programs.groups
+        takers = [
+            g
+            for g, group in enumerate(groups)
+            if g not in used and all(group.takes(self._operations[v]) for v in operations)
+        ]
+        return min(
+            takers, key=lambda g: (groups[g].variable_latency, groups[g].warps, g), default=None
+        )
+
+    def _with_others(
+        self, way: _Way, group: dict[int, int]
+    ) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Yield whole assignments: all other operations on one group, or each where it is fed."""
+        names = [self._operations[role[0]].name for role in self.members]
+        shares = [
+            " and ".join(name for name, k in zip(names, way.numbers, strict=True) if k == number)
+            for number in range(len(way.busy))
+        ]
+        said = f"the roles of {' | '.join(shares)} on groups of their own"
+        everything = range(len(self._operations))
+        if not self.others:
+            yield said, tuple(group[v] for v in everything)
+            return
+        to = self._free(self.others, set(group.values()))
+        if to is not None:
+            apart = group | dict.fromkeys(self.others, to)
+            yield f"{said}, products apart", tuple(apart[v] for v in everything)
+        fed = dict(group)
+        for v in self.others:
+            near = [e.producer for e in self._programs.dependences if e.consumer == v]
+            near += [e.consumer for e in self._programs.dependences if e.producer == v]
+            hosts = [fed[w] for w in near if w in fed and not self._loads(w)]
+            takes = [g for g in hosts if self._programs.groups[g].takes(self._operations[v])]
+            if takes:
+                fed[v] = takes[0]
+        if len(fed) == len(everything):
+            yield said, tuple(fed[v] for v in everything)
