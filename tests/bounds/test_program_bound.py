@@ -14,6 +14,7 @@ from unittest import mock
 import pytest
 
 import twill
+from tests.bounds.campaign import campaign
 from tests.support.bounded import distances, random_program, varied
 from tests.support.pages import ROOT
 from tests.support.small import edge, op, random_loop, small_loop, small_machine, tight_loop
@@ -27,6 +28,7 @@ from twill.frontends import load_loop, packaged_loops
 from twill.frontends.schedules import load_schedule, packaged_schedules
 from twill.lower.baselines import multi_warp, sequential
 from twill.lower.orders import schedule_of
+from twill.search.cache import Cache
 from twill.sim.execute import run
 from twill.verification.registers import registers_along_programs
 
@@ -386,3 +388,14 @@ def test_the_page_has_the_bounds_of_all_packaged_loops() -> None:
         for name in packaged_loops()
         for bound in [program_bound(*packaged(name))]
     ]
+
+
+@pytest.mark.parametrize(
+    "name", ["gemm_blackwell", "layer_norm_blackwell", "linear_attention_hopper"]
+)
+def test_no_program_of_a_campaign_is_below_its_bound(name: str, answers: Cache) -> None:
+    """The slow way, with 20,000 programs of all loops: ``python -m tests.bounds 20000``."""
+    found = campaign(name, 6, cache=answers)
+    assert found.programs == 6
+    assert found.below == []
+    assert min(found.nearest.values()) < 3
