@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from twill.cli import loop, machine, run, schedule, show, studies, sweep
+from twill.cli import judge, loop, machine, run, schedule, show, studies, sweep
 from twill.console import run_app, say
 
 
@@ -29,7 +29,7 @@ app = _tree(
     "twill", "Provably optimal software pipelines and warp specializations for tensor core GPUs."
 )
 for command in (
-    *(schedule.schedule, schedule.polish, schedule.verify, schedule.explain),
+    *(schedule.schedule, schedule.polish, judge.verify, judge.explain),
     *(show.show, show.diff, show.extract, studies.reproduce),
 ):
     app.command()(command)

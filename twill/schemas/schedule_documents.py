@@ -108,6 +108,13 @@ class Differences(Part):
     differences: tuple[Difference, ...]
 
 
+class OtherProgram(Part):
+    """The best program that was found another way, and its interval in cycles."""
+
+    origin: str
+    cycles: float
+
+
 class PolishedFigures(Part):
     """What polishing brought; cycles are those of the simulated SM."""
 
@@ -115,6 +122,7 @@ class PolishedFigures(Part):
     machine: str
     given_cycles: float | None
     origin: str
+    others: list[OtherProgram] = []
     promise: Promise
     changes: Differences
 
@@ -230,6 +238,15 @@ class Program(Document):
     groups: tuple[GroupProgram, ...]
 
 
+class Kept(Part):
+    """An interval that is promised and what a run took, in cycles; null for no steady state."""
+
+    what: str
+    promised: float
+    measured: float | None
+    kept: bool
+
+
 class Verdict(Document):
     """``twill verify --json``."""
 
@@ -240,6 +257,7 @@ class Verdict(Document):
     trusted: tuple[Trusted, ...]
     within: Strings
     reproved: tuple[Reproof, ...] | None
+    runs: tuple[Kept, ...] | None
 
 
 class Family(Part):

@@ -1,0 +1,106 @@
+"""``twill verify``, ``explain``: judging schedules, and saying why nothing is faster."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Option
+
+from twill.cli import Json, ScheduleName, command, print_json, refusals
+from twill.console import progress
+
+if TYPE_CHECKING:
+    from twill.verification import Verdict
+
+
+@command
+def verify(
+    schedule_file: ScheduleName,
+    reprove: Annotated[
+        bool, Option("--reprove", help="Refute again, by the other engine, what one has refuted.")
+    ] = False,
+    timeout: Annotated[float | None, Option(min=0.001, help="Seconds for each refutation.")] = None,
+    execute: Annotated[
+        bool,
+        Option(
+            "--run", help="Execute it on the simulated SM, and hold what it promises against that."
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Check a schedule against every rule of the model; exit status 1 if one is broken.
+
+    With --reprove also if a refutation turns out to be false, or is not made again in time; with
+    --run also if a run takes longer than what is promised, or than the static interval.
+    """
+    from twill.explain import reprove as again
+    from twill.frontends.schedules import load_schedule
+    from twill.show.proof import print_reproof, print_verdict
+    from twill.sim.promise import promises_kept
+    from twill.sim.show.promise import print_kept
+    from twill.verification import verify as check
+
+    schedule = load_schedule(schedule_file)
+    verdict = check(schedule)
+    reproofs = []
+    runs = []
+    if not as_json:
+        print_verdict(verdict)
+    if reprove and verdict.valid:
+        with progress(f"reproving {schedule.name}") as report:
+            for reproof in again(schedule, timeout, report):
+                reproofs.append(reproof)
+                if not as_json:
+                    print_reproof(reproof)
+    if execute and verdict.valid:
+        with refusals(as_json=as_json), progress(f"running {schedule.name}"):
+            runs = list(promises_kept(schedule))
+        if not as_json:
+            print_kept(runs)
+    if as_json:
+        again_told = [asdict(reproof) for reproof in reproofs] if reprove else None
+        runs_told = [asdict(kept) for kept in runs] if execute else None
+        print_json("verdict", {**_verdict(verdict), "reproved": again_told, "runs": runs_told})
+    reproved = all(reproof.outcome == "refuted" for reproof in reproofs)
+    if not (verdict.valid and reproved and all(kept.kept for kept in runs)):
+        raise typer.Exit(1)
+
+
+def _verdict(verdict: Verdict) -> dict[str, object]:
+    return {
+        "valid": verdict.valid,
+        "rules": list(verdict.rules),
+        "violations": [{"rule": v.rule, "message": v.message} for v in verdict.violations],
+        "trusted": [asdict(claim) for claim in verdict.trusted],
+        "within": list(verdict.within),
+    }
+
+
+@command
+def explain(
+    schedule_file: ScheduleName,
+    levers: Annotated[bool, Option(help="Also solve what would bring the interval down.")] = True,
+    timeout: Annotated[
+        float, Option(min=0.001, help="Seconds for the explanation and for each lever.")
+    ] = 20.0,
+    as_json: Json = False,
+) -> None:
+    """Say why the interval below fails, and what would bring the interval down."""
+    from twill.explain import explain as explained
+    from twill.explain.levers import levers as pulled
+    from twill.frontends.schedules import load_schedule
+    from twill.search.request import engine_factory
+    from twill.show.proof import explanation_data, print_explanation, print_levers
+
+    schedule, engine = load_schedule(schedule_file), engine_factory("difference")
+    with progress(f"explaining {schedule_file}") as report:
+        found = explained(schedule, engine, timeout, report)
+        if not as_json:
+            print_explanation(found)
+        found_levers = pulled(schedule, engine, timeout, report) if levers else None
+    if as_json:
+        print_json("explanation", explanation_data(found, found_levers))
+    elif found_levers:
+        print_levers(found_levers)
