@@ -45,7 +45,17 @@ def answered(root: Path, name: str, machine: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/schedule.json"
         asked = command(
-            root, "twill", "schedule", name, "--machine", machine, "--no-cache", "-o", file
+            root,
+            "twill",
+            "schedule",
+            name,
+            "--machine",
+            machine,
+            "--model",
+            "paper",
+            "--no-cache",
+            "-o",
+            file,
         )
         if asked.returncode:
             return {"refusal": asked.stderr.strip().splitlines()[-1:]}

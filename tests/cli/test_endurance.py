@@ -112,7 +112,9 @@ def operations(count: int) -> str:
 def test_a_loop_that_is_too_large_is_refused_at_once(count: int, why: str, tmp_path: Path) -> None:
     (tmp_path / "big.json").write_text(operations(count))
     began = time.process_time()
-    done = in_process("twill", "schedule", "big.json", "-m", "hopper_h100", folder=tmp_path)
+    done = in_process(
+        "twill", "schedule", "big.json", "-m", "hopper_h100", "--model", "paper", folder=tmp_path
+    )
     one_line(done, "big.json: ", why)
     assert time.process_time() - began < 2
 

@@ -76,7 +76,7 @@ def test_an_interruption_ends_the_work(
 @pytest.mark.parametrize("more", [[], ["--memory", "4000"]], ids=["here", "memory"])
 def test_an_interruption_keeps_the_best_schedule_so_far(tmp_path: Path, more: list[str]) -> None:
     command = [*TWILL, "schedule", "fa_fwd_blackwell", "-m", "blackwell_b200", "--no-cache",
-               "-o", "out.json", *more]  # fmt: skip
+               "--model", "paper", "-o", "out.json", *more]  # fmt: skip
     process = started([sys.executable, "-c", SAYS_WHEN_FOUND, *command[3:]], tmp_path)
     try:
         assert process.stdout is not None
@@ -143,7 +143,17 @@ def test_an_interruption_of_a_destructor_ends_the_work() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ["schedule", "fa_bwd_blackwell", "-m", "blackwell_b200", "--no-cache", "--memory", "4000"],
+        [
+            "schedule",
+            "fa_bwd_blackwell",
+            "-m",
+            "blackwell_b200",
+            "--model",
+            "paper",
+            "--no-cache",
+            "--memory",
+            "4000",
+        ],
         ["bench", "solver", "--case", "fa_bwd_blackwell", "--engine", "both"],
     ],
     ids=["memory", "bench"],

@@ -317,7 +317,17 @@ def test_the_json_of_a_schedule_has_bounds_and_seconds() -> None:
 
 
 def test_a_limit_of_time_ends_in_honest_bounds() -> None:
-    done = call("schedule", "fa_bwd_hopper", "-m", "hopper_h100", "--timeout", "0.001", "--json")
+    done = call(
+        "schedule",
+        "fa_bwd_hopper",
+        "-m",
+        "hopper_h100",
+        "--model",
+        "paper",
+        "--timeout",
+        "0.001",
+        "--json",
+    )
     assert done.returncode == 0
     told = json.loads(done.stdout)
     low, high = told["interval_bounds"]

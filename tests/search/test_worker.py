@@ -109,4 +109,4 @@ def test_the_command() -> None:
     assert json.loads(done.stdout)["refused"]["unit"] == "MB"
     done = in_process(*words, "--memory", "4000")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "optimal: unit TC needs all 2" in done.stdout
+    assert "optimal of the static model: unit TC needs all 2" in done.stdout

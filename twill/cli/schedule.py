@@ -1,27 +1,24 @@
-"""``twill schedule``, ``verify``, ``explain``: finding schedules, and judging them."""
+"""``twill schedule``, ``polish``: finding schedules and faster programs."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from typer import Option
 
 from twill.cli import (
     Jobs,
-    Json,
     LoopName,
     Output,
     ScheduleName,
     command,
     number,
     pairs,
-    print_json,
     refusals,
 )
 from twill.console import WIDTH, Report, note, progress, say, silent
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
     from twill.search.request import Request
     from twill.search.scheduler import Solved
     from twill.studies.robust import Choice
-    from twill.verification import Verdict
 
 TimeMode = StrEnum("TimeMode", {"exact": "exact", "normalized": "normalized", "refined": "refined"})
 RulesName = StrEnum("RulesName", {"issue": "issue", "paper": "paper"})
@@ -43,8 +39,11 @@ EngineName = StrEnum(
     "EngineName",
     {"both": "both", "difference": "difference", "cpsat": "cpsat", "verbatim": "verbatim"},
 )
-SearchName = StrEnum("SearchName", {"complete": "complete", "paper": "paper"})
+SearchName = StrEnum("SearchName", {"complete": "complete", "paper": "paper", "written": "written"})
+MOST_SOLVED = 45  # operations of a loop that is solved before it is polished
+ModelName = StrEnum("ModelName", {"simulated": "simulated", "paper": "paper"})
 EffortName = StrEnum("EffortName", {"quick": "quick", "normal": "normal", "thorough": "thorough"})
+_EFFORTS = "40, 800 or 6,000"
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,11 @@ class Question:
         ),
     ] = EngineName.both
     search: Annotated[
-        SearchName, Option(help="Every interval and number of stages, or the paper's Algorithm 1.")
+        SearchName,
+        Option(
+            help="Every interval and number of stages; the paper's Algorithm 1; or the loop as "
+            "it is written."
+        ),
     ] = SearchName.complete
     budget: Annotated[int, Option(min=1, help="Normalized time: bound on the sum of costs.")] = 300
     most_stages: Annotated[int | None, Option(min=1, help="Bound on the number of stages.")] = None
@@ -80,6 +83,17 @@ class Question:
         list[str] | None, Option(metavar="A,B", help="B issues no earlier than A. Repeatable.")
     ] = None
     seed: Annotated[int, Option(min=0, help="Random seed of the solver.")] = 0
+
+    @property
+    def static(self) -> list[str]:
+        """Options that were given and that only the static model has."""
+        usual = Question()
+        named = {f.name: getattr(self, f.name) for f in fields(self)}
+        return [
+            f"--{name.replace('_', '-')}"
+            for name, value in named.items()
+            if value and name != "seed" and value != getattr(usual, name)
+        ]
 
     def request(self, loop: Loop, machine: Machine) -> Request:
         """Return all that is asked."""
@@ -137,17 +151,40 @@ class Effort:
 
 @dataclass(frozen=True)
 class Polishing:
-    """How far a faster program than the static schedule's is looked for."""
+    """Which schedule is best, and how far a better one is looked for."""
 
-    programs: Annotated[
-        EffortName | None,
+    model: Annotated[
+        ModelName | None,
         Option(
-            "--effort",
-            help="Also look for a program that the simulated SM executes faster, among 40, 400 or "
-            "4,000 of them.",
+            help="What is best: what the simulated SM executes fastest, or what the paper's static "
+            "model proves. Simulated, unless an option is given that only the latter has.",
+            show_default=False,
         ),
     ] = None
+    effort: Annotated[
+        EffortName | None,
+        Option(help=f"How many programs are simulated: {_EFFORTS}.", show_default="normal"),
+    ] = None
     jobs: Jobs = 1
+
+    def simulations(self, question: Question, robust: str | None) -> int | None:
+        """Return how many programs are simulated, None if the static model has the last word.
+
+        Raises
+        ------
+        InputError
+            If it is asked for both.
+        """
+        from twill.errors import InputError
+        from twill.polish import EFFORTS
+
+        static = [*question.static, *["--robust"][: robust is not None]]
+        static += ["--model paper"][: self.model is ModelName.paper]
+        if self.effort is not None or self.model is ModelName.simulated:
+            asked = "--model simulated" if self.effort is None else "--effort"
+            if static:
+                raise InputError(f"{asked} polishes, and {static[0]} is of the static model only")
+        return None if static else EFFORTS[(self.effort or EffortName.normal).value]
 
 
 @command
@@ -167,7 +204,7 @@ def schedule(
         ),
     ] = None,
 ) -> None:
-    """Find an optimal schedule and prove it."""
+    """Find the fastest program, and the optimal static schedule with its proof."""
     from twill.artifacts.machine import Machine
     from twill.frontends import load_loop
     from twill.search.scheduler import Interrupted
@@ -176,6 +213,9 @@ def schedule(
     stopped: KeyboardInterrupt | None = None
     with refusals(as_json=output.as_json), progress(f"scheduling {loop}") as report:
         request = question.request(load_loop(loop), Machine.named(machine))
+        simulations = polishing.simulations(question, robust)
+        if simulations is not None and len(request.loop.operations) > MOST_SOLVED:
+            request = replace(request, search="written")
         check_target(output.output)
         solve = effort.solver(report)
         try:
@@ -190,12 +230,10 @@ def schedule(
             choice = choose(
                 solved.schedule, robust, lambda one: solve(one).schedule, rivals, report
             )
-        if polishing.programs is not None and stopped is None:
-            from twill.polish import EFFORTS
-
-            static = solved.schedule if choice is None else choice.schedule
-            budget = EFFORTS[polishing.programs.value]
-            polished, stopped = _polished(static, budget, question.seed, polishing.jobs, report)
+        if simulations is not None and stopped is None:
+            polished, stopped = _polished(
+                solved.schedule, simulations, question.seed, polishing.jobs, report
+            )
     _tell(solved, choice, polished, output)
     if stopped is not None:
         raise stopped
@@ -225,85 +263,11 @@ def _tell(solved: Solved, choice: Choice | None, polished: Polished | None, outp
 
 
 @command
-def verify(
-    schedule_file: ScheduleName,
-    reprove: Annotated[
-        bool, Option("--reprove", help="Refute again, by the other engine, what one has refuted.")
-    ] = False,
-    timeout: Annotated[float | None, Option(min=0.001, help="Seconds for each refutation.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Check a schedule against every rule of the model; exit status 1 if one is broken.
-
-    With --reprove also if a refutation turns out to be false, or is not made again in time.
-    """
-    from twill.explain import reprove as again
-    from twill.frontends.schedules import load_schedule
-    from twill.show.proof import print_reproof, print_verdict
-    from twill.verification import verify as check
-
-    schedule = load_schedule(schedule_file)
-    verdict = check(schedule)
-    reproofs = []
-    if not as_json:
-        print_verdict(verdict)
-    if reprove and verdict.valid:
-        with progress(f"reproving {schedule.name}") as report:
-            for reproof in again(schedule, timeout, report):
-                reproofs.append(reproof)
-                if not as_json:
-                    print_reproof(reproof)
-    if as_json:
-        again_told = [asdict(reproof) for reproof in reproofs] if reprove else None
-        print_json("verdict", {**_verdict(verdict), "reproved": again_told})
-    if not verdict.valid or any(reproof.outcome != "refuted" for reproof in reproofs):
-        raise typer.Exit(1)
-
-
-def _verdict(verdict: Verdict) -> dict[str, object]:
-    return {
-        "valid": verdict.valid,
-        "rules": list(verdict.rules),
-        "violations": [{"rule": v.rule, "message": v.message} for v in verdict.violations],
-        "trusted": [asdict(claim) for claim in verdict.trusted],
-        "within": list(verdict.within),
-    }
-
-
-@command
-def explain(
-    schedule_file: ScheduleName,
-    levers: Annotated[bool, Option(help="Also solve what would bring the interval down.")] = True,
-    timeout: Annotated[
-        float, Option(min=0.001, help="Seconds for the explanation and for each lever.")
-    ] = 20.0,
-    as_json: Json = False,
-) -> None:
-    """Say why the interval below fails, and what would bring the interval down."""
-    from twill.explain import explain as explained
-    from twill.explain.levers import levers as pulled
-    from twill.frontends.schedules import load_schedule
-    from twill.search.request import engine_factory
-    from twill.show.proof import explanation_data, print_explanation, print_levers
-
-    schedule, engine = load_schedule(schedule_file), engine_factory("difference")
-    with progress(f"explaining {schedule_file}") as report:
-        found = explained(schedule, engine, timeout, report)
-        if not as_json:
-            print_explanation(found)
-        found_levers = pulled(schedule, engine, timeout, report) if levers else None
-    if as_json:
-        print_json("explanation", explanation_data(found, found_levers))
-    elif found_levers:
-        print_levers(found_levers)
-
-
-@command
 def polish(
     schedule: ScheduleName,
     output: Output,
     effort: Annotated[
-        EffortName, Option(help="Programs that are simulated: 40, 400 or 4,000.")
+        EffortName, Option(help=f"Programs that are simulated: {_EFFORTS}.")
     ] = EffortName.normal,
     simulations: Annotated[
         int | None, Option(min=1, help="Programs that are simulated, instead of an effort.")

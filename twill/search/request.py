@@ -26,7 +26,7 @@ from twill.problem.operations import Wishes
 
 EngineName = Literal["both", "difference", "cpsat", "verbatim"]
 TimeMode = Literal["exact", "normalized", "refined"]
-SearchName = Literal["complete", "paper"]
+SearchName = Literal["complete", "paper", "written"]
 Log = Callable[[str], None]  # told every question to an engine, with what it brought
 LEVELS: tuple[Level, ...] = get_args(Level)
 LIMITS: tuple[Limit, ...] = get_args(Limit)

@@ -59,6 +59,7 @@ def schedule(
     search : str
         ``complete``, or ``paper``: the paper's Algorithm 1, for comparison. Its interval is the
         first that it accepts and may not be the least; only what bounds prove is called proved.
+        Or ``written``: one operation after the other, in a moment, for polishing to begin with.
     budget : int
         In normalized time, the bound U on the sum of the normalized costs.
     options : Options, optional

@@ -93,6 +93,22 @@ def least_interval(
     return _Search(problem, finder, options, prover).least()
 
 
+def as_it_is_written(
+    problem: Problem,
+    finder: EngineFactory,
+    options: Options = DEFAULTS,
+    prover: CpSatProver | None = None,
+) -> Found:
+    """Find a schedule of the loop as it is written, one operation after the other: a beginning.
+
+    Raises
+    ------
+    RefusedError
+        If none was found.
+    """
+    return _Search(problem, finder, options, prover).written()
+
+
 class _Search:
     def __init__(
         self, problem: Problem, finder: EngineFactory, options: Options, prover: CpSatProver | None
@@ -116,6 +132,15 @@ class _Search:
         if self._known.best is None:
             raise self._undecided()
         return self._known.best[0], self._known.proved
+
+    def written(self) -> Found:
+        """Return what `as_it_is_written` does."""
+        refuse_infeasible(self._problem, self._groups)
+        deadline = Deadline(self._options.timeout)
+        try:
+            return self._found(*self._as_written(), deadline)
+        finally:
+            self._questions.close()
 
     def run(self) -> Found:
         """Return what `search` does."""

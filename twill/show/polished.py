@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from twill.artifacts.promise import Promise
-from twill.console import WIDTH, say
+from twill.console import paragraph, say
 from twill.formats import cycles, percent, plural, signed_percent
 from twill.show.differences import Comparison, differences_data, print_differences
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Differences that follow from others where one of two schedules has no static times.
 OF_TIMES = ("time", "starts", "signals")
+MET = 0.0005  # part by which an interval that is measured may be above a bound that it meets
 
 
 def polished_data(polished: Polished) -> dict[str, Any]:
@@ -27,6 +28,7 @@ def polished_data(polished: Polished) -> dict[str, Any]:
         "machine": polished.schedule.machine.name,
         "given_cycles": polished.given_cycles,
         "origin": polished.origin,
+        "others": [asdict(other) for other in polished.others],
         "promise": promise.model_dump(exclude_none=True),
         "changes": differences_data(Comparison(polished.given, polished.schedule)),
     }
@@ -40,21 +42,31 @@ def print_polished(polished: Polished) -> None:
         changes = Comparison(polished.given, polished.schedule)
         print_differences(changes, without=OF_TIMES)
         say()
-    say(textwrap.fill(promise_words(promise), WIDTH))
+    paragraph(promise_words(promise))
     if polished.given_cycles is not None:
         change = signed_percent(promise.interval_cycles / polished.given_cycles - 1)
         faster = polished.schedule.programs != polished.given.programs
         origin = f", from it with {polished.origin}" if polished.origin else ""
-        said = f"{change}{origin}" if faster else "nothing faster was found"
-        say(f"{cycles(polished.given_cycles)} cycles as it was given; {said}")
+        said = f"{change}{origin}" if faster else _nothing_faster(polished)
+        paragraph(f"{cycles(polished.given_cycles)} cycles as it was given; {said}")
+    for other in polished.others:
+        paragraph(f"{cycles(other.cycles)} cycles from it with {other.origin or 'the same roles'}")
+
+
+def _nothing_faster(polished: Polished) -> str:
+    promise = polished.schedule.promise
+    searched = promise is not None and promise.simulations
+    return (
+        f"nothing faster was found among {searched} programs" if searched else "nothing is faster"
+    )
 
 
 def promise_words(promise: Promise) -> str:
     """Return what is promised, in a sentence or two."""
     first, *others = promise.conditions
     over = plural(promise.iterations, "iteration")
-    cycles_measured = f"{cycles(promise.interval_cycles)} cycles an iteration, measured over {over}"
-    said = [f"{cycles_measured} on the simulated SM"]
+    taken = f"{cycles(promise.interval_cycles)} cycles an iteration on the simulated SM"
+    said = [f"{taken}, measured over {over}"]
     for other in others:
         change = other.interval_cycles / first.interval_cycles - 1
         how = [f"warps {other.warp_scheduler}"] * (other.warp_scheduler != first.warp_scheduler)
@@ -62,7 +74,9 @@ def promise_words(promise: Promise) -> str:
         said.append(f"{' and '.join(how)}: {signed_percent(change)}")
     if promise.bound is not None:
         about = f"{promise.bound.reason}: {', '.join(promise.bound.of)}"
-        said.append(f"no program takes fewer than {cycles(promise.bound.cycles)} ({about})")
-        if promise.gap:
+        least = f"no program takes fewer than {cycles(promise.bound.cycles)} ({about})"
+        met = promise.gap is not None and promise.gap <= MET
+        said.append(f"optimal: {least}" if met else least)
+        if promise.gap is not None and not met:
             said.append(f"{percent(promise.gap)} is not known")
     return "; ".join(said)

@@ -24,9 +24,10 @@ def print_proof(proof: Proof, interval: int) -> None:
     """Print what is proved of an interval and of each level."""
     low = proof.bound.value
     if proof.bound.reason != "not proved":
-        paragraph(f"optimal: {why(proof.bound)}")
+        paragraph(f"optimal of the static model: {why(proof.bound)}")
     else:
-        paragraph(f"not proved optimal: the least interval is between {low} and {interval}")
+        between = f"the least interval is between {low} and {interval}"
+        paragraph(f"not proved optimal of the static model: {between}")
     decided = conditions(proof)
     if decided:
         paragraph(f"within what was asked for: {', '.join(decided)}")
