@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 import twill
 from tests.support.commands import in_process
-from twill.polish import Interrupted, polish
+from twill.polish import EFFORTS, Interrupted, polish
 from twill.polish.candidates import Programs
 from twill.polish.judge import Judge
 from twill.polish.moves import Moves
@@ -211,7 +210,7 @@ def test_roles_are_those_of_experts(attention: twill.Schedule) -> None:
 def test_groups_further_apart_keep_values_in_more_slots(layer_norm: twill.Schedule) -> None:
     programs, interval = of(layer_norm)
     given = programs.candidate(interval, layer_norm.start)
-    group = dict(Roles(programs, math.inf).assignments(given.group))
+    group = dict(Roles(programs, single=True).assignments(given.group))
     slots = []
     for apart in (0, interval):
         one = replace(given, group=next(iter(group.values())))
@@ -270,6 +269,13 @@ def test_what_is_scheduled_is_polished_unless_the_static_model_is_asked_for(
         done = in_process(*SCHEDULE, *static, "--json", "-o", str(made))
         assert "polished" not in json.loads(done.stdout)
         assert twill.Schedule.load(str(made)).promise is None
+
+
+def test_help_says_how_many_programs_an_effort_simulates() -> None:
+    done = in_process("twill", "polish", "--help")
+    quick, *others, thorough = (f"{count:,}" for count in EFFORTS.values())
+    said = " ".join(done.stdout.replace("│", " ").split())
+    assert f"{', '.join((quick, *others))} or {thorough}" in said
 
 
 @pytest.mark.parametrize("asked", [("--effort", "quick"), ("--model", "simulated")])

@@ -40,7 +40,6 @@ EngineName = StrEnum(
     {"both": "both", "difference": "difference", "cpsat": "cpsat", "verbatim": "verbatim"},
 )
 SearchName = StrEnum("SearchName", {"complete": "complete", "paper": "paper", "written": "written"})
-MOST_SOLVED = 45  # operations of a loop that is solved before it is polished
 ModelName = StrEnum("ModelName", {"simulated": "simulated", "paper": "paper"})
 EffortName = StrEnum("EffortName", {"quick": "quick", "normal": "normal", "thorough": "thorough"})
 _EFFORTS = "40, 800 or 6,000"
@@ -214,8 +213,11 @@ def schedule(
     with refusals(as_json=output.as_json), progress(f"scheduling {loop}") as report:
         request = question.request(load_loop(loop), Machine.named(machine))
         simulations = polishing.simulations(question, robust)
-        if simulations is not None and len(request.loop.operations) > MOST_SOLVED:
-            request = replace(request, search="written")
+        if simulations is not None:
+            from twill.polish import MOST_SOLVED
+
+            if len(request.loop.operations) > MOST_SOLVED:
+                request = replace(request, search="written")
         check_target(output.output)
         solve = effort.solver(report)
         try:

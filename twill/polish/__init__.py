@@ -26,6 +26,7 @@ from twill.sim.engine import Conditions
 EFFORTS = {"quick": 40, "normal": 800, "thorough": 6000}  # programs that are simulated
 AT_A_TIME = 16  # programs that are simulated side by side before a search begins
 LOOKED_AT_AGAIN = 3  # times as many as chains are simulated with all contexts
+MOST_SOLVED = 45  # operations of a loop that a solver is asked about before it is polished
 CHAINS = 8  # programs that a search goes on from at first
 OTHERS_TOLD = 3
 DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))

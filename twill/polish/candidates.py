@@ -8,7 +8,7 @@ iteration takes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -127,6 +127,15 @@ class Programs:
             if o.streaming and readers:
                 start[o.index] = min(readers)
         return replace(candidate, start=tuple(start))
+
+    def narrowest(self, operations: Collection[int], used: Collection[int]) -> int | None:
+        """Return the narrowest group that takes operations and is not used, None if none is."""
+        takers = [
+            g
+            for g, group in enumerate(self.groups)
+            if g not in used and all(group.takes(self.problem.operations[v]) for v in operations)
+        ]
+        return min(takers, key=lambda g: (self.groups[g].warps, g), default=None)
 
     def _kind(self, g: int) -> tuple[int, bool]:
         return self.groups[g].warps, self.groups[g].variable_latency

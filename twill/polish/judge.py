@@ -57,7 +57,7 @@ class Judge:
         conditions = replace(self.conditions[0], iterations=FIRST_ITERATIONS)
         return _executed(StreamingMultiprocessor(schedule, conditions, estimate=True), limit)
 
-    def energy(self, schedule: Schedule, limit: float) -> float | None:
+    def energy(self, schedule: Schedule, limit: float = math.inf) -> float | None:
         """Return the cycles of one iteration over few, None if they are more than a limit.
 
         Estimated first: most programs are clearly slower, and one context tells.

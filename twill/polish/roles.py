@@ -2,13 +2,12 @@
 
 FlashAttention-4 has a softmax of each tile, a correction and the products on groups of their own;
 such roles follow from what it would cost to part operations: a tile that another group reads is
-staged in SMEM. All ways to share groups among roles are looked at, those first in which the busiest
-group has least to issue.
+staged in SMEM. Ways to share groups among roles are found role by role, and of these those are kept
+in which the busiest group has least to issue and to move (beam search).
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,7 +39,7 @@ class _Way:
 class Roles:
     """The roles of a loop.
 
-    `large`: registers per thread of a value from which on its readers are of its role.
+    `single`: whether each operation is a role of its own.
 
     Attributes
     ----------
@@ -50,24 +49,22 @@ class Roles:
         Operations that move no register tile, as products on tensor memory do, without loads.
     """
 
-    def __init__(self, programs: Programs, large: float = LARGE) -> None:
-        self._programs, self._large = programs, large
+    def __init__(self, programs: Programs, *, single: bool = False) -> None:
+        self._programs = programs
         self._operations = programs.problem.operations
         here = [o.index for o in self._operations if not o.variable_latency]
         self._role = {v: v for v in here}
-        for edge in programs.dependences:
-            tile = self._operations[edge.producer].registers >= self._large
+        for edge in () if single else programs.dependences:
+            tile = self._operations[edge.producer].registers >= LARGE
             if edge.carries and tile and {edge.producer, edge.consumer} <= self._role.keys():
                 self._join(edge)
         of_tiles = {self._role[v] for v in here if self._moves_a_tile(v)}
         small = [v for v in here if self._role[v] not in of_tiles]
         self.others = [v for v in small if self._operations[v].in_order_unit is not None]
-        if math.isfinite(large):
+        if not single:
             self._follow([v for v in small if v not in self.others], of_tiles)
         roles = sorted({self._role[v] for v in here if v not in self.others})
         self.members = [[v for v in here if self._role[v] == role] for role in roles]
-        for v in self.others:
-            del self._role[v]
 
     def _join(self, edge: Edge) -> None:
         old, new = self._role[edge.consumer], self._role[edge.producer]
@@ -143,7 +140,7 @@ class Roles:
         group, used = dict[int, int](), {g for v, g in enumerate(given) if self._loads(v)}
         for number in range(len(way.busy)):
             share = [v for n, k in enumerate(way.numbers) if k == number for v in self.members[n]]
-            to = self._free(share, used)
+            to = self._programs.narrowest(share, used)
             if to is None:
                 return None
             used.add(to)
@@ -152,18 +149,6 @@ class Roles:
 
     def _loads(self, v: int) -> bool:
         return self._operations[v].variable_latency
-
-    def _free(self, operations: Sequence[int], used: set[int]) -> int | None:
-        """Return the narrowest group that takes operations and is not used."""
-        groups = self._programs.groups
-        takers = [
-            g
-            for g, group in enumerate(groups)
-            if g not in used and all(group.takes(self._operations[v]) for v in operations)
-        ]
-        return min(
-            takers, key=lambda g: (groups[g].variable_latency, groups[g].warps, g), default=None
-        )
 
     def _with_others(
         self, way: _Way, group: dict[int, int]
@@ -179,7 +164,7 @@ class Roles:
         if not self.others:
             yield said, tuple(group[v] for v in everything)
             return
-        to = self._free(self.others, set(group.values()))
+        to = self._programs.narrowest(self.others, set(group.values()))
         if to is not None:
             apart = group | dict.fromkeys(self.others, to)
             yield f"{said}, products apart", tuple(apart[v] for v in everything)

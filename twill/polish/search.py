@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from random import Random
 
 from twill.artifacts.schedule import Schedule
@@ -72,15 +70,12 @@ class Chain:
         Where it is, and the best that was confirmed, if one was.
     simulations : int
         Programs that it has simulated.
-    counts : Counter
-        What became of its proposals.
     """
 
     number: int
     here: Point
     best: Point | None = None
     simulations: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
 
     @property
     def worth(self) -> tuple[float, int]:
@@ -97,7 +92,6 @@ class Walk:
         self._random = Random(of_chain)  # noqa: S311 - no secret
         self._moves = Moves(programs, self._random)
         self._known: dict[str, float | None] = {}
-        self._counts = Counter(chain.counts)
         self._simulations = 0
 
     def on(self, budget: int, temperature: Callable[[float], float]) -> Chain:
@@ -115,7 +109,6 @@ class Walk:
                 accepted = 0
             proposed = self._moves.propose(here.candidate)
             if proposed is None:
-                self._counts["not possible"] += 1
                 continue
             heat = temperature(self._simulations / budget) * here.energy
             most = here.energy - heat * math.log(1 - self._random.random())
@@ -137,7 +130,6 @@ class Walk:
             here=here,
             best=best or self._chain.best,
             simulations=self._chain.simulations + self._simulations,
-            counts=self._counts,
         )
 
     def _look(self, point: Point) -> None:
@@ -154,36 +146,24 @@ class Walk:
         try:
             schedule, lack = self._programs.with_lack(point.candidate)
         except TwillError:
-            self._counts["refused"] += 1
             return None
         key, more = _key(schedule), 1 + LACK * lack
         if key in self._known:
-            self._counts["known"] += 1
-            energy = self._known[key]
+            found = self._known[key]
         else:
-            energy = self._energy(schedule, more, most)
-            if energy is not None or most >= self._chain.here.energy:
-                self._known[key] = energy
-        return None if energy is None else replace(point, energy=energy, lack=lack)
-
-    def _energy(self, schedule: Schedule, more: float, most: float) -> float | None:
-        self._simulations += 1
-        try:
-            found = self._judge.energy(schedule, most / more)
-        except TwillError as error:
-            self._counts[f"wrong: {str(error).partition(':')[0]}"] += 1
-            return None
-        wanted = found is not None and found * more <= most
-        self._counts["accepted" if wanted else "slower"] += 1
-        return None if found is None else found * more
+            found = None
+            self._simulations += 1
+            with suppress(TwillError):
+                found = self._judge.energy(schedule, most / more)
+            if found is not None or most >= self._chain.here.energy:
+                self._known[key] = found
+        return None if found is None else replace(point, energy=found * more, lack=lack)
 
     def _best_of(self, points: Sequence[Point]) -> Point | None:
         """Return the best of some programs if it is better than the chain's and correct."""
         best = self._chain.best
         limit = math.inf if best is None else BETTER * best.cost
-        found = best_of(self._programs, self._judge, points, limit)
-        self._counts["better" if found else "not confirmed"] += 1
-        return found
+        return best_of(self._programs, self._judge, points, limit)
 
 
 def looked_at(given: Schedule, judge: Judge, point: Point, *, exact: bool) -> Point | None:
@@ -202,8 +182,7 @@ def looked_at(given: Schedule, judge: Judge, point: Point, *, exact: bool) -> Po
         return None
     found = None
     with suppress(TwillError):
-        look = partial(judge.interval, iterations=FIRST_ITERATIONS) if exact else judge.estimate
-        found = look(schedule)
+        found = judge.energy(schedule) if exact else judge.estimate(schedule)
     energy = math.inf if found is None else found * (1 + LACK * lack)
     return replace(point, energy=energy, lack=lack)
 

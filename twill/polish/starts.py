@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -40,17 +39,15 @@ def starts(programs: Programs, given: Candidate, bound: float) -> Iterator[tuple
     way_down = max(0.0, given.interval - bound)
     intervals = dict.fromkeys(round(given.interval - part * way_down) for part in SHORTER)
     tied = Roles(programs).assignments(given.group)
-    single = Roles(programs, math.inf).assignments(given.group)
+    single = Roles(programs, single=True).assignments(given.group)
     for said, group in dict([("", given.group), *tied, *single]).items():
         for interval, apart in itertools.product(intervals, APART):
             moved = replace(given, group=group, interval=interval)
             settled = programs.settled(moved, round(apart * given.interval))
             if settled is not None:
-                words = [said] * bool(said) + [f"rounds of {interval}"] * (
-                    interval < given.interval
-                )
-                words += ["groups half a round apart"] * bool(apart)
-                yield ", ".join(words), settled
+                rounds = f"rounds of {interval}" if interval < given.interval else ""
+                further = "groups half a round apart" if apart else ""
+                yield ", ".join(filter(None, (said, rounds, further))), settled
     yield from _few_apart(programs, given)
 
 
@@ -79,15 +76,8 @@ def _few_apart(programs: Programs, given: Candidate) -> Iterator[tuple[str, Cand
 
 def _apart(programs: Programs, given: Candidate, operations: list[int]) -> Candidate | None:
     """Return a candidate with some operations on the narrowest unused group that takes them."""
-    takers = [
-        g
-        for g, group in enumerate(programs.groups)
-        if g not in given.group
-        and operations
-        and all(group.takes(programs.problem.operations[v]) for v in operations)
-    ]
-    if not takers:
+    to = programs.narrowest(operations, given.group) if operations else None
+    if to is None:
         return None
-    to = min(takers, key=lambda g: (programs.groups[g].warps, g))
     group = tuple(to if v in operations else g for v, g in enumerate(given.group))
     return programs.settled(replace(given, group=group))

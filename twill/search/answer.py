@@ -26,7 +26,7 @@ from twill.problem import Problem
 from twill.search.known import not_proved
 from twill.search.paper_search import paper_search
 from twill.search.request import MOST_SEED, Options, Request, engine_factory, range_prover, versions
-from twill.search.search import Found, Stopped, as_it_is_written, search
+from twill.search.search import Found, Stopped, search
 from twill.verification import Violation, verify
 from twill.verification.registers import registers_along_programs
 
@@ -77,8 +77,8 @@ class Answering:
             by_figures = self._request.engine == "verbatim"
             modulo = engine_factory("difference") if by_figures else self._finder
             return paper_search(problem, self._finder, options, modulo=modulo)
-        find = as_it_is_written if self._request.search == "written" else search
-        return find(problem, self._finder, options, self._prover)
+        written = self._request.search == "written"
+        return search(problem, self._finder, options, self._prover, written=written)
 
     def realized(self, found: Found) -> Schedule:
         """Return the artifact."""

@@ -64,15 +64,20 @@ def search(
     finder: EngineFactory,
     options: Options = DEFAULTS,
     prover: CpSatProver | None = None,
+    *,
+    written: bool = False,
 ) -> Found:
     """Find a schedule that is optimal level by level.
+
+    `written`: any schedule instead, of the loop as it is written: one operation after the other.
 
     Raises
     ------
     RefusedError
         If no schedule exists within the limits, with the reason.
     """
-    return _Search(problem, finder, options, prover).run()
+    search = _Search(problem, finder, options, prover)
+    return search.written() if written else search.run()
 
 
 def least_interval(
@@ -91,22 +96,6 @@ def least_interval(
         If no schedule exists within the limits, or none was found in time.
     """
     return _Search(problem, finder, options, prover).least()
-
-
-def as_it_is_written(
-    problem: Problem,
-    finder: EngineFactory,
-    options: Options = DEFAULTS,
-    prover: CpSatProver | None = None,
-) -> Found:
-    """Find a schedule of the loop as it is written, one operation after the other: a beginning.
-
-    Raises
-    ------
-    RefusedError
-        If none was found.
-    """
-    return _Search(problem, finder, options, prover).written()
 
 
 class _Search:
@@ -134,7 +123,7 @@ class _Search:
         return self._known.best[0], self._known.proved
 
     def written(self) -> Found:
-        """Return what `as_it_is_written` does."""
+        """Return a schedule of the loop as it is written."""
         refuse_infeasible(self._problem, self._groups)
         deadline = Deadline(self._options.timeout)
         try:
