@@ -61,9 +61,9 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     reserves = list[int]()
     original = search
 
-    def watched(problem: Any, *given: Any) -> Any:
+    def watched(problem: Any, *given: Any, **named: Any) -> Any:
         reserves.append(problem.registers.reserve)
-        return original(problem, *given)
+        return original(problem, *given, **named)
 
     monkeypatch.setattr(answer, "search", watched)
     return reserves
