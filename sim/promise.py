@@ -42,17 +42,27 @@ def promises_kept(schedule: Schedule) -> Iterator[Kept]:
     SimulationError
         If the program deadlocks, or reads what it should not.
     """
+    promise, conditions = schedule.promise, promised_conditions(schedule)
+    if promise is None:
+        yield from _kept(schedule, conditions[0], None, DEFAULT_TOLERANCE)
+        return
+    for said, under in zip(promise.conditions, conditions, strict=True):
+        yield from _kept(schedule, under, said.interval_cycles, MEASURED_TOLERANCE)
+
+
+def promised_conditions(schedule: Schedule) -> tuple[Conditions, ...]:
+    """Return the conditions of a promise, and the usual ones without it."""
     promise = schedule.promise
     if promise is None:
-        yield from _kept(schedule, Conditions(), None, DEFAULT_TOLERANCE)
-        return
-    for said in promise.conditions:
-        conditions = Conditions.of(
+        return (Conditions(),)
+    return tuple(
+        Conditions.of(
             latency=None if said.latency == "nominal" else said.latency,
             warp_scheduler=said.warp_scheduler,
             iterations=promise.iterations,
         )
-        yield from _kept(schedule, conditions, said.interval_cycles, MEASURED_TOLERANCE)
+        for said in promise.conditions
+    )
 
 
 def _kept(

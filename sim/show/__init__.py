@@ -39,7 +39,7 @@ def print_run(result: Run) -> None:
     else:
         _print_profile(result.profile)
         if result.profile.critical is not None:
-            _print_pace(result.profile.critical)
+            print_pace(result.profile.critical)
     if result.advice is not None:
         _print_advice(result.advice)
     if result.checks is not None:
@@ -152,7 +152,8 @@ def _cause(spent: Spent) -> str:
 # -- what sets the pace -----------------------------------------------------------------------
 
 
-def _print_pace(critical: Critical) -> None:
+def print_pace(critical: Critical) -> None:
+    """Print the chain that sets the pace."""
     paragraph(f"What sets the pace: {critical.words}")
     chain = links(critical.steps)
     if len(chain) < 2:

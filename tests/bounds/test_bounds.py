@@ -9,8 +9,15 @@ import pytest
 
 import twill
 from tests.support.small import edge, op, random_loop, small_loop, small_machine
-from twill.bounds import NO_PATH, bounds, longest, longest_paths
+from twill.bounds import (
+    NO_PATH,
+    bounds,
+    lacks_registers,
+    longest,
+    longest_paths,
+)
 from twill.problem import build_problem
+from twill.problem.groups import available_groups
 
 
 def test_attention_is_bound_by_the_tensor_core(
@@ -119,3 +126,23 @@ def test_no_operation_is_issued_faster_than_its_warps_can() -> None:
     assert (found.proof.bound.reason, found.proof.bound.cycle) == ("issue", ("a",))
     assert twill.verify(found).valid
     assert twill.sim.run(found).measured_interval_cycles == 7
+
+
+@pytest.mark.parametrize(
+    ("most", "file", "offered"),
+    [
+        (64, 512, 2 * (64 - 10)),  # what two groups may have live
+        (248, 96, 96 - 10),  # what is in the file, less the reserve of one group
+        (64, 100, 100 - 2 * 10),  # of two
+    ],
+)
+def test_registers_lack_beyond_what_groups_and_the_file_have(
+    monkeypatch: pytest.MonkeyPatch, most: int, file: int, offered: int
+) -> None:
+    machine = small_machine(registers=255, most=most, file=128 * file, reserve=10)
+    monkeypatch.setattr("twill.bounds.least_lifetimes", lambda *_: [1, 0])
+    for size in (offered, offered + 1):
+        loop = small_loop([op("a", "ALU", registers=size), op("b", "ALU")])
+        problem = build_problem(loop, machine)
+        lacking = lacks_registers(problem, 1, available_groups(problem))
+        assert lacking == (size > offered), size

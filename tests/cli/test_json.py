@@ -31,7 +31,12 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
     },
     "polish": {("s.json", "--simulations", "8"): "polished"},
     "verify": {("s.json",): "verdict", ("s.json", "--reprove"): "verdict", (HAND,): "verdict"},
-    "explain": {("s.json",): "explanation", ("s.json", "--no-levers"): "explanation"},
+    "explain": {
+        ("s.json",): "explanation",
+        ("s.json", "--no-levers"): "explanation",
+        (HAND,): "program-explanation",
+        ("fa4_forward", "--no-levers"): "program-explanation",
+    },
     "show": {
         ("s.json",): "schedule-table",
         (HAND,): "schedule-table",

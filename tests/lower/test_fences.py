@@ -24,7 +24,7 @@ from twill.show.code import code
 from twill.show.ir import ir
 from twill.sim.checks import check
 from twill.sim.engine.events import SimulationError
-from twill.verification.programs import _meet, check_fences
+from twill.verification.programs import _Fences, _meet, check_fences
 
 
 def subject(name: str) -> tuple[twill.Loop, Machine]:
@@ -337,3 +337,18 @@ def test_bytes_that_arrive_make_nothing_else_visible(told: bool) -> None:
             "writes; the two are in order only by bytes that TMA delivered, which make nothing "
             "else visible"
         )
+
+
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_who_tells_first_in_the_next_round_has_not_fenced(before: int) -> None:
+    """The access is followed by nothing that tells until the same place comes again."""
+    schedule = staged()
+    fences = _Fences(schedule)
+    others = [Issue(operation=name, stage=0) for name in ("x", "y", "z")]
+    tells = Arrive(barrier=schedule.barriers[0].name, stage=1)
+    body = [*others[:before], tells, *others[before:]]
+    for position in range(len(body)):
+        assert not fences._fences_next(body, position, 0, "nobody")
+    fenced = [*others[:before], Fence(stage=1), tells, *others[before:]]
+    for position in range(before + 2, len(fenced)):
+        assert fences._fences_next(fenced, position, 0, "nobody")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
 import twill
 from tests.support.bounded import varied
 from tests.support.small import random_loop, tight_loop
 from twill.artifacts.machine import Machine
-from twill.artifacts.promise import ProgramBound
+from twill.artifacts.promise import Measured, ProgramBound, Promise
 from twill.bounds.programs import program_bounds
 from twill.frontends import load_loop, packaged_loops
 from twill.verification.promise import check_program_bound
@@ -81,3 +84,67 @@ def test_more_than_a_reason_gives_is_named() -> None:
     assert [*check_program_bound(loop, machine, bound)] == [
         "no program is said to take less than 2049 cycles by work of tc, which that does not give"
     ]
+
+
+def alone(distance: int) -> tuple[twill.Loop, Machine]:
+    """Return a product in registers, the only asynchronous operation, that is accumulated."""
+    with twill.LoopBuilder("alone") as loop:
+        a = loop.given("a", (64, 64), "f16", memory="smem")
+        b = loop.given("b", (64, 64), "f16", memory="smem")
+        o = loop.carried("o", (64, 64), distance=distance)
+        x = loop.carried("x", (64, 64))
+        x.assign(loop.exp2(x))
+        o += a @ b
+    return loop.build(), Machine.named("hopper_h100")
+
+
+def by_named_barriers() -> tuple[twill.Loop, Machine]:
+    """Return a recurrence over the one product, on a machine whose named barriers cost less."""
+    with twill.LoopBuilder("circle") as loop:
+        b = loop.given("b", (64, 64), "f16", memory="smem")
+        x = loop.carried("x", (64, 64))
+        x.assign(loop.exp2(x).cast("f16") @ b)
+    machine = Machine.named("hopper_h100")
+    named = machine.synchronisation.model_copy(
+        update={"wait": machine.synchronisation.wait.model_copy(update={"value": 2})}
+    )
+    costs = machine.synchronisation.model_copy(update={"named": named})
+    return loop.build(), machine.model_copy(update={"synchronisation": costs})
+
+
+@pytest.mark.parametrize(
+    "made",
+    [partial(alone, 1), partial(alone, 2), by_named_barriers],
+    ids=["alone", "two accumulators", "named barriers"],
+)
+def test_both_argue_alike_at_corners(made: Callable[[], tuple[twill.Loop, Machine]]) -> None:
+    agree(*made())
+
+
+def test_two_accumulators_take_registers_twice() -> None:
+    def registers(distance: int) -> float:
+        found = program_bounds(*alone(distance))
+        return next(float(a.cycles) for a in found if a.reason == "registers")
+
+    assert registers(2) > registers(1)
+
+
+def test_named_barriers_count_where_they_cost_less() -> None:
+    loop, machine = by_named_barriers()
+    usual = Machine.named("hopper_h100")
+    (less, more) = (
+        next(a for a in program_bounds(loop, m) if a.reason == "recurrence")
+        for m in (machine, usual)
+    )
+    assert more.cycles - less.cycles == usual.synchronisation.wait.value - 2
+
+
+@pytest.mark.parametrize(("latency", "holds"), [("nominal", True), ("uniform:0,900", False)])
+def test_a_load_whose_latency_is_drawn_may_take_no_time(latency: str, *, holds: bool) -> None:
+    loop, machine = load_loop("gemm_two_tiles_hopper"), Machine.named("hopper_h100")
+    bound = next(a.bound for a in program_bounds(loop, machine) if a.reason == "memory")
+    schedule = twill.schedule(loop, machine)
+    measured = Measured(warp_scheduler="oldest", latency=latency, interval_cycles=9999.0)
+    promise = Promise(interval_cycles=9999.0, iterations=64, conditions=(measured,), bound=bound)
+    told = twill.verify(schedule.model_copy(update={"promise": promise})).violations
+    assert bool(told) is not holds

@@ -9,9 +9,14 @@ from typing import Any
 import pytest
 
 import twill
+from tests.memory.test_addresses import tensor_machine
+from tests.support.programs import unsolved
 from tests.support.small import edge, hand_made, op, small_loop, small_machine
+from twill.artifacts.loop import Tile
+from twill.artifacts.program import Issue, Storage
 from twill.artifacts.promise import Promise
 from twill.problem.groups import WarpGroup
+from twill.verification import UNTIMED
 
 Data = dict[str, Any]
 
@@ -340,3 +345,78 @@ def test_a_group_that_names_no_registers_is_charged_for_its_values_and_the_reser
     groups = {"all": WarpGroup(4, False, 0, 64)}
     schedule = hand_made(loop, machine, 1, {"a": 0}, {"a": "all"}, groups)
     assert [str(v) for v in twill.verify(schedule).violations] == told
+
+
+# -- what is verified -----------------------------------------------------------------------------
+
+
+def test_of_programs_alone_the_rules_that_need_no_times_are_judged() -> None:
+    loop = small_loop([op("a", "ALU", registers=40), op("b", "ALU")], [edge("a", "b")])
+    issues = [Issue(operation=name, stage=0) for name in "ab"]
+    slots = Storage(value="a", memory="registers", group="all", slots=1, size=40)
+
+    def with_room(registers: int) -> twill.Schedule:
+        made = unsolved(loop, small_machine(registers=registers), {"all": issues})
+        return made.model_copy(update={"storage": (slots,)})
+
+    verdict = twill.verify(with_room(40))
+    assert verdict.violations == ()
+    assert verdict.rules == tuple(rule for rule in UNTIMED if rule != "promise")
+    assert [v.rule for v in twill.verify(with_room(39)).violations] == ["registers"]
+
+
+@pytest.mark.parametrize("key", ["initiation_interval", "length"])
+def test_a_schedule_with_some_times_lacks_the_others(key: str) -> None:
+    loop = small_loop([op("a", "ALU")])
+    schedule = hand_made(
+        loop, small_machine(), 1, {"a": 0}, {"a": "all"}, {"all": WarpGroup(4, False, 0, 9)}
+    )
+    some = schedule.model_copy(update={"placements": (), key: None})
+    verdict = twill.verify(some)
+    assert verdict.rules == ("completeness",)
+    assert f"the schedule has no {key}" in [v.message for v in verdict.violations]
+
+
+def test_normalized_time_is_judged_in_its_own_unit() -> None:
+    loop = small_loop([op("a", "ALU", 30), op("b", "TC", 70)], [edge("a", "b"), edge("b", "a", 2)])
+    schedule = twill.schedule(loop, small_machine(), time="normalized", budget=20)
+    assert schedule.initiation_interval is not None
+    assert schedule.initiation_interval < 70
+    assert twill.verify(schedule).violations == ()
+    costs = tuple((30, n) if cycles == 30 else (71, n) for cycles, n in schedule.time.costs)
+    other = schedule.time.model_copy(update={"costs": costs})
+    with pytest.raises(twill.InputError, match=r"^time\.costs: no normalized cost for 70 cycles$"):
+        twill.verify(schedule.model_copy(update={"time": other}))
+
+
+def test_a_result_in_a_memory_that_is_not_there_is_refused() -> None:
+    loop = small_loop([op("a", "ALU", memory="tmem")])
+    schedule = unsolved(loop, small_machine(), {"all": [Issue(operation="a", stage=0)]})
+    told = r"^small: operations\[0\]\.result\.memory: small has no tmem for the result of 'a'$"
+    with pytest.raises(twill.InputError, match=told):
+        twill.verify(schedule)
+
+
+def test_of_two_rings_each_hides_its_own_latency() -> None:
+    loads = [
+        op(name, "TMA", latency=latency, asynchronous=True, variable_latency=True, memory="smem")
+        for name, latency in (("far", 90), ("near", 9))
+    ]
+    readers = [op("x", "ALU"), op("y", "ALU")]
+    edges = [edge("far", "x"), edge("near", "y")]
+    machine = small_machine({"TMA": 1, "ALU": 1}, smem=1 << 16)
+    schedule = twill.schedule(small_loop([*loads, *readers], edges), machine)
+    assert schedule.hiding_depths["far"] > schedule.hiding_depths["near"]
+    assert twill.verify(schedule).violations == ()
+
+
+def test_slots_without_addresses_in_tensor_memory_are_told_in_columns() -> None:
+    tile = Tile(shape=(128, 64), dtype="f32", memory="tmem")
+    loop = small_loop([op("a", "ALU").model_copy(update={"result": tile}), op("b", "ALU")],
+                      [edge("a", "b")])  # fmt: skip
+    issues = [Issue(operation=name, stage=0) for name in "ab"]
+    schedule = unsolved(loop, tensor_machine(96), {"all": issues}).model_copy(
+        update={"storage": (Storage(value="a", memory="tmem", slots=2, size=64),)}
+    )
+    told = [v.message for v in twill.verify(schedule).violations]
+    assert "all slots take 128 of tmem, capacity 96" in told

@@ -8,6 +8,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -28,6 +29,8 @@ SCHEMA_VERSION = 1  # of all that is printed as JSON and is no artifact
 Jobs = Annotated[
     int, Option("--jobs", "-j", min=1, max=MOST_JOBS, help="Processes that run at a time.")
 ]
+EffortName = StrEnum("EffortName", {"quick": "quick", "normal": "normal", "thorough": "thorough"})
+PROGRAMS = "40, 800 or 6,000"  # that are simulated, by effort
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 LoopName = Annotated[
     str,

@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
-from twill.cli import Json, ScheduleName, command, print_json, refusals
-from twill.console import progress
+from twill.cli import (
+    PROGRAMS,
+    EffortName,
+    Jobs,
+    Json,
+    ScheduleName,
+    command,
+    print_json,
+    refusals,
+)
+from twill.console import Report, progress
 
 if TYPE_CHECKING:
+    from twill.artifacts.schedule import Schedule
     from twill.verification import Verdict
 
 
@@ -81,25 +91,75 @@ def _verdict(verdict: Verdict) -> dict[str, object]:
 @command
 def explain(
     schedule_file: ScheduleName,
-    levers: Annotated[bool, Option(help="Also solve what would bring the interval down.")] = True,
+    levers: Annotated[bool, Option(help="Also look for what would make it faster.")] = True,
     timeout: Annotated[
-        float, Option(min=0.001, help="Seconds for the explanation and for each lever.")
+        float,
+        Option(
+            min=0.001, help="Of a static schedule: seconds for the explanation and for each lever."
+        ),
     ] = 20.0,
+    effort: Annotated[
+        EffortName, Option(help=f"Of a program: simulations for each lever, {PROGRAMS}.")
+    ] = EffortName.quick,
+    jobs: Jobs = 1,
     as_json: Json = False,
 ) -> None:
-    """Say why the interval below fails, and what would bring the interval down."""
+    """Say what holds the interval up, and what would bring it down.
+
+    Of a schedule that was polished, or made by hand: what sets the pace of its program on the
+    simulated SM, and what no program is below. Of one that the static model proved: why the
+    interval below fails.
+    """
+    from twill.frontends.schedules import load_schedule
+    from twill.polish import EFFORTS
+
+    schedule = load_schedule(schedule_file)
+    with refusals(as_json=as_json), progress(f"explaining {schedule_file}") as report:
+        if schedule.promise is not None or schedule.proof is None:
+            simulations = EFFORTS[effort.value] if levers else 0
+            _explain_program(schedule, simulations, jobs, report, as_json=as_json)
+        else:
+            _explain_proof(schedule, timeout, report, levers=levers, as_json=as_json)
+
+
+def _explain_program(
+    schedule: Schedule, simulations: int, jobs: int, report: Report, *, as_json: bool
+) -> None:
+    """Tell about a program; without simulations, of no levers."""
+    from twill.explain.programs import explain_program, program_levers
+    from twill.show.explained import (
+        print_program_explanation,
+        print_program_levers,
+        program_explanation_data,
+    )
+
+    found = explain_program(schedule)
+    if not as_json:
+        print_program_explanation(found)
+    levers = None
+    if simulations:
+        pulled = program_levers(schedule, found, simulations=simulations, jobs=jobs, report=report)
+        levers = list(pulled)
+    if as_json:
+        print_json("program-explanation", program_explanation_data(found, levers))
+    elif levers:
+        print_program_levers(levers, simulations)
+
+
+def _explain_proof(
+    schedule: Schedule, timeout: float, report: Report, *, levers: bool, as_json: bool
+) -> None:
+    """Tell about a static schedule."""
     from twill.explain import explain as explained
     from twill.explain.levers import levers as pulled
-    from twill.frontends.schedules import load_schedule
     from twill.search.request import engine_factory
     from twill.show.proof import explanation_data, print_explanation, print_levers
 
-    schedule, engine = load_schedule(schedule_file), engine_factory("difference")
-    with progress(f"explaining {schedule_file}") as report:
-        found = explained(schedule, engine, timeout, report)
-        if not as_json:
-            print_explanation(found)
-        found_levers = pulled(schedule, engine, timeout, report) if levers else None
+    engine = engine_factory("difference")
+    found = explained(schedule, engine, timeout, report)
+    if not as_json:
+        print_explanation(found)
+    found_levers = pulled(schedule, engine, timeout, report) if levers else None
     if as_json:
         print_json("explanation", explanation_data(found, found_levers))
     elif found_levers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import partial
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from twill.cli import (
+    PROGRAMS,
+    EffortName,
     Jobs,
     LoopName,
     Output,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from twill.polish import Polished
     from twill.search.request import Request
     from twill.search.scheduler import Solved
+    from twill.sim.engine import Conditions
     from twill.studies.robust import Choice
 
 TimeMode = StrEnum("TimeMode", {"exact": "exact", "normalized": "normalized", "refined": "refined"})
@@ -41,8 +44,18 @@ EngineName = StrEnum(
 )
 SearchName = StrEnum("SearchName", {"complete": "complete", "paper": "paper", "written": "written"})
 ModelName = StrEnum("ModelName", {"simulated": "simulated", "paper": "paper"})
-EffortName = StrEnum("EffortName", {"quick": "quick", "normal": "normal", "thorough": "thorough"})
-_EFFORTS = "40, 800 or 6,000"
+PreferenceName = StrEnum("PreferenceName", {"few-groups": "few-groups"})
+ConditionTexts = Annotated[
+    list[str] | None,
+    Option(
+        "--conditions",
+        metavar="WARPS[:LATENCY]",
+        help="How programs are simulated: warps round-robin or oldest, and loads of that latency "
+        "(fixed:N, uniform:A,B, ...) instead of the nominal one. Repeatable: the first counts "
+        "most.",
+        show_default="round-robin and oldest",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -162,8 +175,16 @@ class Polishing:
     ] = None
     effort: Annotated[
         EffortName | None,
-        Option(help=f"How many programs are simulated: {_EFFORTS}.", show_default="normal"),
+        Option(help=f"How many programs are simulated: {PROGRAMS}.", show_default="normal"),
     ] = None
+    prefer: Annotated[
+        PreferenceName | None,
+        Option(
+            help="Begin with the static schedule of least interval and fewest stages, groups and "
+            "transfers, instead of the first of least interval and fewest stages.",
+        ),
+    ] = None
+    conditions: ConditionTexts = None
     jobs: Jobs = 1
 
     def simulations(self, question: Question, robust: str | None) -> int | None:
@@ -179,11 +200,23 @@ class Polishing:
 
         static = [*question.static, *["--robust"][: robust is not None]]
         static += ["--model paper"][: self.model is ModelName.paper]
-        if self.effort is not None or self.model is ModelName.simulated:
-            asked = "--model simulated" if self.effort is None else "--effort"
-            if static:
-                raise InputError(f"{asked} polishes, and {static[0]} is of the static model only")
+        polishes = {
+            "--effort": self.effort is not None,
+            "--conditions": bool(self.conditions),
+            "--model simulated": self.model is ModelName.simulated,
+        }
+        asked = next((name for name, given in polishes.items() if given), None)
+        if asked is not None and static:
+            raise InputError(f"{asked} polishes, and {static[0]} is of the static model only")
         return None if static else EFFORTS[(self.effort or EffortName.normal).value]
+
+    def begins_with(self, request: Request) -> Request:
+        """Return what is asked of the static model where its schedule is to be polished."""
+        from twill.polish import MOST_SOLVED
+
+        if len(request.loop.operations) > MOST_SOLVED:
+            return replace(request, search="written")
+        return request if self.prefer is not None else replace(request, until="stages")
 
 
 @command
@@ -211,13 +244,11 @@ def schedule(
     choice, polished = None, None
     stopped: KeyboardInterrupt | None = None
     with refusals(as_json=output.as_json), progress(f"scheduling {loop}") as report:
+        conditions = _conditions(polishing.conditions)
         request = question.request(load_loop(loop), Machine.named(machine))
         simulations = polishing.simulations(question, robust)
         if simulations is not None:
-            from twill.polish import MOST_SOLVED
-
-            if len(request.loop.operations) > MOST_SOLVED:
-                request = replace(request, search="written")
+            request = polishing.begins_with(request)
         check_target(output.output)
         solve = effort.solver(report)
         try:
@@ -234,7 +265,7 @@ def schedule(
             )
         if simulations is not None and stopped is None:
             polished, stopped = _polished(
-                solved.schedule, simulations, question.seed, polishing.jobs, report
+                solved.schedule, simulations, question.seed, conditions, polishing.jobs, report
             )
     _tell(solved, choice, polished, output)
     if stopped is not None:
@@ -269,12 +300,13 @@ def polish(
     schedule: ScheduleName,
     output: Output,
     effort: Annotated[
-        EffortName, Option(help=f"Programs that are simulated: {_EFFORTS}.")
+        EffortName, Option(help=f"Programs that are simulated: {PROGRAMS}.")
     ] = EffortName.normal,
     simulations: Annotated[
         int | None, Option(min=1, help="Programs that are simulated, instead of an effort.")
     ] = None,
     seed: Annotated[int, Option(min=0, help="Seed of the search.")] = 0,
+    conditions: ConditionTexts = None,
     jobs: Jobs = 1,
 ) -> None:
     """Look for programs that the simulated SM executes faster, from a schedule or an order."""
@@ -286,7 +318,7 @@ def polish(
     with refusals(as_json=output.as_json), progress(f"polishing {schedule}") as report:
         given = load_schedule(schedule)
         check_target(output.output)
-        found, stopped = _polished(given, budget, seed, jobs, report)
+        found, stopped = _polished(given, budget, seed, _conditions(conditions), jobs, report)
     output.keep(
         found.schedule, "polished", lambda: polished_data(found), lambda: print_polished(found)
     )
@@ -295,14 +327,44 @@ def polish(
 
 
 def _polished(
-    given: Schedule, simulations: int, seed: int, jobs: int, report: Report
+    given: Schedule,
+    simulations: int,
+    seed: int,
+    conditions: Sequence[Conditions],
+    jobs: int,
+    report: Report,
 ) -> tuple[Polished, KeyboardInterrupt | None]:
     """Return the best program, and the interruption if there was one."""
     from twill.polish import Interrupted
     from twill.polish import polish as search
 
     try:
-        found = search(given, simulations=simulations, seed=seed, jobs=jobs, report=report)
+        found = search(
+            given,
+            simulations=simulations,
+            seed=seed,
+            conditions=conditions,
+            jobs=jobs,
+            report=report,
+        )
     except Interrupted as interrupted:
         return interrupted.polished, interrupted
     return found, None
+
+
+def _conditions(texts: Sequence[str] | None) -> tuple[Conditions, ...]:
+    """Return the conditions under which programs are simulated.
+
+    Raises
+    ------
+    InputError
+        If there is no such warp scheduler.
+    """
+    from twill.polish import DEFAULT_CONDITIONS
+    from twill.sim.engine import Conditions
+
+    parts = [text.partition(":") for text in texts or ()]
+    given = [
+        Conditions.of(warp_scheduler=warps, latency=latency or None) for warps, _, latency in parts
+    ]
+    return tuple(given) or DEFAULT_CONDITIONS

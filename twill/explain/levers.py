@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from twill.artifacts.loop import Cost, Step
+from twill.artifacts.loop import Cost, Loop, Step
+from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.console import Report, silent
 from twill.engines import EngineFactory
@@ -123,16 +124,21 @@ def with_unit_faster(problem: Problem, unit: str) -> Problem:
     saved. The instructions stay: what was half the issue slots is all of them then. For the issue
     unit itself it is the instructions that are halved. Normalized costs are chosen anew.
     """
-    loop, machine = problem.loop, problem.machine
-    costs = [_faster(machine.cost(o), unit, machine.issue_unit or "") for o in loop.operations]
-    operations = zip(loop.operations, costs, strict=True)
-    update = {"operations": tuple(o.model_copy(update={"cost": cost}) for o, cost in operations)}
-    faster = loop.model_copy(update=update)
+    machine = problem.machine
+    faster = with_unit_halved(problem.loop, machine, unit)
     scale = problem.scale
     if scale.mode == "normalized":
         scale = normalize(faster, machine, scale.budget or 1)
     changed = build_problem(faster, machine, rules=problem.rules, scale=scale)
     return replace(changed, wishes=problem.wishes, registers=problem.registers)
+
+
+def with_unit_halved(loop: Loop, machine: Machine, unit: str) -> Loop:
+    """Return the loop with costs of its own, of a machine on which a unit takes half the time."""
+    costs = [_faster(machine.cost(o), unit, machine.issue_unit or "") for o in loop.operations]
+    operations = zip(loop.operations, costs, strict=True)
+    update = {"operations": tuple(o.model_copy(update={"cost": cost}) for o, cost in operations)}
+    return loop.model_copy(update=update)
 
 
 def _faster(cost: Cost, unit: str, issue_unit: str) -> Cost:

@@ -22,6 +22,8 @@ from twill.polish.judge import Judge
 from twill.polish.search import CONFIRMING, LAST, ROUNDS, Point, anneal, best_of, looked_at
 from twill.polish.starts import starts
 from twill.sim.engine import Conditions
+from twill.sim.engine.latency import parse_latencies
+from twill.sim.engine.work import works
 
 EFFORTS = {"quick": 40, "normal": 800, "thorough": 6000}  # programs that are simulated
 AT_A_TIME = 16  # programs that are simulated side by side before a search begins
@@ -105,7 +107,7 @@ def polish(
     Raises
     ------
     InputError
-        If the loop cannot be costed for its machine.
+        If the loop cannot be costed for its machine, or conditions name no latency of its loads.
     RefusedError
         If neither the schedule nor a program made of it runs.
     WorkerError
@@ -136,6 +138,9 @@ class _Polishing:
     def __init__(self, given: Schedule, judge: Judge, report: Report) -> None:
         self._given, self._judge, self._report = given, judge, report
         self._programs = Programs(given)
+        loads = works(given.loop, given.machine)
+        for conditions in judge.conditions:  # one that says nothing is told before any run
+            parse_latencies(conditions.latency, loads, given.machine, conditions.seed)
         # Loads whose latency is drawn may take no time.
         latency = 0 if judge.conditions[0].latency else None
         self._bound = program_bound(given.loop, given.machine, latency=latency)
@@ -153,7 +158,8 @@ class _Polishing:
         points = self._first(self._candidates(), few, pool)
         if points:
             first = best_of(self._programs, self._judge, points)
-            self._tell([] if first is None else [first])
+            if self._tell([] if first is None else [first]):
+                return
             anneal(
                 self._given,
                 self._judge,
@@ -223,7 +229,8 @@ class _Polishing:
         look = partial(looked_at, self._given, self._judge, exact=exact)
         return list(map(look, points) if pool is None else pool.map(look, points))
 
-    def _tell(self, points: Sequence[Point]) -> None:
+    def _tell(self, points: Sequence[Point]) -> bool:
+        """Take note of what was found, and return whether nothing can be faster."""
         for point in points:
             before = self._intervals.get(point.origin, point.interval)
             self._intervals[point.origin] = min(before, point.interval)
@@ -232,12 +239,13 @@ class _Polishing:
         taken = [] if self._best is None else [self._best.interval]
         taken += [] if self._given_cycles is None else [self._given_cycles]
         if not taken:
-            return
+            return False
         least = min(taken)
         gap = signed_percent(least / self._bound.cycles - 1)
         self._report(
             f"{cycles(least)} cycles, {gap} over the bound of {cycles(self._bound.cycles)}"
         )
+        return least <= self._bound.cycles
 
     def _promised(
         self, schedule: Schedule, iterations: int, simulations: int, seed: int

@@ -243,9 +243,11 @@ def anneal(
     simulations: int,
     seed: int = 0,
     pool: Executor | None = None,
-    report: Callable[[Sequence[Point]], object],
+    report: Callable[[Sequence[Point]], bool],
 ) -> None:
     """Search from several programs, and report the best of each chain after each round.
+
+    It ends where `report` says that nothing can be better.
 
     After each round the better half of the chains goes on, at least two, so that each gets more of
     the next (successive halving).
@@ -263,5 +265,6 @@ def anneal(
         else:
             chains = list(pool.map(_walk, *zip(*arguments, strict=True)))
         chains.sort(key=lambda chain: chain.worth)
-        report([chain.best for chain in chains if chain.best is not None])
+        if report([chain.best for chain in chains if chain.best is not None]):
+            break
         chains = chains[: max(2, len(chains) // 2)]

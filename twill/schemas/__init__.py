@@ -31,6 +31,7 @@ SCHEMAS: dict[str, type[Part]] = {
     "bench-simulator": documents.BenchOfSimulator,
     "claims": documents.Claims,
     "explanation": schedule_documents.Explanation,
+    "program-explanation": schedule_documents.ProgramExplanation,
     "loop-costs": documents.LoopCosts,
     "loop-extraction": documents.LoopExtraction,
     "loop-list": documents.LoopList,

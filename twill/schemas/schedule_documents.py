@@ -10,7 +10,7 @@ from pydantic import Field
 from twill import errors
 from twill.artifacts.base import Part
 from twill.artifacts.program import Barrier
-from twill.artifacts.promise import Promise
+from twill.artifacts.promise import ProgramBound, Promise
 from twill.artifacts.proof import Level, LowerBound
 from twill.artifacts.schedule import Rules
 from twill.bounds import ResourceArgument
@@ -19,10 +19,12 @@ from twill.bounds.configurations import ConfigurationBound
 from twill.explain import Part as FamilyPart
 from twill.explain import Reproof
 from twill.explain.levers import Lever
+from twill.explain.programs import ProgramLever
 from twill.schemas.documents import Counts, Document, Strings
 from twill.show.differences import Difference
 from twill.show.placed import Position
 from twill.show.roles import Role
+from twill.sim.analysis.profile import Critical
 from twill.verification import Violation
 from twill.verification.proof import Trusted
 
@@ -283,3 +285,13 @@ class Explanation(Document):
     recurrence: Recurrence | None
     families: tuple[Family, ...]
     levers: tuple[Lever, ...] | None
+
+
+class ProgramExplanation(Document):
+    """``twill explain --json`` of a program on the simulated SM."""
+
+    schema_name: Literal["twill.program-explanation"] = Field(alias="schema")
+    interval_cycles: float
+    critical: Critical | None
+    bounds: tuple[ProgramBound, ...]
+    levers: tuple[ProgramLever, ...] | None

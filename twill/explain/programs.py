@@ -1,0 +1,175 @@
+"""Why a program takes as long as it does on the simulated SM, and what would make it faster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from twill.artifacts.machine import Machine
+from twill.artifacts.schedule import Schedule
+from twill.bounds.programs import program_bound, program_bounds
+from twill.bounds.work import Argument
+from twill.console import Report, silent
+from twill.errors import RefusedError
+from twill.explain.levers import with_unit_halved
+from twill.polish import EFFORTS, polish
+from twill.sim.analysis.profile import Critical
+from twill.sim.engine.record import Recording
+from twill.sim.execute import simulate
+from twill.sim.promise import promised_conditions
+
+ARGUMENTS = 4  # that are told, the largest bounds
+UNITS = 2  # that are made faster, those with the largest bounds
+MANY = 4  # times as much memory is as good as no limit
+
+
+@dataclass(frozen=True)
+class ProgramExplanation:
+    """What sets the pace of a program, and what no program is below.
+
+    Attributes
+    ----------
+    interval_cycles : float
+        Cycles an iteration, under the first conditions of its promise.
+    critical : Critical or None
+        The chain that sets the pace; None where no steady state is reached.
+    arguments : tuple of Argument
+        Of the bound, the largest first.
+    """
+
+    interval_cycles: float
+    critical: Critical | None
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True)
+class ProgramLever:
+    """A changed machine, with the fastest program that was found for it.
+
+    Attributes
+    ----------
+    name : str
+        What was changed.
+    interval_cycles : float or None
+        Of the fastest program; None if none was found that runs.
+    bound_cycles : float
+        What no program is below with the change.
+    gain : float or None
+        Further iterations in the same time, as a part: 0.5 is half as many again.
+    """
+
+    name: str
+    interval_cycles: float | None
+    bound_cycles: float
+    gain: float | None
+
+
+def explain_program(schedule: Schedule) -> ProgramExplanation:
+    """Execute a schedule, and say what sets its pace and what no program is below.
+
+    Raises
+    ------
+    SimulationError
+        If the program deadlocks, or reads what it should not.
+    """
+    conditions = promised_conditions(schedule)[0]
+    run = simulate(schedule, conditions, Recording())
+    taken = run.measured_interval_cycles or run.total_cycles / conditions.iterations
+    critical = run.profile.critical if run.profile else None
+    latency = 0 if conditions.latency else None
+    arguments = program_bounds(schedule.loop, schedule.machine, latency=latency)
+    return ProgramExplanation(taken, critical, arguments[:ARGUMENTS])
+
+
+def program_levers(
+    schedule: Schedule,
+    found: ProgramExplanation,
+    *,
+    simulations: int = EFFORTS["quick"],
+    jobs: int = 1,
+    report: Report = silent,
+) -> Iterator[ProgramLever]:
+    """Look for faster programs with one thing changed, from a schedule on.
+
+    What is found is no least: with more `simulations` there may be more to gain. Where the program
+    is at the bound that a change leaves as it is, nothing is looked for.
+    """
+    for name, change in _changes(found.arguments):
+        report(name)
+        changed = change(schedule).model_copy(update={"promise": None, "proof": None})
+        bound = program_bound(changed.loop, changed.machine).cycles
+        if bound >= found.interval_cycles:
+            yield ProgramLever(name, found.interval_cycles, bound, 0.0)
+            continue
+        taken, gain = None, None
+        try:
+            best = polish(
+                changed,
+                simulations=simulations,
+                conditions=promised_conditions(schedule),
+                jobs=jobs,
+            )
+        except RefusedError:
+            pass
+        else:
+            assert best.schedule.promise is not None
+            taken = best.schedule.promise.interval_cycles
+            gain = found.interval_cycles / taken - 1
+        yield ProgramLever(name, taken, bound, gain)
+
+
+Change = Callable[[Schedule], Schedule]
+
+
+def _changes(arguments: tuple[Argument, ...]) -> Iterator[tuple[str, Change]]:
+    """Yield what there is to change; nothing, first, is what further search brings."""
+    yield "nothing changed, searched further", lambda schedule: schedule
+    yield "no limit of registers", _on(lambda m: m.model_copy(update={"registers": None}))
+    yield "one more warp group", _on(_with_a_group)
+    yield f"{MANY} times the memory", _on(_with_memory)
+    yield "signals that take no time", _on(_without_signals)
+    units = [unit for a in arguments if a.reason in ("work", "issue slots") for unit in a.of]
+    for unit in list(dict.fromkeys(units))[:UNITS]:
+        yield f"{unit} twice as fast", partial(_with_unit, unit)
+
+
+def _on(change: Callable[[Machine], Machine]) -> Change:
+    return lambda s: s.model_copy(update={"machine": change(s.machine)})
+
+
+def _with_a_group(machine: Machine) -> Machine:
+    """Return the machine with one more group of the widest that it has several of."""
+    width = max(pool.warps for pool in machine.groups if pool.count > 1 or len(machine.groups) == 1)
+    groups = tuple(
+        pool.model_copy(update={"count": pool.count + (pool.warps == width)})
+        for pool in machine.groups
+    )
+    warps = machine.warps.model_copy(update={"value": machine.warps.value + width})
+    return machine.model_copy(update={"groups": groups, "warps": warps})
+
+
+def _with_memory(machine: Machine) -> Machine:
+    larger = {
+        name: memory.model_copy(update={"capacity": MANY * memory.capacity})
+        for name in ("smem", "tmem")
+        if (memory := getattr(machine.memories, name)) is not None
+    }
+    return machine.model_copy(update={"memories": machine.memories.model_copy(update=larger)})
+
+
+def _without_signals(machine: Machine) -> Machine:
+    costs = machine.synchronisation
+    named = costs.named and costs.named.model_copy(update=_nothing(costs.named))
+    free = costs.model_copy(update={**_nothing(costs), "named": named})
+    return machine.model_copy(update={"synchronisation": free})
+
+
+def _nothing(costs: object) -> dict[str, object]:
+    found = {name: getattr(costs, name) for name in ("wait", "arrive", "hop", "poll")}
+    return {n: c.model_copy(update={"value": 0}) for n, c in found.items() if c is not None}
+
+
+def _with_unit(unit: str, schedule: Schedule) -> Schedule:
+    loop = with_unit_halved(schedule.loop, schedule.machine, unit)
+    return schedule.model_copy(update={"loop": loop})
