@@ -344,11 +344,11 @@ def test_who_tells_first_in_the_next_round_has_not_fenced(before: int) -> None:
     """The access is followed by nothing that tells until the same place comes again."""
     schedule = staged()
     fences = _Fences(schedule)
-    others = [Issue(operation=name, stage=0) for name in ("x", "y", "z")]
+    others: list[Instruction] = [Issue(operation=name, stage=0) for name in ("x", "y", "z")]
     tells = Arrive(barrier=schedule.barriers[0].name, stage=1)
-    body = [*others[:before], tells, *others[before:]]
+    body: list[Instruction] = [*others[:before], tells, *others[before:]]
     for position in range(len(body)):
         assert not fences._fences_next(body, position, 0, "nobody")
-    fenced = [*others[:before], Fence(stage=1), tells, *others[before:]]
+    fenced: list[Instruction] = [*others[:before], Fence(stage=1), tells, *others[before:]]
     for position in range(before + 2, len(fenced)):
         assert fences._fences_next(fenced, position, 0, "nobody")

@@ -6,8 +6,10 @@ import json
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -127,17 +129,33 @@ def test_without_a_cache_nothing_is_written(
     assert list(no_users_cache.iterdir()) == []
 
 
-def test_what_is_not_proved_is_not_kept(paper_schedule: twill.Schedule, cache: Cache) -> None:
+def test_what_is_not_proved_is_not_kept(
+    paper_loop: twill.Loop,
+    paper_machine: twill.Machine,
+    paper_schedule: twill.Schedule,
+    cache: Cache,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert paper_schedule.proof is not None
     first, *rest = paper_schedule.proof.levels
     levels = (first.model_copy(update={"proved": False}), *rest)
     proof = paper_schedule.proof.model_copy(update={"levels": levels})
     open_one = paper_schedule.model_copy(update={"proof": proof})
     assert not proved(open_one)
-    cache.put("a", open_one)
-    cache.put("b", paper_schedule.model_copy(update={"proof": None}))
-    assert cache.get("a") is None
-    assert cache.get("b") is None
+    for answer in (open_one, paper_schedule.model_copy(update={"proof": None})):
+        monkeypatch.setattr(scheduler, "_solve", lambda *_, a=answer: Solved(a, {"total": 0.0}))
+        solve(Request(paper_loop, paper_machine), cache=cache)
+        assert answers(cache) == []
+
+
+def test_an_answer_is_kept_whose_levels_are_proved_as_far_as_was_asked(
+    paper_loop: twill.Loop, paper_machine: twill.Machine, cache: Cache
+) -> None:
+    request = Request(paper_loop, paper_machine, until="stages")
+    solved = solve(request, cache=cache)
+    assert not proved(solved.schedule)
+    assert solve(request, cache=cache) == replace(solved, seconds=ANY, cached=True)
+    assert not solve(Request(paper_loop, paper_machine), cache=cache).cached
 
 
 def test_an_answer_at_the_limit_of_time_is_not_kept(

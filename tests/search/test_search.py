@@ -15,7 +15,7 @@ from twill.engines import Limits, Question
 from twill.engines.yices import DifferenceEngine
 from twill.frontends import load_loop
 from twill.problem import Problem, build_problem
-from twill.problem.groups import available_groups
+from twill.problem.groups import available_groups, likely_groups
 from twill.search import search
 from twill.search.answer import Answering
 from twill.search.request import EngineName, Options, Request, TimeMode
@@ -113,7 +113,7 @@ def test_whoever_is_to_be_told_is_told(
         twill.schedule(paper_loop, paper_machine, report=report)
     else:
         twill.schedule(paper_loop, paper_machine, options=Options(report=report))
-    assert told
+    assert "2: groups: I = 2, stages <= 2, groups <= 1" in told
 
 
 def test_stages_beyond_the_modulo_schedule_are_tried_under_the_papers_rules() -> None:
@@ -215,6 +215,16 @@ def test_the_loop_as_it_is_written_has_a_schedule_in_that_order() -> None:
         assert found is not None
         starts = [found.start[o.index] for o in problem.operations if not o.streaming]
         assert starts == sorted(starts)
+
+
+def test_as_it_is_written_a_loop_takes_as_few_groups_as_most_loops_need() -> None:
+    for seed in range(12):
+        loop, machine = random_loop(seed)
+        try:
+            schedule = twill.schedule(loop, machine, search="written")
+        except twill.RefusedError:
+            continue
+        assert len(schedule.groups) <= likely_groups(build_problem(loop, machine))
 
 
 def test_without_bounds_the_search_ends_at_the_same_interval(

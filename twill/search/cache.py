@@ -10,11 +10,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from twill.artifacts.proof import Level
 from twill.artifacts.schedule import Schedule
 from twill.console import warn
 from twill.errors import InputError, TwillError
 from twill.files import SIZE_LIMIT_BYTES, write_whole
-from twill.search.request import Request, versions
+from twill.search.request import LEVELS, Request, versions
 from twill.verification import verify
 
 FOLDER_VARIABLE = "TWILL_CACHE_DIR"
@@ -38,13 +39,14 @@ def request_key(request: Request) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def proved(schedule: Schedule) -> bool:
-    """Return whether every level of a schedule was proved."""
+def proved(schedule: Schedule, until: Level = LEVELS[-1]) -> bool:
+    """Return whether every level of a schedule was proved, down to one."""
     proof = schedule.proof
+    asked = LEVELS[: LEVELS.index(until) + 1]
     return (
         proof is not None
         and proof.bound.reason != "not proved"
-        and all(level.proved for level in proof.levels)
+        and all(level.proved for level in proof.levels if level.level in asked)
     )
 
 
@@ -54,7 +56,7 @@ def doubt(request: Request, schedule: Schedule) -> str:
     Which intervals were refuted is taken on trust; all that follows from the schedule is not.
     """
     proof = schedule.proof
-    if proof is None or not proved(schedule):
+    if proof is None or not proved(schedule, request.until):
         return "it is not proved"
     scale = request.scale(request.normalized())
     agrees = {
@@ -115,9 +117,7 @@ class Cache:
         return schedule
 
     def put(self, key: str, schedule: Schedule) -> None:
-        """Keep a schedule; one that is not proved level by level is not kept."""
-        if not proved(schedule):
-            return
+        """Keep a schedule."""
         text = schedule.to_json()
         with contextlib.suppress(OSError, TwillError):
             self.folder.mkdir(parents=True, exist_ok=True)
