@@ -308,7 +308,7 @@ def test_a_refusal_is_data_with_json_and_a_line_without(too_wide: Path) -> None:
 
 
 def test_the_json_of_a_schedule_has_bounds_and_seconds() -> None:
-    done = call("schedule", "paper_example", "-m", "paper_example", "--json")
+    done = call("schedule", "paper_example", "-m", "paper_example", "--model", "paper", "--json")
     data = json.loads(done.stdout)
     assert data["interval_bounds"] == [2, 2]
     assert set(data["seconds"]) == {"interval", "levels", "total"}
