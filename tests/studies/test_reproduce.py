@@ -37,7 +37,10 @@ from twill.studies.reproduce.kernels import fa4_pins
 from twill.verification import verify
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
-KEYS = ["case", "claim", "found", "pass", "seconds", "paper_seconds", "reason"]
+KEYS = [
+    "case", "claim", "found", "pass", "seconds", "paper_seconds", "reason",
+    "polished", "polished_passed",
+]  # fmt: skip
 FAST = ("running_example",)
 
 

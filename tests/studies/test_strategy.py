@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import twill
-from tests.support.windows import simulated
 from twill.artifacts.order import Order
 from twill.frontends import packaged_loops, schedules
 from twill.studies.reproduce.strategy import (
@@ -18,6 +17,7 @@ from twill.studies.reproduce.strategy import (
     STRATEGIES,
     Strategy,
     Windows,
+    executed,
     roles_of,
     scheduled,
 )
@@ -29,7 +29,7 @@ FA3, FA4 = "FlashAttention-3", "FlashAttention-4"
 
 def classified(order: Document) -> Strategy:
     schedule = schedules.scheduled(Order.from_json(json.dumps(order)))
-    return Strategy(schedule, simulated(schedule))
+    return Strategy(schedule, executed(schedule))
 
 
 def group(order: Document, name: str) -> list[Any]:
@@ -131,7 +131,7 @@ def test_flash_attention_4_without_one_property(
     order = flash_attention_4_order()
     destroy(order)
     schedule = schedules.scheduled(Order.from_json(json.dumps(order)))
-    found = Strategy(schedule, simulated(schedule))
+    found = Strategy(schedule, executed(schedule))
     assert found.names == ()
     # What was destroyed may keep the products from overlapping as well; nothing else is touched.
     assert set(found.lacks(FA4)) - {"exponentials under other sub-tiles' products"} == lost
@@ -191,7 +191,7 @@ def test_the_running_example_is_hoisted_and_its_exponential_hidden(
 def test_simulated_and_scheduled_agree_on_the_running_example(
     paper_schedule: twill.Schedule,
 ) -> None:
-    assert Strategy(paper_schedule, simulated(paper_schedule)).under_own == {0: 1.0}
+    assert Strategy(paper_schedule, executed(paper_schedule)).under_own == {0: 1.0}
 
 
 @pytest.mark.parametrize("seed", range(5))

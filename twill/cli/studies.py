@@ -11,6 +11,8 @@ import typer
 from typer import Argument, Option
 
 from twill.cli import (
+    PROGRAMS,
+    EffortName,
     Jobs,
     Json,
     Machines,
@@ -147,6 +149,9 @@ def reproduce(
     stop: Annotated[
         float, Option(min=0.1, help="Seconds after which the paper's printed encoding is stopped.")
     ] = 30.0,
+    effort: Annotated[
+        EffortName, Option(help=f"Programs that are simulated to polish a kernel: {PROGRAMS}.")
+    ] = EffortName.normal,
     jobs: Jobs = 2,
     markdown: Annotated[
         str | None,
@@ -155,6 +160,7 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Compute the paper's claims; exit status 1 if one does not hold."""
+    from twill.polish import EFFORTS
     from twill.studies.reproduce import print_claims, write_page
     from twill.studies.reproduce import reproduce as compute
 
@@ -162,7 +168,14 @@ def reproduce(
         raise InputError("figures go beside the page: name a file", path="--markdown")
     check_target(markdown)
     with progress("reproduce") as report:
-        results = compute(case, timeout=timeout, stop=stop, jobs=jobs, report=report)
+        results = compute(
+            case,
+            timeout=timeout,
+            stop=stop,
+            simulations=EFFORTS[effort.value],
+            jobs=jobs,
+            report=report,
+        )
     written = [] if markdown is None else write_page(results, Path(markdown))
     claims = [claim for result in results for claim in result.claims]
     if as_json:

@@ -303,6 +303,8 @@ class JudgedClaim(Part):
     seconds: float
     paper_seconds: float | None
     reason: str
+    polished: str
+    polished_passed: bool | None
 
 
 class Claims(Document):

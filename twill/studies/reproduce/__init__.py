@@ -71,6 +71,11 @@ twill reproduce --case running_example
 The exit status is 1 if a claim does not hold. Everything here but the seconds is the same in every
 run.
 
+Claims are of the paper's static model and its schedule; the joint one is what
+`twill schedule --model paper` returns. Where a claim is about what a schedule does, it is judged
+of the *polished program* too, which `twill schedule` returns: its times are those of a run on the
+simulated SM.
+
 A claim is judged from the schedule itself. A *sub-tile* is what hangs together between first
 products (GEMMs that need no other GEMM of their iteration) and later ones. A product is *hoisted*
 if the prologue holds it and not the later products of its sub-tile. Something happens *under*
@@ -87,10 +92,12 @@ of one run on two cores, and vary.
 
 HOLDS = Column("holds", form=lambda holds: "yes" if holds else "**no**")
 TIME, PAPER = Column("time", "s", tenths), Column("paper", "s", number)
-PRINTED = (Column("claim"), Column("found"), Column("pass", form=yes), TIME, PAPER)
+YES = Column("pass", form=yes), Column("polished", form=yes)
+PRINTED = (Column("claim"), Column("found"), *YES, TIME, PAPER)
 SEARCHES = (Column("case"), Column("claim"), TIME, PAPER)
 TIMINGS = (Column("loop"), Column("ours", "s", tenths), Column("as printed", "s", tenths), HOLDS)
 GREY, DARK = "0.72", "0.25"
+OURS = ("joint", "polished")
 KERNELS = {
     "hopper_forward": "attention forward, Hopper",
     "blackwell_forward": "attention forward, Blackwell",
@@ -105,6 +112,7 @@ def reproduce(
     *,
     timeout: float = Settings.timeout,
     stop: float = Settings.stop,
+    simulations: int = Settings.simulations,
     jobs: int = Settings.jobs,
     report: Report = silent,
 ) -> list[CaseResult]:
@@ -112,6 +120,7 @@ def reproduce(
 
     `timeout`: seconds for each search.
     `stop`: seconds after which the paper's encoding as printed is stopped.
+    `simulations`: programs that are simulated where a kernel is polished.
 
     Raises
     ------
@@ -125,10 +134,10 @@ def reproduce(
     found: dict[str, CaseResult] = {}
     with local(1 if len(chosen) == 1 else jobs) as executor:
         if executor is None:
-            found = _several(chosen, Settings(timeout, jobs, stop), report)
+            found = _several(chosen, Settings(timeout, jobs, stop, simulations), report)
         else:
             # Searches inside have one process at a time.
-            settings = Settings(timeout, 1, stop)
+            settings = Settings(timeout, 1, stop, simulations)
             tasks = [[name for name in task if name in chosen] for task in LONGEST_FIRST]
             several = [executor.submit(_several, task, settings) for task in tasks if task]
             for future in as_completed(several):
@@ -153,18 +162,26 @@ def print_claims(results: Sequence[CaseResult]) -> None:
     """Print every claim with what was found, then why some do not hold."""
     for result in results:
         say(result.case.replace("_", " "))
-        rows = [[c.claim, c.found, c.passed, c.seconds, c.paper_seconds] for c in result.claims]
+        rows = [
+            [c.claim, c.found, c.passed, c.polished_passed, c.seconds, c.paper_seconds]
+            for c in result.claims
+        ]
         Table(PRINTED, rows).print()
         for claim in result.claims:
             if not claim.passed:
                 paragraph(f"  {claim.claim}: {claim.reason}")
+            if claim.polished_passed not in (None, claim.passed):
+                paragraph(f"  {claim.claim}, polished: {claim.polished}")
         say()
     say(_held(results))
 
 
 def _held(results: Sequence[CaseResult]) -> str:
     claims = [claim for result in results for claim in result.claims]
-    return f"{sum(claim.passed for claim in claims)} of {len(claims)} claims hold"
+    held = f"{sum(claim.passed for claim in claims)} of {len(claims)} claims hold"
+    polished = [claim.polished_passed for claim in claims if claim.polished_passed is not None]
+    of_programs = f"; of polished programs {sum(polished)} of {len(polished)} that are about them"
+    return held + (of_programs if polished else "")
 
 
 def write_page(results: Sequence[CaseResult], file: Path) -> list[Path]:
@@ -186,13 +203,19 @@ def _lines(results: Sequence[CaseResult], figures: list[str]) -> Iterator[str]:
     for result in results:
         if result.case != "timing":
             yield f"\n## {TITLES[result.case]}\n"
-            rows = [[claim.claim, claim.found, claim.passed] for claim in result.claims]
-            yield _markdown(Table((Column("claim"), Column("found"), HOLDS), rows))
+            yield _claims(result)
             yield from _reasons(result)
         if result.comparisons:
             yield from _published(result)
     if any(claim.paper_seconds for result in results for claim in result.claims):
         yield from _seconds(results)
+
+
+def _claims(result: CaseResult) -> str:
+    rows = [[c.claim, c.found, c.passed, c.polished, c.polished_passed] for c in result.claims]
+    columns = [Column("claim"), Column("found"), HOLDS, Column("polished program"), HOLDS]
+    shown = 5 if any(claim.polished for claim in result.claims) else 3
+    return _markdown(Table(columns[:shown], [row[:shown] for row in rows]))
 
 
 def _markdown(found: Table) -> str:
@@ -270,7 +293,7 @@ def _draw_intervals(results: Sequence[CaseResult], file: Path) -> None:
         panels = figure.subplots(len(results), 1, squeeze=False, height_ratios=heights)[:, 0]
         for axes, result in zip(panels, results, strict=True):
             ordered = dict(sorted(result.intervals.items(), key=lambda item: item[1]))
-            colours = [DARK if name.startswith("joint") else GREY for name in ordered]
+            colours = [DARK if name.startswith(OURS) else GREY for name in ordered]
             bars = axes.barh([*ordered], [*ordered.values()], color=colours)
             axes.bar_label(bars, fmt="{:.0f}", padding=3, fontsize=8)
             axes.set_xlim(right=1.12 * max(ordered.values()))

@@ -20,6 +20,7 @@ from twill.deadline import Deadline
 from twill.engines import Limits
 from twill.errors import RefusedError
 from twill.frontends import load_loop, packaged_loops
+from twill.polish import EFFORTS, polish
 from twill.problem import Problem
 from twill.search.questions import Outcome, Query, Questions
 from twill.search.request import Options, Request, engine_factory, range_prover
@@ -47,6 +48,9 @@ class Claim:
     paper_seconds: float | None = None
     # Why it does not hold, found by experiment; empty if it does.
     reason: str = ""
+    # What the polished program does, and whether the claim holds of it; of some claims only.
+    polished: str = ""
+    polished_passed: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the claim as plain data."""
@@ -94,6 +98,11 @@ class Settings:
     jobs: int = 2
     # Seconds after which the paper's encoding as printed is stopped.
     stop: float = 30.0
+    # Programs that polishing simulates.
+    simulations: int = EFFORTS["normal"]
+
+
+Judged = tuple[str, bool]  # what was found, and whether a claim holds
 
 
 class Case:
@@ -128,15 +137,18 @@ class Case:
         passed: bool,
         reason: str | None = None,
         paper_seconds: float | None = None,
+        polished: Judged | None = None,
     ) -> None:
         """Judge a claim; its seconds are those since the one before.
 
         `reason`: why it does not hold; what was found says it where there is none.
+        `polished`: the same of the polished program.
         """
         seconds = monotonic() - self._since
         reason = "" if passed else found if reason is None else reason
+        text, program = self._texts[key], polished or ("", None)
         self._claims[key] = Claim(
-            self.name, self._texts[key], found, passed, seconds, paper_seconds, reason
+            self.name, text, found, passed, seconds, paper_seconds, reason, *program
         )
         self._since = monotonic()
 
@@ -186,6 +198,26 @@ class Case:
         if metric:
             self.metrics[f"{metric} (cycles)"] = interval
         return interval
+
+    def polished(self, loop: str) -> tuple[Schedule, float]:
+        """Return the program that ``twill schedule`` gives for a loop, and its interval in cycles.
+
+        Raises
+        ------
+        RefusedError
+            If there is none.
+        """
+        given = self.solved(loop, until="stages")
+        self.report(f"polishing {loop}")
+        found = polish(
+            given,
+            simulations=self.settings.simulations,
+            jobs=self.settings.jobs,
+            report=lambda message: self.report(f"{loop}: {message}"),
+        )
+        assert found.schedule.promise is not None
+        self._since = monotonic()
+        return found.schedule, self.simulated("polished", found.schedule, f"{loop} polished")
 
     def judge_solution(self, key: str, schedule: Schedule, paper_seconds: float) -> None:
         """Judge whether the least interval was proved and the verifier finds the schedule valid."""

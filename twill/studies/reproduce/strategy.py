@@ -21,6 +21,8 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.lower.baselines import components
 from twill.problem import build_problem
+from twill.sim.engine.record import Recording
+from twill.sim.execute import run
 
 Role = Literal[
     "load",  # of variable latency
@@ -35,6 +37,8 @@ FIRST: Role = "first product"
 LATER: Role = "later product"
 PRODUCT, EXPONENTIAL = "mma", "exp2"
 Window = tuple[float, float]
+SIMULATED_ITERATIONS = 32
+MIDDLE = (14, 22)  # iterations whose windows count: the pipeline is full and has not begun to drain
 MOST = 0.5  # share of the time from which on one thing is said to happen under another
 
 
@@ -152,6 +156,33 @@ def scheduled(schedule: Schedule) -> Windows:
         for begin in (schedule.start[o.name],)
     }
     return Windows(windows, range(1), interval)
+
+
+def executed(schedule: Schedule) -> Windows:
+    """Return the windows of any schedule, as the simulated SM executes it."""
+    recording = Recording(iterations=None)
+    found = run(schedule, iterations=SIMULATED_ITERATIONS, recording=recording)
+    windows: dict[str, dict[int, Window]] = defaultdict(dict)
+    works = _works(recording, schedule)
+    for instance, start in recording.starts.items():
+        name, iteration = instance
+        windows[name][iteration] = works.get(instance, (start, recording.completions[instance]))
+    interval = found.measured_interval_cycles or found.total_cycles / SIMULATED_ITERATIONS
+    return Windows(windows, range(*MIDDLE), interval)
+
+
+def _works(recording: Recording, schedule: Schedule) -> dict[tuple[str, int], Window]:
+    """Return when units worked on asynchronous operations, which may wait in a queue first."""
+    cost = schedule.machine.cost
+    asynchronous = {o.name for o in schedule.loop.operations if cost(o).asynchronous}
+    found: dict[tuple[str, int], Window] = {}
+    for uses in recording.uses.values():
+        for use in uses:
+            if use.operation in asynchronous:
+                key = use.operation, use.iteration
+                begin, end = found.get(key, (use.begin, use.end))
+                found[key] = min(use.begin, begin), max(use.end, end)
+    return found
 
 
 def _merged(windows: Iterable[Window]) -> list[Window]:
