@@ -95,5 +95,5 @@ def test_nothing_is_looked_for_where_the_bound_is_met(monkeypatch: pytest.Monkey
     monkeypatch.setattr("twill.explain.programs.polish", None)
     hand = load_schedule("paper_example_by_hand")
     found = explain_program(hand)
-    levers = list(program_levers(hand, found))
+    levers = list(program_levers(hand, found, simulations=9))
     assert {(lever.interval_cycles, lever.gain) for lever in levers[:5]} == {(2.0, 0.0)}

@@ -111,12 +111,12 @@ def explain(
     interval below fails.
     """
     from twill.frontends.schedules import load_schedule
-    from twill.polish import EFFORTS
+    from twill.polish import programs_of
 
     schedule = load_schedule(schedule_file)
     with refusals(as_json=as_json), progress(f"explaining {schedule_file}") as report:
         if schedule.promise is not None or schedule.proof is None:
-            simulations = EFFORTS[effort.value] if levers else 0
+            simulations = programs_of(effort.value, schedule.loop) if levers else 0
             _explain_program(schedule, simulations, jobs, report, as_json=as_json)
         else:
             _explain_proof(schedule, timeout, report, levers=levers, as_json=as_json)

@@ -187,7 +187,7 @@ class Polishing:
     conditions: ConditionTexts = None
     jobs: Jobs = 1
 
-    def simulations(self, question: Question, robust: str | None) -> int | None:
+    def simulations(self, question: Question, robust: str | None, loop: Loop) -> int | None:
         """Return how many programs are simulated, None if the static model has the last word.
 
         Raises
@@ -196,7 +196,7 @@ class Polishing:
             If it is asked for both.
         """
         from twill.errors import InputError
-        from twill.polish import EFFORTS
+        from twill.polish import programs_of
 
         static = [*question.static, *["--robust"][: robust is not None]]
         static += ["--model paper"][: self.model is ModelName.paper]
@@ -208,7 +208,7 @@ class Polishing:
         asked = next((name for name, given in polishes.items() if given), None)
         if asked is not None and static:
             raise InputError(f"{asked} polishes, and {static[0]} is of the static model only")
-        return None if static else EFFORTS[(self.effort or EffortName.normal).value]
+        return None if static else programs_of((self.effort or EffortName.normal).value, loop)
 
     def begins_with(self, request: Request) -> Request:
         """Return what is asked of the static model where its schedule is to be polished."""
@@ -246,7 +246,7 @@ def schedule(
     with refusals(as_json=output.as_json), progress(f"scheduling {loop}") as report:
         conditions = _conditions(polishing.conditions)
         request = question.request(load_loop(loop), Machine.named(machine))
-        simulations = polishing.simulations(question, robust)
+        simulations = polishing.simulations(question, robust, request.loop)
         if simulations is not None:
             request = polishing.begins_with(request)
         check_target(output.output)
@@ -311,13 +311,13 @@ def polish(
 ) -> None:
     """Look for programs that the simulated SM executes faster, from a schedule or an order."""
     from twill.frontends.schedules import load_schedule
-    from twill.polish import EFFORTS
+    from twill.polish import programs_of
     from twill.show.polished import polished_data, print_polished
 
-    budget = simulations or EFFORTS[effort.value]
     with refusals(as_json=output.as_json), progress(f"polishing {schedule}") as report:
         given = load_schedule(schedule)
         check_target(output.output)
+        budget = simulations or programs_of(effort.value, given.loop)
         found, stopped = _polished(given, budget, seed, _conditions(conditions), jobs, report)
     output.keep(
         found.schedule, "polished", lambda: polished_data(found), lambda: print_polished(found)

@@ -160,7 +160,6 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Compute the paper's claims; exit status 1 if one does not hold."""
-    from twill.polish import EFFORTS
     from twill.studies.reproduce import print_claims, write_page
     from twill.studies.reproduce import reproduce as compute
 
@@ -172,7 +171,7 @@ def reproduce(
             case,
             timeout=timeout,
             stop=stop,
-            simulations=EFFORTS[effort.value],
+            effort=effort.value,
             jobs=jobs,
             report=report,
         )

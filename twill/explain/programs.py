@@ -13,7 +13,7 @@ from twill.bounds.work import Argument
 from twill.console import Report, silent
 from twill.errors import RefusedError
 from twill.explain.levers import with_unit_halved
-from twill.polish import EFFORTS, polish
+from twill.polish import polish
 from twill.sim.analysis.profile import Critical
 from twill.sim.engine.record import Recording
 from twill.sim.execute import simulate
@@ -86,7 +86,7 @@ def program_levers(
     schedule: Schedule,
     found: ProgramExplanation,
     *,
-    simulations: int = EFFORTS["quick"],
+    simulations: int,
     jobs: int = 1,
     report: Report = silent,
 ) -> Iterator[ProgramLever]:

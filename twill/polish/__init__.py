@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice, zip_longest
 
+from twill.artifacts.loop import Loop
 from twill.artifacts.promise import Measured, Promise
 from twill.artifacts.schedule import Schedule
 from twill.bounds.programs import program_bound
@@ -25,13 +26,20 @@ from twill.sim.engine import Conditions
 from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.work import works
 
-EFFORTS = {"quick": 40, "normal": 800, "thorough": 6000}  # programs that are simulated
+# Programs that are simulated of a loop of up to USUAL operations; those of larger ones take longer.
+EFFORTS = {"quick": 40, "normal": 800, "thorough": 6000}
+USUAL = 25
 AT_A_TIME = 16  # programs that are simulated side by side before a search begins
 LOOKED_AT_AGAIN = 3  # times as many as chains are simulated with all contexts
 MOST_SOLVED = 45  # operations of a loop that a solver is asked about before it is polished
 CHAINS = 8  # programs that a search goes on from at first
 OTHERS_TOLD = 3
 DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
+
+
+def programs_of(effort: str, loop: Loop) -> int:
+    """Return how many programs of a loop are simulated: fewer of more operations."""
+    return EFFORTS[effort] * USUAL // max(USUAL, len(loop.operations))
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,7 @@ class Interrupted(KeyboardInterrupt):
 def polish(
     schedule: Schedule,
     *,
-    simulations: int = EFFORTS["normal"],
+    simulations: int | None = None,
     seed: int = 0,
     conditions: Sequence[Conditions] = DEFAULT_CONDITIONS,
     jobs: int = 1,
@@ -94,7 +102,8 @@ def polish(
     schedule : Schedule
         Where the search begins: anybody's, with programs.
     simulations : int
-        Programs that are simulated; the answer depends on it, and on neither time nor `jobs`.
+        Programs that are simulated, those of normal effort without it; the answer depends on it,
+        and on neither time nor `jobs`.
     seed : int
         Of the search.
     conditions : sequence of Conditions
@@ -116,6 +125,8 @@ def polish(
         On Ctrl-C, with the best program that was confirmed and what it takes over fewer iterations.
     """
     search = _Polishing(schedule, Judge(tuple(conditions)), report)
+    if simulations is None:
+        simulations = programs_of("normal", schedule.loop)
     try:
         with local(jobs) as pool:
             search.run(simulations, seed, pool)

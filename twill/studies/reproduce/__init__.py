@@ -112,7 +112,7 @@ def reproduce(
     *,
     timeout: float = Settings.timeout,
     stop: float = Settings.stop,
-    simulations: int = Settings.simulations,
+    effort: str = Settings.effort,
     jobs: int = Settings.jobs,
     report: Report = silent,
 ) -> list[CaseResult]:
@@ -120,7 +120,7 @@ def reproduce(
 
     `timeout`: seconds for each search.
     `stop`: seconds after which the paper's encoding as printed is stopped.
-    `simulations`: programs that are simulated where a kernel is polished.
+    `effort`: ``quick``, ``normal`` or ``thorough``: programs that are simulated to polish a kernel.
 
     Raises
     ------
@@ -134,10 +134,10 @@ def reproduce(
     found: dict[str, CaseResult] = {}
     with local(1 if len(chosen) == 1 else jobs) as executor:
         if executor is None:
-            found = _several(chosen, Settings(timeout, jobs, stop, simulations), report)
+            found = _several(chosen, Settings(timeout, jobs, stop, effort), report)
         else:
             # Searches inside have one process at a time.
-            settings = Settings(timeout, 1, stop, simulations)
+            settings = Settings(timeout, 1, stop, effort)
             tasks = [[name for name in task if name in chosen] for task in LONGEST_FIRST]
             several = [executor.submit(_several, task, settings) for task in tasks if task]
             for future in as_completed(several):

@@ -20,7 +20,7 @@ from twill.deadline import Deadline
 from twill.engines import Limits
 from twill.errors import RefusedError
 from twill.frontends import load_loop, packaged_loops
-from twill.polish import EFFORTS, polish
+from twill.polish import polish, programs_of
 from twill.problem import Problem
 from twill.search.questions import Outcome, Query, Questions
 from twill.search.request import Options, Request, engine_factory, range_prover
@@ -98,8 +98,8 @@ class Settings:
     jobs: int = 2
     # Seconds after which the paper's encoding as printed is stopped.
     stop: float = 30.0
-    # Programs that polishing simulates.
-    simulations: int = EFFORTS["normal"]
+    # How many programs polishing simulates.
+    effort: str = "normal"
 
 
 Judged = tuple[str, bool]  # what was found, and whether a claim holds
@@ -211,7 +211,7 @@ class Case:
         self.report(f"polishing {loop}")
         found = polish(
             given,
-            simulations=self.settings.simulations,
+            simulations=programs_of(self.settings.effort, given.loop),
             jobs=self.settings.jobs,
             report=lambda message: self.report(f"{loop}: {message}"),
         )
