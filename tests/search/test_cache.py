@@ -393,3 +393,14 @@ def test_the_command_says_whether_it_was_cached(tmp_path: Path, no_users_cache: 
     assert {k: v for k, v in first.items() if k not in ("seconds", "cached")} == {
         k: v for k, v in second.items() if k not in ("seconds", "cached")
     }
+
+
+def test_a_file_of_the_largest_size_is_read_and_a_larger_one_is_not(
+    paper_schedule: twill.Schedule, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.put("k", paper_schedule)
+    size = answers(cache)[0].stat().st_size
+    monkeypatch.setattr("twill.search.cache.SIZE_LIMIT_BYTES", size)
+    assert cache.get("k") == paper_schedule
+    monkeypatch.setattr("twill.search.cache.SIZE_LIMIT_BYTES", size - 1)
+    assert cache.get("k") is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -18,6 +19,7 @@ from twill.problem import Problem, build_problem
 from twill.problem.groups import available_groups, likely_groups
 from twill.search import search
 from twill.search.answer import Answering
+from twill.search.questions import Query, Questions
 from twill.search.request import EngineName, Options, Request, TimeMode
 from twill.search.scheduler import solve
 
@@ -278,3 +280,17 @@ def test_loops_bound_by_all_units_are_decided_row_by_row() -> None:
 def without_bounds(problem: Problem) -> Bounds:
     """Return bounds that say nothing, so that intervals above them have to be looked at."""
     return Bounds(dict.fromkeys(problem.capacities, 1), next(iter(problem.capacities)), 1, ())
+
+
+@pytest.mark.parametrize("kind", ["any", "families"])
+def test_the_finder_names_what_a_refutation_takes_where_that_is_asked(
+    kind: Literal["any", "families"],
+) -> None:
+    operations = [op("a", "TC", asynchronous=True), op("b", "BUS"), op("c", "ALU", 3)]
+    machine = small_machine({"TC": 1, "ALU": 1, "BUS": 1}, groups=((4, 1),))
+    problem = build_problem(small_loop(operations, [edge("a", "b")]), machine)
+    questions = Questions(problem, DifferenceEngine)
+    outcome = questions.ask(Query(3, 3, 2, Limits(), kind=kind))
+    questions.close()
+    assert outcome.status == "unsat"
+    assert ("concurrency" in outcome.families) == (kind == "families")
