@@ -219,6 +219,7 @@ class _Polishing:
         """Return the best of the candidates that can be simulated, at most as many as chains.
 
         Estimates choose among `most`; these are a few per cent off where contexts are not in step.
+        No more are looked at once the bound is met.
         """
         found: list[Point] = []
         simulated = 0
@@ -226,12 +227,19 @@ class _Polishing:
         while simulated < most and (few := list(islice(left, min(AT_A_TIME, most - simulated)))):
             some = [Point(candidate, math.inf, origin=said) for said, candidate in few]
             seen = self._looked_at(some, pool, exact=False)
-            simulated += sum(point is not None for point in seen)
-            found += [point for point in seen if point is not None]
+            estimated = [point for point in seen if point is not None]
+            found, simulated = found + estimated, simulated + len(estimated)
+            exactly = self._looked_at(list(filter(self._meets, estimated)), pool, exact=True)
+            if met := [point for point in exactly if point is not None and self._meets(point)]:
+                return met
         found.sort(key=lambda point: point.energy)
         again = self._looked_at(found[: LOOKED_AT_AGAIN * CHAINS], pool, exact=True)
         best = sorted((p for p in again if p is not None), key=lambda point: point.energy)
         return [point for point in best if math.isfinite(point.energy)][:CHAINS]
+
+    def _meets(self, point: Point) -> bool:
+        """Whether nothing is faster."""
+        return not point.lack and point.energy <= self._bound.cycles
 
     def _looked_at(
         self, points: Sequence[Point], pool: Executor | None, *, exact: bool
