@@ -43,7 +43,7 @@ def test_schedule_writes_the_file_and_a_table(tmp_path: Path) -> None:
     assert (
         "optimal of the static model: unit TC needs all 2 for one iteration's work" in done.stdout
     )
-    assert twill.Schedule.load(tmp_path / "s.json").start.keys() == {"S", "P", "O"}
+    assert twill.Schedule.load(tmp_path / "s.json").start == {"S": 0, "P": 2, "O": 3}
 
 
 @pytest.mark.parametrize("time_mode", ["exact", "normalized"])
@@ -57,16 +57,6 @@ def test_schedule_json(time_mode: str) -> None:
         ("interval", "stages", "groups", "transfers", "length", "slack"), True
     )
     assert data["bound"]["reason"] == "ResMII"
-
-
-def test_levels_below_the_stages_are_solved_for_where_few_groups_are_preferred() -> None:
-    given = ("schedule", "paper_example", "-m", "paper_example", "--json")
-    first, best = (
-        json.loads(call(*TWILL, *given, *more).stdout) for more in ((), ("--prefer", "few-groups"))
-    )
-    assert [name for name, proved in first["proved"].items() if proved] == ["interval", "stages"]
-    assert all(best["proved"].values())
-    assert best["start"] == {"S": 0, "P": 2, "O": 3}
 
 
 def test_the_two_engines_write_the_same_levels() -> None:

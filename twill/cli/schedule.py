@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -210,13 +210,12 @@ class Polishing:
             raise InputError(f"{asked} polishes, and {static[0]} is of the static model only")
         return None if static else programs_of((self.effort or EffortName.normal).value, loop)
 
-    def begins_with(self, request: Request) -> Request:
-        """Return what is asked of the static model where its schedule is to be polished."""
-        from twill.polish import MOST_SOLVED
+    def beginnings(self, request: Request) -> tuple[Request, ...]:
+        """Return what is asked of the static model where its schedules are to be polished."""
+        from twill.search.beginnings import MOST_SOLVED, beginnings
 
-        if len(request.loop.operations) > MOST_SOLVED:
-            return replace(request, search="written")
-        return request if self.prefer is not None else replace(request, until="stages")
+        solved = len(request.loop.operations) <= MOST_SOLVED
+        return (request,) if solved and self.prefer is not None else beginnings(request)
 
 
 @command
@@ -247,25 +246,30 @@ def schedule(
         conditions = _conditions(polishing.conditions)
         request = question.request(load_loop(loop), Machine.named(machine))
         simulations = polishing.simulations(question, robust, request.loop)
-        if simulations is not None:
-            request = polishing.begins_with(request)
+        request, *further = [request] if simulations is None else polishing.beginnings(request)
         check_target(output.output)
         solve = effort.solver(report)
+        others: list[Schedule] = []
         try:
             solved = solve(request)
+            others += [solve(other).schedule for other in further]
         except Interrupted as interrupted:
             solved, stopped = interrupted.solved, interrupted
         if robust is not None and stopped is None:
-            from twill.studies.robust import others
-            from twill.studies.robust import robust as choose
+            from twill.studies import robust as studies
 
-            rivals = others(request)
-            choice = choose(
+            rivals = studies.others(request)
+            choice = studies.robust(
                 solved.schedule, robust, lambda one: solve(one).schedule, rivals, report
             )
         if simulations is not None and stopped is None:
             polished, stopped = _polished(
-                solved.schedule, simulations, question.seed, conditions, polishing.jobs, report
+                (solved.schedule, *others),
+                simulations,
+                question.seed,
+                conditions,
+                polishing.jobs,
+                report,
             )
     _tell(solved, choice, polished, output)
     if stopped is not None:
@@ -318,7 +322,7 @@ def polish(
         given = load_schedule(schedule)
         check_target(output.output)
         budget = simulations or programs_of(effort.value, given.loop)
-        found, stopped = _polished(given, budget, seed, _conditions(conditions), jobs, report)
+        found, stopped = _polished((given,), budget, seed, _conditions(conditions), jobs, report)
     output.keep(
         found.schedule, "polished", lambda: polished_data(found), lambda: print_polished(found)
     )
@@ -327,7 +331,7 @@ def polish(
 
 
 def _polished(
-    given: Schedule,
+    given: Sequence[Schedule],
     simulations: int,
     seed: int,
     conditions: Sequence[Conditions],
@@ -340,7 +344,8 @@ def _polished(
 
     try:
         found = search(
-            given,
+            given[0],
+            others=given[1:],
             simulations=simulations,
             seed=seed,
             conditions=conditions,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ EFFORTS = {"quick": 40, "normal": 800, "thorough": 6000}
 USUAL = 25
 AT_A_TIME = 16  # programs that are simulated side by side before a search begins
 LOOKED_AT_AGAIN = 3  # times as many as chains are simulated with all contexts
-MOST_SOLVED = 45  # operations of a loop that a solver is asked about before it is polished
 CHAINS = 8  # programs that a search goes on from at first
 OTHERS_TOLD = 3
+ANOTHER = "another schedule of least interval"
 DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
 
 
@@ -89,6 +89,7 @@ class Interrupted(KeyboardInterrupt):
 def polish(
     schedule: Schedule,
     *,
+    others: Sequence[Schedule] = (),
     simulations: int | None = None,
     seed: int = 0,
     conditions: Sequence[Conditions] = DEFAULT_CONDITIONS,
@@ -101,6 +102,8 @@ def polish(
     ----------
     schedule : Schedule
         Where the search begins: anybody's, with programs.
+    others : sequence of Schedule
+        Further ones of the same loop on the same machine to begin with.
     simulations : int
         Programs that are simulated, those of normal effort without it; the answer depends on it,
         and on neither time nor `jobs`.
@@ -124,7 +127,7 @@ def polish(
     Interrupted
         On Ctrl-C, with the best program that was confirmed and what it takes over fewer iterations.
     """
-    search = _Polishing(schedule, Judge(tuple(conditions)), report)
+    search = _Polishing(schedule, Judge(tuple(conditions)), report, others)
     if simulations is None:
         simulations = programs_of("normal", schedule.loop)
     try:
@@ -146,8 +149,11 @@ def polish(
 
 
 class _Polishing:
-    def __init__(self, given: Schedule, judge: Judge, report: Report) -> None:
-        self._given, self._judge, self._report = given, judge, report
+    def __init__(
+        self, given: Schedule, judge: Judge, report: Report, others: Sequence[Schedule] = ()
+    ) -> None:
+        self._given, self._others_given = given, others
+        self._judge, self._report = judge, report
         self._programs = Programs(given)
         loads = works(given.loop, given.machine)
         for conditions in judge.conditions:  # one that says nothing is told before any run
@@ -202,16 +208,28 @@ class _Polishing:
 
     def _candidates(self) -> list[tuple[str, Candidate]]:
         """Return where searches may begin, by the static times and by those of a run."""
-        given = self._given
-        found = []
-        if given.initiation_interval is not None:
-            found.append(self._programs.candidate(given.initiation_interval, given.start))
-        with suppress(TwillError):
-            ran = self._programs.candidate(*self._judge.times(given))
-            found.append(self._programs.with_late_loads(ran))
+        found = list(self._beginnings(self._given))
+        said = [""] * len(found)
+        for other in self._others_given:
+            found += self._beginnings(other)
+            said += [ANOTHER] * (len(found) - len(said))
         bound = float(self._bound.cycles)
         by_turns = zip_longest(*(starts(self._programs, one, bound) for one in found))
-        return [start for some in by_turns for start in some if start is not None]
+        return [
+            (", ".join(filter(None, (which, start[0]))), start[1])
+            for some in by_turns
+            for which, start in zip(said, some, strict=True)
+            if start is not None
+        ]
+
+    def _beginnings(self, schedule: Schedule) -> Iterator[Candidate]:
+        """Yield the candidates that a schedule is, by its static times and by those of a run."""
+        programs = Programs(schedule)
+        if schedule.initiation_interval is not None:
+            yield programs.candidate(schedule.initiation_interval, schedule.start)
+        with suppress(TwillError):
+            ran = programs.candidate(*self._judge.times(schedule))
+            yield programs.with_late_loads(ran)
 
     def _first(
         self, candidates: Sequence[tuple[str, Candidate]], most: int, pool: Executor | None

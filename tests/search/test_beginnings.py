@@ -1,0 +1,42 @@
+"""What polishing begins with: all levels of small loops, no solver for large ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.commands import in_process
+from tests.support.small import op, small_loop, small_machine
+from twill.cli.schedule import Polishing, PreferenceName
+from twill.search.beginnings import MOST_LEVELS, MOST_SOLVED, beginnings
+from twill.search.request import Request
+
+
+@pytest.mark.parametrize(
+    ("operations", "asked"),
+    [
+        (1, [("complete", "slack"), ("complete", "stages")]),
+        (MOST_LEVELS, [("complete", "slack"), ("complete", "stages")]),
+        (MOST_LEVELS + 1, [("complete", "stages")]),
+        (MOST_SOLVED, [("complete", "stages")]),
+        (MOST_SOLVED + 1, [("written", "slack")]),
+    ],
+)
+def test_the_larger_a_loop_the_less_is_solved(
+    operations: int, asked: list[tuple[str, str]]
+) -> None:
+    loop = small_loop(op(f"o{i}", "ALU") for i in range(operations))
+    found = beginnings(Request(loop, small_machine()))
+    assert [(request.search, request.until) for request in found] == asked
+
+
+@pytest.mark.parametrize("operations", [1, MOST_SOLVED, MOST_SOLVED + 1])
+def test_where_few_groups_are_preferred_all_levels_are_solved_for(operations: int) -> None:
+    loop = small_loop(op(f"o{i}", "ALU") for i in range(operations))
+    request = Request(loop, small_machine())
+    found = Polishing(prefer=PreferenceName("few-groups")).beginnings(request)
+    assert found == ((request,) if operations <= MOST_SOLVED else beginnings(request))
+
+
+def test_the_schedule_that_is_shown_has_all_levels_proved() -> None:
+    done = in_process("twill", "schedule", "paper_example", "-m", "paper_example")
+    assert "levels: interval 2, stages 2, groups 1, transfers 0, length 4, slack" in done.stdout
