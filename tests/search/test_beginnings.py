@@ -7,26 +7,26 @@ import pytest
 from tests.support.commands import in_process
 from tests.support.small import op, small_loop, small_machine
 from twill.cli.schedule import Polishing, PreferenceName
-from twill.search.beginnings import MOST_LEVELS, MOST_SOLVED, beginnings
+from twill.search.beginnings import EFFORT, MOST_LEVELS, MOST_SOLVED, beginnings
 from twill.search.request import Request
 
 
 @pytest.mark.parametrize(
     ("operations", "asked"),
     [
-        (1, [("complete", "slack"), ("complete", "stages")]),
-        (MOST_LEVELS, [("complete", "slack"), ("complete", "stages")]),
-        (MOST_LEVELS + 1, [("complete", "stages")]),
-        (MOST_SOLVED, [("complete", "stages")]),
-        (MOST_SOLVED + 1, [("written", "slack")]),
+        (1, [("complete", "slack", None), ("complete", "stages", None)]),
+        (MOST_LEVELS, [("complete", "slack", None), ("complete", "stages", None)]),
+        (MOST_LEVELS + 1, [("complete", "slack", EFFORT), ("complete", "stages", EFFORT)]),
+        (MOST_SOLVED, [("complete", "slack", EFFORT), ("complete", "stages", EFFORT)]),
+        (MOST_SOLVED + 1, [("written", "slack", None)]),
     ],
 )
 def test_the_larger_a_loop_the_less_is_solved(
-    operations: int, asked: list[tuple[str, str]]
+    operations: int, asked: list[tuple[str, str, float | None]]
 ) -> None:
     loop = small_loop(op(f"o{i}", "ALU") for i in range(operations))
     found = beginnings(Request(loop, small_machine()))
-    assert [(request.search, request.until) for request in found] == asked
+    assert [(request.search, request.until, request.effort) for request in found] == asked
 
 
 @pytest.mark.parametrize("operations", [1, MOST_SOLVED, MOST_SOLVED + 1])

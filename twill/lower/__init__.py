@@ -128,12 +128,14 @@ def artifact(
 # -- slots and addresses by the clock ---------------------------------------------------------
 
 
-def lay_out(pipeline: Pipeline) -> Layout:
+def lay_out(pipeline: Pipeline, *, exactly: bool = True) -> Layout:
     """Give every value its slots, and those in SMEM and TMEM addresses.
 
     Rings of streaming loads are as deep as hiding the nominal latency asks for, and share memory
     with nothing. Where that does not fit they are made shallower, the largest first, down to what
     the static schedule needs.
+
+    `exactly`: whether addresses are searched for where they are not easily found.
 
     Raises
     ------
@@ -141,7 +143,7 @@ def lay_out(pipeline: Pipeline) -> Layout:
         If a memory cannot hold what lives at once.
     """
     wanted = _wanted(pipeline)
-    allocation = _allocated(pipeline, wanted)
+    allocation = _allocated(pipeline, wanted, exactly=exactly)
     rings = allocation.rings
     slots = tuple(
         rings[place].count if (place := Tenant(v, staged=False)) in rings else least
@@ -160,10 +162,11 @@ def lay_out(pipeline: Pipeline) -> Layout:
     )
 
 
-def _allocated(pipeline: Pipeline, wanted: tuple[int, ...]) -> Allocation:
+def _allocated(pipeline: Pipeline, wanted: tuple[int, ...], *, exactly: bool) -> Allocation:
     """Return addresses with rings as near to the slots that are wanted as memory allows."""
     problem, interval, assignment = pipeline.problem, pipeline.interval, pipeline.assignment
-    least = allocate(problem, interval, assignment, until_read=True)
+    given_slots = partial(allocate, problem, interval, assignment, until_read=True, exactly=exactly)
+    least = given_slots()
     if isinstance(least, Conflict):
         room = problem.memories[least.memory]
         about = lack(least.memory, None, least.needed, room) if least.needed else None
@@ -171,7 +174,7 @@ def _allocated(pipeline: Pipeline, wanted: tuple[int, ...]) -> Allocation:
     given = {t.operation: ring.count for t, ring in least.rings.items() if not t.staged}
     slots = {v: max(wanted[v], given[v]) for v in given if problem.operations[v].streaming}
     while slots:
-        found = allocate(problem, interval, assignment, slots, until_read=True)
+        found = given_slots(slots)
         if isinstance(found, Allocation):
             return found
         largest = min(

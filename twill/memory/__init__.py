@@ -113,6 +113,7 @@ def allocate(
     slots: Mapping[int, int] | None = None,
     *,
     until_read: bool = False,
+    exactly: bool = True,
 ) -> Allocation | Conflict:
     """Find addresses for all that a schedule keeps in SMEM and TMEM.
 
@@ -128,13 +129,15 @@ def allocate(
 
     `slots`: least slots of some results, by operation; these share no address with anything. A
     conflict then proves nothing about other assignments.
+    `exactly`: whether addresses are searched for where they are not easily found, which can take
+    long. If not, a conflict proves nothing, and names nothing.
     `until_read`: whether values live until they have been read, and hops count, under the paper's
     rules too: what programs need in order not to wait for each other forever.
     """
     result = Allocation({}, {})
     for memory in problem.memories:
         case = _Memory(problem, interval, assignment, memory, slots or {}, until_read=until_read)
-        conflict = case.place(result)
+        conflict = case.place(result, exactly=exactly)
         if conflict is not None:
             return conflict
     return result
@@ -285,15 +288,16 @@ class _Memory:
 
     # -- answers ------------------------------------------------------------------------------
 
-    def place(self, result: Allocation) -> Conflict | None:
+    def place(self, result: Allocation, *, exactly: bool) -> Conflict | None:
         """Add places for everything in this memory to a result, or return what does not fit."""
         buffers = [entry.buffer for entry in self.entries]
         placed = first_fit(buffers, self._apart(sharing=False), self.capacity)
         if placed is None:
             apart = self._apart(sharing=True)
-            placed = pack(buffers, apart, self.capacity, self._costs(apart))
+            costs = self._costs(apart)
+            placed = pack(buffers, apart, self.capacity, costs, exactly=exactly)
             if placed is None:
-                return self._conflict(apart)
+                return self._conflict(apart) if exactly else Conflict(self.memory, ())
         for entry, ranges in zip(self.entries, placed, strict=True):
             if entry.invariant:
                 result.invariants[entry.invariant] = self._ring(ranges, 0)

@@ -77,9 +77,14 @@ def first_fit(
 
 
 def pack(
-    buffers: Sequence[Buffer], apart: Apart, capacity: int, costs: Costs | None = None
+    buffers: Sequence[Buffer],
+    apart: Apart,
+    capacity: int,
+    costs: Costs | None = None,
+    *,
+    exactly: bool = True,
 ) -> Placed | None:
-    """Place buffers, or return None if that is impossible.
+    """Place buffers, or return None if that is impossible; if not `exactly`, if it is not easy.
 
     `apart`: pairs of positions, the smaller first, that must not share an address.
     `capacity`: bytes or columns of the memory.
@@ -91,7 +96,7 @@ def pack(
         placed = first_fit(buffers, apart, capacity, wanted)
         if placed is not None:
             return placed
-    return _searched(buffers, apart, capacity)
+    return _searched(buffers, apart, capacity) if exactly else None
 
 
 def heaviest_clique(buffers: Sequence[Buffer], apart: Apart) -> tuple[int, tuple[int, ...]]:

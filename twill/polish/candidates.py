@@ -176,7 +176,7 @@ class Programs:
         named = replace(
             pipeline(self.problem, candidate.interval, found), choices=candidate.choices
         )
-        layout = lay_out(named)
+        layout = lay_out(named, exactly=False)
         made, lack = self._within_registers(named, Synchronization(layout))
         if lack:
             # Where there is no room groups wait earlier for what reads their registers.

@@ -209,14 +209,19 @@ class Questions:
         )
 
     def best(
-        self, interval: int, limits: Limits, found: Assignment, objective: Objective
+        self,
+        interval: int,
+        limits: Limits,
+        found: Assignment,
+        objective: Objective,
+        effort: float | None = None,
     ) -> Answer:
-        """Let the prover look for the best schedule in some respect."""
+        """Let the prover look for the best schedule in some respect, with some effort at most."""
         assert self.prover is not None
         question = f"{objective}: I = {interval}{KINDS['best']}"
         self.known.say(question)
         under = Conditions(
-            limits, self._options.seed, None, tuple(self._hints), 0, self.known.offer
+            limits, self._options.seed, effort, tuple(self._hints), 0, self.known.offer
         )
         length = limits.length or found.length(self._problem)
         asked = Question(self._problem, interval, length, self.groups)

@@ -58,6 +58,10 @@ class Options:
     until : str
         The last level of the objective that matters; with ``groups`` any schedule of the least
         interval, the fewest stages and the fewest groups will do.
+    effort : float, optional
+        After which a question about a level below the stages is given up, in CP-SAT's deterministic
+        time (a unit is five to ten seconds); the schedule is then the prover's. Without it all
+        levels are decided.
     report, log : callable
         Told what is being tried; told every question to an engine, with what it brought.
     """
@@ -66,6 +70,7 @@ class Options:
     seed: int = 0
     timeout: float | None = None
     until: Level = LEVELS[-1]
+    effort: float | None = None
     report: Report = field(default=silent, compare=False)
     log: Log = field(default=silent, compare=False)
 
@@ -96,7 +101,7 @@ class Request:
         Most ``registers``, ``groups``, ``transfers`` and ``stages``; operations with their groups.
     orders : tuple of (str, str)
         Pairs of operations; the second issues no earlier in its iteration than the first.
-    most_stages, seed, until
+    most_stages, seed, until, effort
         As `Options` has them.
     """
 
@@ -113,6 +118,7 @@ class Request:
     most_stages: int | None = None
     seed: int = 0
     until: Level = LEVELS[-1]
+    effort: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what type hints would have told; keep no mapping that somebody else may change."""
@@ -152,7 +158,7 @@ class Request:
         self, timeout: float | None = None, report: Report = silent, log: Log = silent
     ) -> Options:
         """Return how to search, within `timeout` seconds."""
-        return Options(self.most_stages, self.seed, timeout, self.until, report, log)
+        return Options(self.most_stages, self.seed, timeout, self.until, self.effort, report, log)
 
     def normalized(self) -> TimeScale:
         """Return the unit of time in which costs are normalized, if they are."""

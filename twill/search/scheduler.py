@@ -106,6 +106,7 @@ def schedule(
         most_stages=how.most_stages,
         seed=how.seed,
         until=how.until,
+        effort=how.effort,
     )
     how = how if report is silent else replace(how, report=report)
     return _solve(request, how).schedule

@@ -141,8 +141,7 @@ class _Search:
                 self._name_families()
                 self._seconds["interval"] = deadline.spent
                 self._options.report(f"{LEAST}{interval}")
-                until = self._options.until
-                levels = Levels(self._questions, self._situation, interval, until)
+                levels = Levels(self._questions, self._situation, interval, self._options)
                 return self._found(interval, levels.improve(found), deadline)
         except KeyboardInterrupt:
             if self._known.best is None:
@@ -235,11 +234,12 @@ class Levels:
     """Improves a schedule at its interval."""
 
     def __init__(
-        self, questions: Questions, situation: Situation, interval: int, until: Level
+        self, questions: Questions, situation: Situation, interval: int, options: Options
     ) -> None:
         self._questions, self._situation, self._interval = questions, situation, interval
         self._problem, self._limits = situation.problem, situation.limits
-        self._wanted = LEVELS[: LEVELS.index(until) + 1]
+        self._wanted = LEVELS[: LEVELS.index(options.until) + 1]
+        self._effort = options.effort if questions.prover is not None else None
 
     def improve(self, found: Assignment) -> Assignment:
         """Improve level by level; the assignment is solved for once more at the end.
@@ -268,6 +268,8 @@ class Levels:
                 return most if slack is None else slack
 
             self._reach("slack", slack, most, _largest)
+        if self._effort is not None:
+            return self._best
         return self._questions.settle(interval, self._limits, self._best)
 
     def _fewest_stages(self, assignment: Assignment) -> Reached:
@@ -290,7 +292,9 @@ class Levels:
             return
         minimizes = self._questions.prover is not None and measure(self._best) != bound
         if minimizes and (level == "length" or level == "slack"):  # noqa: PLR1714 - for the types
-            answer = self._questions.best(self._interval, self._limits, self._best, level)
+            answer = self._questions.best(
+                self._interval, self._limits, self._best, level, self._effort
+            )
             found = answer.assignment or self._best
             solver = answer.solver if measure(found) != bound else ""
             best = Reached(measure(found), found, answer.status == "sat", solver)
@@ -304,7 +308,10 @@ class Levels:
         """Ask whether a level can have a value."""
         query = self._situation.query(self._interval, stages=self._stages)
         within = replace(self._limits, **{level: value})
-        return self._questions.ask(replace(query, limits=within, why=level))
+        asked = replace(query, limits=within, why=level)
+        if self._effort is not None:
+            asked = replace(asked, effort=self._effort, decide=False)
+        return self._questions.ask(asked)
 
 
 def least_value(

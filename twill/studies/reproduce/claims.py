@@ -22,6 +22,7 @@ from twill.errors import RefusedError
 from twill.frontends import load_loop, packaged_loops
 from twill.polish import polish, programs_of
 from twill.problem import Problem
+from twill.search.beginnings import beginnings
 from twill.search.questions import Outcome, Query, Questions
 from twill.search.request import Options, Request, engine_factory, range_prover
 from twill.search.scheduler import solve
@@ -176,11 +177,13 @@ class Case:
         RefusedError
             If there is no schedule, or none was found in time.
         """
-        request = Request(*packaged(loop), until=until, **wishes)
+        return self._solved(Request(*packaged(loop), until=until, **wishes))
+
+    def _solved(self, request: Request) -> Schedule:
         if request not in self._solutions:
 
             def report(message: str) -> None:
-                self.report(f"{loop}: {message}")
+                self.report(f"{request.loop.name}: {message}")
 
             solved = solve(request, timeout=self.settings.timeout, report=report)
             self._solutions[request] = solved.schedule
@@ -207,10 +210,12 @@ class Case:
         RefusedError
             If there is none.
         """
-        given = self.solved(loop, until="stages")
+        asked = beginnings(Request(*packaged(loop)))
+        given, *others = [self._solved(request) for request in asked]
         self.report(f"polishing {loop}")
         found = polish(
             given,
+            others=others,
             simulations=programs_of(self.settings.effort, given.loop),
             jobs=self.settings.jobs,
             report=lambda message: self.report(f"{loop}: {message}"),
