@@ -16,6 +16,7 @@ from twill.polish import _Polishing
 from twill.polish.candidates import Candidate, Programs
 from twill.polish.judge import Judge
 from twill.polish.moves import Moves
+from twill.search.beginnings import beginnings
 from twill.search.cache import Cache
 from twill.search.request import Request
 from twill.search.scheduler import solve
@@ -63,13 +64,14 @@ def programs_of(name: str, seed: int, cache: Cache | None) -> Iterator[twill.Sch
 
     None if the loop has no static schedule.
     """
-    request = Request(twill.load_loop(name), machine_of(name))
+    asked = beginnings(Request(twill.load_loop(name), machine_of(name)))
     try:
-        given = solve(request, cache=cache).schedule
+        given, *others = [solve(request, cache=cache).schedule for request in asked]
     except twill.RefusedError:
         return
     programs, random = Programs(given), Random(f"{name} {seed}")
-    begins = [c for _, c in _Polishing(given, Judge((Conditions(),)), silent)._candidates()]
+    judge = Judge((Conditions(),))
+    begins = [c for _, c in _Polishing(given, judge, silent, others)._candidates()]
     moves, known = Moves(programs, random), set[str]()
     yield given
     barren = 0
