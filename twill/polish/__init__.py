@@ -250,10 +250,8 @@ class _Polishing:
             exactly = self._looked_at(list(filter(self._meets, estimated)), pool, exact=True)
             if met := [point for point in exactly if point is not None and self._meets(point)]:
                 return met
-        found.sort(key=lambda point: point.energy)
-        again = self._looked_at(found[: LOOKED_AT_AGAIN * CHAINS], pool, exact=True)
-        best = sorted((p for p in again if p is not None), key=lambda point: point.energy)
-        return [point for point in best if math.isfinite(point.energy)][:CHAINS]
+        again = self._looked_at(_best(found, LOOKED_AT_AGAIN * CHAINS), pool, exact=True)
+        return _best([p for p in again if p is not None and math.isfinite(p.energy)], CHAINS)
 
     def _meets(self, point: Point) -> bool:
         """Whether nothing is faster."""
@@ -306,3 +304,11 @@ class _Polishing:
             seed=seed,
         )
         return schedule.model_copy(update={"promise": promise})
+
+
+def _best(points: Sequence[Point], count: int) -> list[Point]:
+    """Return the points of lowest energy, of which half lack no registers if so many do not."""
+    ordered = sorted(points, key=lambda point: point.energy)
+    right = [point for point in ordered if not point.lack][: count // 2]
+    others = [point for point in ordered if point not in right][: count - len(right)]
+    return sorted([*right, *others], key=lambda point: point.energy)
