@@ -86,14 +86,18 @@ def test_more_than_a_reason_gives_is_named() -> None:
     ]
 
 
-def alone(distance: int) -> tuple[twill.Loop, Machine]:
-    """Return a product in registers, the only asynchronous operation, that is accumulated."""
+def alone(distance: int, *, others: bool = True) -> tuple[twill.Loop, Machine]:
+    """Return a product in registers, the only asynchronous operation, that is accumulated.
+
+    `others`: whether there is something else, which has a longer recurrence.
+    """
     with twill.LoopBuilder("alone") as loop:
         a = loop.given("a", (64, 64), "f16", memory="smem")
         b = loop.given("b", (64, 64), "f16", memory="smem")
         o = loop.carried("o", (64, 64), distance=distance)
-        x = loop.carried("x", (64, 64))
-        x.assign(loop.exp2(x))
+        if others:
+            x = loop.carried("x", (64, 64))
+            x.assign(loop.exp2(x))
         o += a @ b
     return loop.build(), Machine.named("hopper_h100")
 
@@ -114,8 +118,8 @@ def by_named_barriers() -> tuple[twill.Loop, Machine]:
 
 @pytest.mark.parametrize(
     "made",
-    [partial(alone, 1), partial(alone, 2), by_named_barriers],
-    ids=["alone", "two accumulators", "named barriers"],
+    [partial(alone, 1), partial(alone, 1, others=False), partial(alone, 2), by_named_barriers],
+    ids=["alone", "nothing else", "two accumulators", "named barriers"],
 )
 def test_both_argue_alike_at_corners(made: Callable[[], tuple[twill.Loop, Machine]]) -> None:
     agree(*made())
