@@ -151,10 +151,13 @@ def test_figures_are_svg_of_the_same_bytes_every_time(tmp_path: Path) -> None:
 
 def test_the_docs_page_has_every_claim_and_a_reason_for_every_no() -> None:
     text = RESULTS.read_text()
-    rows = re.findall(r"^\| (.+) \| (yes|\*\*no\*\*) \|$", text, re.MULTILINE)
+    # Of a claim about a program its own answer comes first, then that of the polished program.
+    rows = re.findall(
+        r"^\| (.+?) \| (yes|\*\*no\*\*) \|(?:.+\| (?:yes|\*\*no\*\*|-) \|)?$", text, re.MULTILINE
+    )
     told = sum(len(texts) for texts, _ in CASES.values())
     assert len(rows) == told
-    held, of = map(int, re.findall(r"^(\d+) of (\d+) claims hold\.$", text, re.MULTILINE)[0])
+    held, of = map(int, re.findall(r"^(\d+) of (\d+) claims hold", text, re.MULTILINE)[0])
     assert of == told
     assert held == sum(answer == "yes" for _, answer in rows)
     assert text.count("* does not hold. ") == told - held

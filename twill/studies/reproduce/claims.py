@@ -222,7 +222,7 @@ class Case:
         )
         assert found.schedule.promise is not None
         self._since = monotonic()
-        return found.schedule, self.simulated("polished", found.schedule, f"{loop} polished")
+        return found.schedule, self.simulated("polished", found.schedule)
 
     def judge_solution(self, key: str, schedule: Schedule, paper_seconds: float) -> None:
         """Judge whether the least interval was proved and the verifier finds the schedule valid."""
