@@ -20,6 +20,8 @@ from twill.search.cache import Cache, _head, _used, code_hash, default_folder, p
 from twill.search.request import Request
 from twill.search.scheduler import Solved, solve
 
+STATIC = ("schedule", "paper_example", "-m", "paper_example", "--model", "paper")
+
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Cache:
@@ -302,7 +304,7 @@ def test_every_kind_of_answer_is_known_again(
 def test_the_command_tells_of_a_tampered_answer(
     tmp_path: Path, no_users_cache: Path, more: tuple[str, ...]
 ) -> None:
-    words = ("twill", "schedule", "paper_example", "-m", "paper_example", *more)
+    words = ("twill", *STATIC, *more)
     right = in_process(*words, folder=tmp_path)
     (file,) = no_users_cache.iterdir()
     schedule = twill.Schedule.from_json(file.read_text().partition("\n")[2])
@@ -377,7 +379,7 @@ def test_the_folder_is_the_users_unless_it_is_named(
 
 def test_the_command_says_whether_it_was_cached(tmp_path: Path, no_users_cache: Path) -> None:
     def told(*more: str) -> dict[str, Any]:
-        words = ("twill", "schedule", "paper_example", "-m", "paper_example", "--json")
+        words = ("twill", *STATIC, "--json")
         done = in_process(*words, *more, folder=tmp_path)
         done.check_returncode()
         data: dict[str, Any] = json.loads(done.stdout)

@@ -338,7 +338,8 @@ last schedule: I = 2, within all levels - {YICES}: found
 
 
 def test_the_command_prints_every_question(tmp_path: Path) -> None:
-    words = ("twill", "schedule", "paper_example", "-m", "paper_example", "--no-cache")
+    static = ("schedule", "paper_example", "-m", "paper_example", "--model", "paper")
+    words = ("twill", *static, "--no-cache")
     plain = in_process(*words, folder=tmp_path)
     done = in_process(*words, "-v", folder=tmp_path)
     assert (done.returncode, done.stdout, plain.stderr) == (0, plain.stdout, "")

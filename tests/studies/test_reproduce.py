@@ -32,8 +32,8 @@ from twill.studies.reproduce.claims import (
     packaged,
     wished,
 )
-from twill.studies.reproduce.kernels import FORWARD_BLACKWELL as BLACKWELL
-from twill.studies.reproduce.kernels import fa4_pins
+from twill.studies.reproduce.forward import FORWARD_BLACKWELL as BLACKWELL
+from twill.studies.reproduce.forward import fa4_pins
 from twill.verification import verify
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results.md"

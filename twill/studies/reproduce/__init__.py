@@ -1,7 +1,7 @@
 """The paper's evaluation, computed when asked for: cases with claims, side by side.
 
-`claims` says what a case finds, `kernels` and `experiments` judge. It is shown as a table on the
-terminal, and as a page in Markdown with the paper's bars beside it.
+`claims` says what a case finds; `forward`, `backward` and `experiments` judge. It is shown as a
+table on the terminal, and as a page in Markdown with the paper's bars beside it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from twill.files import write_whole
 from twill.formats import number, tenths, yes
 from twill.search.request import Request
 from twill.studies.published import AIM, table
-from twill.studies.reproduce import experiments, kernels
+from twill.studies.reproduce import backward, experiments, forward
 from twill.studies.reproduce.claims import Case, CaseResult, Settings
 from twill.studies.reproduce.strategy import MOST, STRATEGIES
 from twill.tables import Column, Table
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 CASES: dict[str, tuple[Mapping[str, str], Callable[[Case], None]]] = {
     "running_example": (experiments.EXAMPLE_CLAIMS, experiments.running_example),
-    "hopper_forward": (kernels.FORWARD_HOPPER_CLAIMS, kernels.hopper_forward),
-    "blackwell_forward": (kernels.FORWARD_BLACKWELL_CLAIMS, kernels.blackwell_forward),
-    "hopper_backward": (kernels.BACKWARD_HOPPER_CLAIMS, kernels.hopper_backward),
-    "blackwell_backward": (kernels.BACKWARD_BLACKWELL_CLAIMS, kernels.blackwell_backward),
+    "hopper_forward": (forward.FORWARD_HOPPER_CLAIMS, forward.hopper_forward),
+    "blackwell_forward": (forward.FORWARD_BLACKWELL_CLAIMS, forward.blackwell_forward),
+    "hopper_backward": (backward.BACKWARD_HOPPER_CLAIMS, backward.hopper_backward),
+    "blackwell_backward": (backward.BACKWARD_BLACKWELL_CLAIMS, backward.blackwell_backward),
     "ablations": (experiments.ABLATION_CLAIMS, experiments.ablations),
     "timing": (experiments.TIMING_CLAIMS, experiments.timing),
     "published": (experiments.PUBLISHED_CLAIMS, experiments.throughput),

@@ -14,7 +14,7 @@ from twill.studies.bench import Case as Solve
 from twill.studies.bench.process import solve_apart
 from twill.studies.published import AIM, figures
 from twill.studies.reproduce.claims import Asked, Case, Timing, ask, least, wished
-from twill.studies.reproduce.kernels import FORWARD_BLACKWELL
+from twill.studies.reproduce.forward import FORWARD_BLACKWELL
 from twill.verification import verify
 
 EXAMPLE = "paper_example"

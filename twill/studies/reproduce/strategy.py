@@ -377,3 +377,8 @@ STRATEGIES: dict[str, tuple[str, ...]] = {
         "exponentials under other sub-tiles' products",
     ),
 }
+
+
+def percent(share: float) -> str:
+    """Return a share of the time as people read it."""
+    return f"{100 * share:.0f} %"
