@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 
 import twill
@@ -16,7 +17,7 @@ from twill.polish import _Polishing
 from twill.polish.candidates import Candidate, Programs
 from twill.polish.judge import Judge
 from twill.polish.moves import Moves
-from twill.search.beginnings import beginnings
+from twill.search.beginnings import answers, beginnings
 from twill.search.cache import Cache
 from twill.search.request import Request
 from twill.search.scheduler import solve
@@ -66,7 +67,8 @@ def programs_of(name: str, seed: int, cache: Cache | None) -> Iterator[twill.Sch
     """
     asked = beginnings(Request(twill.load_loop(name), machine_of(name)))
     try:
-        given, *others = [solve(request, cache=cache).schedule for request in asked]
+        found = answers(asked, partial(solve, cache=cache))
+        given, *others = [one.schedule for one in found]
     except twill.RefusedError:
         return
     programs, random = Programs(given), Random(f"{name} {seed}")

@@ -68,9 +68,9 @@ def test_a_unit_is_twice_as_fast(
 def test_there_is_more_of_what_a_lever_names(norm: Schedule, explained: ProgramExplanation) -> None:
     machine = norm.machine
     assert changed(norm, explained, "no limit of registers").machine.registers is None
-    larger = changed(norm, explained, "4 times the memory").machine.memories.smem
-    assert (machine.memories.smem, larger) != (None, None)
-    assert larger.capacity == 4 * machine.memories.smem.capacity  # type: ignore[union-attr]
+    smem, larger = machine.memories.smem, changed(norm, explained, "4 times the memory")
+    assert smem is not None
+    assert larger.machine.memories.smem == smem.model_copy(update={"capacity": 4 * smem.capacity})
     groups = changed(norm, explained, "one more warp group").machine
     assert sum(g.count for g in groups.groups) == sum(g.count for g in machine.groups) + 1
     assert groups.warps.value == machine.warps.value + 4

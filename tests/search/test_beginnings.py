@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.commands import in_process
 from tests.support.small import op, small_loop, small_machine
-from twill.cli.schedule import Polishing, PreferenceName
-from twill.search.beginnings import EFFORT, MOST_LEVELS, MOST_SOLVED, beginnings
+from twill.errors import Refusal, RefusedError
+from twill.search.beginnings import EFFORT, MOST_LEVELS, MOST_SOLVED, answers, beginnings
 from twill.search.request import Request
 
 
@@ -33,8 +33,20 @@ def test_the_larger_a_loop_the_less_is_solved(
 def test_where_few_groups_are_preferred_all_levels_are_solved_for(operations: int) -> None:
     loop = small_loop(op(f"o{i}", "ALU") for i in range(operations))
     request = Request(loop, small_machine())
-    found = Polishing(prefer=PreferenceName("few-groups")).beginnings(request)
+    found = beginnings(request, few_groups=True)
     assert found == ((request,) if operations <= MOST_SOLVED else beginnings(request))
+
+
+def test_a_refusal_is_one_only_where_nothing_is_answered() -> None:
+    def solve(request: Request) -> str:
+        if request.until == "slack":
+            raise RefusedError("too many registers", Refusal())
+        return request.until
+
+    asked = beginnings(Request(small_loop([op("o", "ALU")]), small_machine()))
+    assert list(answers(asked, solve)) == ["stages"]
+    with pytest.raises(RefusedError, match="too many registers"):
+        list(answers(asked[:1], solve))
 
 
 def test_the_schedule_that_is_shown_has_all_levels_proved() -> None:

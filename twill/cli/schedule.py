@@ -210,13 +210,6 @@ class Polishing:
             raise InputError(f"{asked} polishes, and {static[0]} is of the static model only")
         return None if static else programs_of((self.effort or EffortName.normal).value, loop)
 
-    def beginnings(self, request: Request) -> tuple[Request, ...]:
-        """Return what is asked of the static model where its schedules are to be polished."""
-        from twill.search.beginnings import MOST_SOLVED, beginnings
-
-        solved = len(request.loop.operations) <= MOST_SOLVED
-        return (request,) if solved and self.prefer is not None else beginnings(request)
-
 
 @command
 def schedule(
@@ -238,6 +231,7 @@ def schedule(
     """Find the fastest program, and the optimal static schedule with its proof."""
     from twill.artifacts.machine import Machine
     from twill.frontends import load_loop
+    from twill.search.beginnings import answers, beginnings
     from twill.search.scheduler import Interrupted
 
     choice, polished = None, None
@@ -246,15 +240,18 @@ def schedule(
         conditions = _conditions(polishing.conditions)
         request = question.request(load_loop(loop), Machine.named(machine))
         simulations = polishing.simulations(question, robust, request.loop)
-        request, *further = [request] if simulations is None else polishing.beginnings(request)
+        asked: tuple[Request, ...] = (request,)
+        if simulations is not None:
+            asked = beginnings(request, few_groups=polishing.prefer is not None)
         check_target(output.output)
         solve = effort.solver(report)
-        others: list[Schedule] = []
+        found: list[Solved] = []
         try:
-            solved = solve(request)
-            others += [solve(other).schedule for other in further]
+            found.extend(answers(asked, solve))
         except Interrupted as interrupted:
-            solved, stopped = interrupted.solved, interrupted
+            found.append(interrupted.solved)
+            stopped = interrupted
+        solved = found[0]
         if robust is not None and stopped is None:
             from twill.studies import robust as studies
 
@@ -264,7 +261,7 @@ def schedule(
             )
         if simulations is not None and stopped is None:
             polished, stopped = _polished(
-                (solved.schedule, *others),
+                [one.schedule for one in found],
                 simulations,
                 question.seed,
                 conditions,

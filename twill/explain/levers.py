@@ -90,18 +90,23 @@ def with_a_group(problem: Problem) -> Problem:
 
     A limit that was asked for is raised by one as well.
     """
-    machine = problem.machine
-    width = max(group.warps for group in available_groups(problem))
+    larger = machine_with_a_group(
+        problem.machine, max(group.warps for group in available_groups(problem))
+    )
+    limits = tuple(
+        (name, most + 1 if name == "groups" else most) for name, most in problem.wishes.limits
+    )
+    return replace(problem, machine=larger, wishes=replace(problem.wishes, limits=limits))
+
+
+def machine_with_a_group(machine: Machine, width: int) -> Machine:
+    """Return the machine with one more group of that many warps, and warps for it."""
     groups = tuple(
         pool.model_copy(update={"count": pool.count + (pool.warps == width)})
         for pool in machine.groups
     )
     warps = machine.warps.model_copy(update={"value": machine.warps.value + width})
-    larger = machine.model_copy(update={"groups": groups, "warps": warps})
-    limits = tuple(
-        (name, most + 1 if name == "groups" else most) for name, most in problem.wishes.limits
-    )
-    return replace(problem, machine=larger, wishes=replace(problem.wishes, limits=limits))
+    return machine.model_copy(update={"groups": groups, "warps": warps})
 
 
 def without_transfers(problem: Problem) -> Problem:

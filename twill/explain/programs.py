@@ -12,7 +12,7 @@ from twill.bounds.programs import program_bound, program_bounds
 from twill.bounds.work import Argument
 from twill.console import Report, silent
 from twill.errors import RefusedError
-from twill.explain.levers import with_unit_halved
+from twill.explain.levers import machine_with_a_group, with_unit_halved
 from twill.polish import polish
 from twill.sim.analysis.profile import Critical
 from twill.sim.engine.record import Recording
@@ -141,12 +141,7 @@ def _on(change: Callable[[Machine], Machine]) -> Change:
 def _with_a_group(machine: Machine) -> Machine:
     """Return the machine with one more group of the widest that it has several of."""
     width = max(pool.warps for pool in machine.groups if pool.count > 1 or len(machine.groups) == 1)
-    groups = tuple(
-        pool.model_copy(update={"count": pool.count + (pool.warps == width)})
-        for pool in machine.groups
-    )
-    warps = machine.warps.model_copy(update={"value": machine.warps.value + width})
-    return machine.model_copy(update={"groups": groups, "warps": warps})
+    return machine_with_a_group(machine, width)
 
 
 def _with_memory(machine: Machine) -> Machine:

@@ -36,23 +36,20 @@ def hopper_backward(case: Case) -> None:
     joint = case.simulated("joint", schedule, f"{BACKWARD_HOPPER} joint")
     program, polished = case.polished(BACKWARD_HOPPER)
     found, does = Strategy(schedule), Strategy(program, executed(program))
-    told, passed = _within(found)
-    case.judge("within", told, passed=passed, polished=_within(does))
+    case.judge_both("within", _within(found), _within(does))
     alone = case.solved(BACKWARD_HOPPER, until="stages", limits={"stages": 1})
     one, proved = alone.initiation_interval or 0, bool(alone.proof and alone.proof.levels[0].proved)
     case.metrics[f"{BACKWARD_HOPPER} interval, one stage (cycles)"] = one
     taken = case.simulated("joint, one stage", alone)
     interval = schedule.initiation_interval or 0
-    told, passed = _across(found)
-    case.judge(
+    case.judge_both(
         "across",
-        f"{told}; {schedule.stages} stages",
-        passed=passed,
-        reason=f"In our model overlap pays and fits: with one stage the least interval is {one} "
+        _across(found, f"; {schedule.stages} stages"),
+        _across(does, f"; {polished:g} cycles, {_most_live(program)} registers live"),
+        f"In our model overlap pays and fits: with one stage the least interval is {one} "
         f"cycles{'' if proved else ' (not proved)'}, with {schedule.stages} it is {interval}. The "
         f"simulated SM agrees: {taken:g} cycles with one, {joint:g} with {schedule.stages}. "
         f"Groups have at most {_most_live(schedule)} registers per thread live.",
-        polished=_across(does, f"; {polished:g} cycles, {_most_live(program)} registers live"),
     )
     _judge_registers(case, interval)
 
@@ -63,7 +60,7 @@ def _within(found: Strategy) -> Judged:
     return told, found.features["exponentials under products"]
 
 
-def _across(found: Strategy, more: str = "") -> Judged:
+def _across(found: Strategy, more: str) -> Judged:
     crossing = ", ".join(found.crossing) or "none"
     return f"groups whose iterations overlap: {crossing}{more}", not found.crossing
 
@@ -132,17 +129,14 @@ def _if_faster(case: Case, problem: Problem, unit: str) -> str:
 
 
 def _judge_two(case: Case, found: Strategy, does: Strategy) -> None:
-    told, passed = _two(found)
-    case.judge("two", told, passed=passed, polished=_two(does))
-    told, passed = _alternate(found)
-    case.judge(
+    case.judge_both("two", _two(found), _two(does))
+    case.judge_both(
         "alternate",
-        told,
-        passed=passed,
-        reason="The sub-tiles of 64 keys add up to one tile of the reduction, which one operation "
+        _alternate(found),
+        _alternate(does),
+        "The sub-tiles of 64 keys add up to one tile of the reduction, which one operation "
         "takes from tensor memory to shared memory: one group does it in every iteration, so "
         "that there is nothing to take turns with.",
-        polished=_alternate(does),
     )
 
 

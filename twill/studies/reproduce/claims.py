@@ -22,7 +22,7 @@ from twill.errors import RefusedError
 from twill.frontends import load_loop, packaged_loops
 from twill.polish import polish, programs_of
 from twill.problem import Problem
-from twill.search.beginnings import beginnings
+from twill.search.beginnings import answers, beginnings
 from twill.search.questions import Outcome, Query, Questions
 from twill.search.request import Options, Request, engine_factory, range_prover
 from twill.search.scheduler import solve
@@ -153,6 +153,13 @@ class Case:
         )
         self._since = monotonic()
 
+    def judge_both(
+        self, key: str, static: Judged, polished: Judged, reason: str | None = None
+    ) -> None:
+        """Judge a claim of the static schedule, and of the polished program."""
+        found, passed = static
+        self.judge(key, found, passed=passed, reason=reason, polished=polished)
+
     def work(self, body: Callable[[Case], None]) -> CaseResult:
         """Judge all claims; a refusal fails those that are left, and is what was found."""
         self._since = monotonic()
@@ -210,8 +217,7 @@ class Case:
         RefusedError
             If there is none.
         """
-        asked = beginnings(Request(*packaged(loop)))
-        given, *others = [self._solved(request) for request in asked]
+        given, *others = answers(beginnings(Request(*packaged(loop))), self._solved)
         self.report(f"polishing {loop}")
         found = polish(
             given,

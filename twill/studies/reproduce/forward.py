@@ -54,15 +54,14 @@ def hopper_forward(case: Case) -> None:
     _judge_kept(case, schedule, joint, ".1%", polished=_kept(program, polished))
     _judge_ping_pong(case, found, does)
     _judge_hoisted(case, found, does, "some")
-    told, passed = _named(found, "FlashAttention-3")
-    case.judge("named", told, passed=passed, polished=_named(does, "FlashAttention-3"))
+    name = "FlashAttention-3"
+    case.judge_both("named", _named(found, name), _named(does, name))
     expert = _interval(case, "FlashAttention-3", load_schedule("fa3_forward_128x128"))
 
     def as_fast(ours: float) -> Judged:
         return f"{expert:g} cycles, ours {ours:g}", abs(expert / ours - 1) <= CLOSE
 
-    told, passed = as_fast(joint)
-    case.judge("expert", told, passed=passed, polished=as_fast(polished))
+    case.judge_both("expert", as_fast(joint), as_fast(polished))
     swp, _ = _naive_loops(case, FORWARD_HOPPER, schedule)
     without = load_schedule("fa3_forward_128x128_no_ping_pong")
     uncoordinated = _interval(case, "FlashAttention-3 without turns", without)
@@ -70,16 +69,14 @@ def hopper_forward(case: Case) -> None:
     def near(ours: float) -> Judged:
         return f"{swp:g} cycles against {ours:g} ({swp / ours - 1:+.0%})", swp / ours - 1 <= CLOSE
 
-    told, passed = near(joint)
-    case.judge(
+    case.judge_both(
         "swp",
-        told,
-        passed=passed,
-        reason="The modulo schedule that our heuristic finds, not the missing joint solution: "
+        near(joint),
+        near(polished),
+        "The modulo schedule that our heuristic finds, not the missing joint solution: "
         "FlashAttention-3's order is a modulo schedule at the same interval too, and with loads "
         f"on a warp of their own and nothing that makes groups take turns it runs at "
         f"{uncoordinated:g} cycles. Many modulo schedules have the least interval.",
-        polished=near(polished),
     )
 
 
@@ -147,9 +144,8 @@ def _ping_pong(found: Strategy) -> Judged:
 
 
 def _judge_ping_pong(case: Case, found: Strategy, does: Strategy, reason: str = "") -> None:
-    told, passed = _ping_pong(found)
     reason = reason or "Most of their time other units are used."
-    case.judge("ping-pong", told, passed=passed, reason=reason, polished=_ping_pong(does))
+    case.judge_both("ping-pong", _ping_pong(found), _ping_pong(does), reason)
 
 
 def _judge_hoisted(case: Case, found: Strategy, does: Strategy, which: str) -> None:
@@ -161,8 +157,7 @@ def _judge_hoisted(case: Case, found: Strategy, does: Strategy, which: str) -> N
         told += f"sub-tile {' and '.join(ahead)}" if ahead else "none"
         return told, strategy.features[f"first product of {which} sub-tile hoisted"]
 
-    told, passed = judged(found)
-    case.judge("hoisted", told, passed=passed, polished=judged(does))
+    case.judge_both("hoisted", judged(found), judged(does))
 
 
 def _named(found: Strategy, name: str) -> Judged:
@@ -214,12 +209,11 @@ def _judge_roles(case: Case, found: Strategy, does: Strategy, schedule: Schedule
         ("softmax", "each sub-tile's softmax on a group of its own"),
         ("rescaling", "rescaling of all sub-tiles on a third group"),
     ):
-        case.judge(
+        case.judge_both(
             key,
-            _where(found),
-            passed=found.features[feature],
-            reason=fewest,
-            polished=(_where(does), does.features[feature]),
+            (_where(found), found.features[feature]),
+            (_where(does), does.features[feature]),
+            fewest,
         )
     _judge_hoisted(case, found, does, "every")
     shares = " and ".join(map(percent, pinned.under_others.values()))
