@@ -280,6 +280,24 @@ class Origin(Part):
     edges_after_folding: NonNegativeInt | None = None
 
 
+class Source(Part):
+    """The kernel that a loop is part of: operands and coordinates, what is before and after.
+
+    Attributes
+    ----------
+    text : str
+        The kernel's TTGIR in MLIR's generic form.
+    loop : int
+        Which of its ``scf.for`` the loop is, in program order.
+    statements : dict
+        For each operation the positions, in the body of that loop, of what it computes.
+    """
+
+    text: Annotated[str, Field(max_length=1 << 22)]
+    loop: NonNegativeInt = 0
+    statements: dict[Name, tuple[NonNegativeInt, ...]] = {}
+
+
 class Loop(Artifact):
     """One singly-nested tile loop without inner control flow.
 
@@ -302,6 +320,8 @@ class Loop(Artifact):
         scheduler gives every iteration its own buffer where lifetimes overlap.
     origin : Origin, optional
         Provenance.
+    source : Source, optional
+        The kernel that a kernel is made of again; without it the loop ends at its schedule.
     """
 
     most_bytes = 16 * 1024 * 1024
@@ -315,6 +335,7 @@ class Loop(Artifact):
     folded: Annotated[tuple[Folded, ...], Many] = ()
     renamed: Annotated[tuple[Dependence, ...], Many] = ()
     origin: Origin | None = None
+    source: Source | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -323,6 +344,7 @@ class Loop(Artifact):
         names = [operation.name for operation in self.operations]
         check_unique("operations", "name", names, "operation")
         self._check_ends(frozenset(names))
+        self._check_source(frozenset(names))
         cycle = zero_distance_cycle(self.dependences)
         if cycle:
             message = f"a cycle of distance 0 can never execute: {' -> '.join(cycle)}"
@@ -342,6 +364,10 @@ class Loop(Artifact):
                 if read.operation not in invariant.used_by:
                     message = f"is not in used_by (got {short(read.operation)})"
                     raise refuse(f"{path}.reads[{position}].operation", message)
+
+    def _check_source(self, names: Container[str]) -> None:
+        for name in self.source.statements if self.source is not None else ():
+            check_known("source.statements", name, names, "operation")
 
     def operation(self, name: str) -> Operation:
         """Return the operation called `name`; a KeyError says that there is none."""

@@ -124,7 +124,8 @@ def resize(loop: Loop, along: str, size: int) -> Loop:
         v.model_copy(update={"tile": changed(-1 - i, 0, v.tile)})
         for i, v in enumerate(loop.invariants)
     )
-    return loop.model_copy(update={"operations": operations, "invariants": invariants})
+    changes = {"operations": operations, "invariants": invariants, "source": None}
+    return loop.model_copy(update=changes)
 
 
 def _resized(loop: Loop, tile: Tile, axes: set[int], before: int, size: int) -> Tile:

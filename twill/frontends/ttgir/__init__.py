@@ -10,7 +10,7 @@ from xdsl.ir import Operation as IrOperation
 from xdsl.ir import SSAValue
 
 from twill.artifacts.base import first_problem
-from twill.artifacts.loop import Folded, Invariant, Loop, Origin, Read, Tile
+from twill.artifacts.loop import Folded, Invariant, Loop, Origin, Read, Source, Tile
 from twill.errors import InputError, short
 from twill.files import read_bytes
 from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
@@ -240,7 +240,25 @@ class _Extraction:
                 "folded": (*self._folded(), *draft.folded),
                 "renamed": draft.dependences(draft.renamed),
                 "origin": self._origin(),
+                "source": self._source(),
             }
+        )
+
+    def _source(self) -> Source:
+        """Keep the kernel's text, and who does which of the loop's statements.
+
+        An inserted access to shared memory has a key near that of the load or store it is for.
+        """
+        draft = self.draft
+        found = {node.name: {round(key)} for key, node in draft.nodes.items()}
+        for key, names in draft.gone.items():
+            for name in names:
+                found.setdefault(name, set()).add(round(key))
+        names = {node.name for node in draft.nodes.values()}
+        return Source(
+            text=self.dump.text,
+            loop=self.dump.loops().index(self.ir),
+            statements={n: tuple(sorted(found[n])) for n in found if n in names},
         )
 
     def _origin(self) -> Origin:

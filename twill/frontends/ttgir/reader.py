@@ -45,7 +45,7 @@ class Dump:
     """
 
     def __init__(self, text: str, file: str = "") -> None:
-        self.file = file
+        self.file, self.text = file, text
         self._aliases = dict(_ALIAS_LINE.findall(text))
         self._types: dict[str, Type] = {}
         first = text.split("\n", 1)[0]
@@ -94,10 +94,11 @@ class Dump:
         """Return the type of a value."""
         written = str(value.type)
         if written not in self._types:
-            self._types[written] = parse_type(self._expanded(written))
+            self._types[written] = parse_type(self.expanded(written))
         return self._types[written]
 
-    def _expanded(self, text: str) -> str:
+    def expanded(self, text: str) -> str:
+        """Return a type or an attribute with the aliases in it written out."""
         for _ in range(MOST_ALIAS_DEPTH):
             if len(text) > LONGEST_TYPE:
                 wrong = f"a type of more than {LONGEST_TYPE} characters (got {short(text)})"

@@ -1,0 +1,267 @@
+"""What statements without side effects look like in Gluon and in PyTorch: one template a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from xdsl.ir import Operation as Statement
+
+from twill.emit.layouts import Layouts, dtype
+from twill.emit.source import Source, constant
+from twill.errors import RefusedError
+from twill.frontends.ttgir.kinds import combine_of
+from twill.frontends.ttgir.reader import integer, integers, name_of, string
+
+BINARY = {
+    **{f"arith.add{t}": "+" for t in "fi"},
+    **{f"arith.sub{t}": "-" for t in "fi"},
+    **{f"arith.mul{t}": "*" for t in "fi"},
+    **{name: "/" for name in ("arith.divf", "tt.precise_divf")},
+    **{name: "//" for name in ("arith.divsi", "arith.divui")},
+    **{name: "%" for name in ("arith.remsi", "arith.remui")},
+    **{"arith.andi": "&", "arith.ori": "|", "arith.xori": "^"},
+    **{"arith.shli": "<<", "arith.shrsi": ">>", "tt.addptr": "+"},
+}
+# Of `arith.cmpi` and `arith.cmpf` by predicate; unsigned and ordered alike.
+COMPARE_INTEGERS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
+COMPARE_FLOATS = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 6: "!=", 8: "==", 9: ">"}
+COMPARE_FLOATS |= {10: ">=", 11: "<", 12: "<=", 13: "!="}
+LARGER = ("arith.maxnumf", "arith.maximumf", "arith.maxsi")
+SMALLER = ("arith.minnumf", "arith.minimumf", "arith.minsi")
+CASTS = (
+    *("arith.truncf", "arith.extf", "arith.trunci", "arith.extsi", "arith.extui"),
+    *("tt.fp_to_fp", "arith.sitofp", "arith.uitofp", "arith.fptosi"),
+)
+FUNCTIONS = ("exp2", "exp", "log2", "log", "sqrt", "rsqrt", "sin", "cos", "erf")
+
+
+CLOSED, TIMES, PLUS, LOOSE = range(4)  # how strongly an expression's last operator binds
+BINDING = {"*": TIMES, "/": TIMES, "//": TIMES, "%": TIMES, "+": PLUS, "-": PLUS}
+
+
+class Text(NamedTuple):
+    """An expression, and how strongly its last operator binds."""
+
+    text: str
+    binding: int = CLOSED
+
+    def __str__(self) -> str:
+        """Return the expression as an operand of anything."""
+        return self.text if self.binding == CLOSED else f"({self.text})"
+
+
+def joined(left: Text, sign: str, right: Text) -> Text:
+    """Return two expressions with an operator between, in brackets where they need some."""
+    binding = BINDING.get(sign, LOOSE)
+    first = left.text if left.binding <= binding < LOOSE else str(left)
+    second = right.text if right.binding < binding < LOOSE else str(right)
+    return Text(f"{first} {sign} {second}", binding)
+
+
+class Dress:
+    """Templates that both languages share."""
+
+    module = ""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def expression(self, statement: Statement, operands: list[Text]) -> Text:
+        """Return a statement's result.
+
+        Raises
+        ------
+        RefusedError
+            If its kind has no template.
+        """
+        name = name_of(statement)
+        if name in BINARY:
+            return joined(operands[0], BINARY[name], operands[1])
+        if name in CASTS:
+            return self.cast(statement, operands[0])
+        if name.startswith("math.") and name[5:] in FUNCTIONS:
+            return self.call(name[5:], operands[0].text)
+        if name == "tt.precise_sqrt":
+            return self.call("sqrt", operands[0].text)
+        template: Callable[[Statement, list[Text]], Text] | None = getattr(
+            self, name.replace(".", "_"), None
+        )
+        if name in LARGER or name in SMALLER:
+            template = self.extreme
+        if template is None:
+            where = string(statement, "sched.location")
+            place = f" at {where}" if where else ""
+            raise RefusedError(f"{name}{place} has no template for kernels")
+        return template(statement, operands)
+
+    def call(self, function: str, *arguments: str) -> Text:
+        """Return a call of the language's module."""
+        return Text(f"{self.module}.{function}({', '.join(arguments)})")
+
+    def cast(self, statement: Statement, operand: Text) -> Text:
+        """Return a conversion of element types."""
+        kind = dtype(self.source.type_of(statement.results[0]).dtype)
+        return Text(f"{operand}.to({self.module}.{kind})")
+
+    def extreme(self, statement: Statement, operands: list[Text]) -> Text:
+        """Return the larger or the smaller of two."""
+        which = "maximum" if name_of(statement) in LARGER else "minimum"
+        return self.call(which, *(o.text for o in operands))
+
+    def math_fma(self, _: Statement, operands: list[Text]) -> Text:
+        a, b, c = operands
+        return joined(joined(a, "*", b), "+", c)
+
+    def arith_negf(self, _: Statement, operands: list[Text]) -> Text:
+        return Text(f"-{operands[0]}", LOOSE)
+
+    def arith_cmpi(self, statement: Statement, operands: list[Text]) -> Text:
+        sign = COMPARE_INTEGERS[integer(statement, "predicate") or 0]
+        return Text(f"{operands[0]} {sign} {operands[1]}", LOOSE)
+
+    def arith_cmpf(self, statement: Statement, operands: list[Text]) -> Text:
+        sign = COMPARE_FLOATS.get(integer(statement, "predicate") or 0)
+        if sign is None:
+            raise RefusedError("arith.cmpf of this predicate has no template for kernels")
+        return Text(f"{operands[0]} {sign} {operands[1]}", LOOSE)
+
+    def arith_select(self, _: Statement, operands: list[Text]) -> Text:
+        return self.call("where", *(o.text for o in operands))
+
+    def tt_expand_dims(self, statement: Statement, operands: list[Text]) -> Text:
+        rank = len(self.source.type_of(statement.results[0]).shape)
+        places = [":"] * rank
+        places[integer(statement, "axis") or 0] = "None"
+        return Text(f"{operands[0]}[{', '.join(places)}]")
+
+    def tt_broadcast(self, _: Statement, operands: list[Text]) -> Text:
+        return operands[0]
+
+    def tt_splat(self, _: Statement, operands: list[Text]) -> Text:
+        return operands[0]
+
+
+class Gluon(Dress):
+    """Templates of Gluon."""
+
+    module = "gl"
+
+    def __init__(self, source: Source, layouts: Layouts) -> None:
+        super().__init__(source)
+        self.layouts = layouts
+
+    def layout_of(self, statement: Statement) -> str:
+        """Return the layout of a statement's result."""
+        layout = self.source.type_of(statement.results[0]).layout
+        if layout is None:
+            raise RefusedError(f"{name_of(statement)} makes a tile without a layout")
+        return self.layouts.of_tile(layout)
+
+    def filled(self, statement: Statement, number: object) -> Text:
+        """Return a tile of one number in the layout of a statement's result."""
+        kind = self.source.type_of(statement.results[0])
+        if number in ("0.0", "0"):
+            return self.call(
+                "zeros", str(list(kind.shape)), f"gl.{dtype(kind.dtype)}", self.layout_of(statement)
+            )
+        facts = (str(list(kind.shape)), str(number), f"gl.{dtype(kind.dtype)}")
+        return self.call("full", *facts, self.layout_of(statement))
+
+    def arith_constant(self, statement: Statement, _: list[Text]) -> Text:
+        kind = self.source.type_of(statement.results[0])
+        number = number_text(constant(statement, kind.dtype))
+        return self.filled(statement, number) if kind.shape else Text(number)
+
+    def tt_get_program_id(self, statement: Statement, _: list[Text]) -> Text:
+        return self.call("program_id", str(integer(statement, "axis") or 0))
+
+    def tt_get_num_programs(self, statement: Statement, _: list[Text]) -> Text:
+        return self.call("num_programs", str(integer(statement, "axis") or 0))
+
+    def tt_make_range(self, statement: Statement, _: list[Text]) -> Text:
+        begin, end = integer(statement, "start") or 0, integer(statement, "end") or 0
+        return self.call("arange", str(begin), str(end), self.layout_of(statement))
+
+    def tt_trans(self, statement: Statement, operands: list[Text]) -> Text:
+        order = integers(statement, "order")
+        turned = f"gl.permute({operands[0].text}, {order})"
+        return self.call("convert_layout", turned, self.layout_of(statement))
+
+    def ttg_convert_layout(self, statement: Statement, operands: list[Text]) -> Text:
+        return self.call("convert_layout", operands[0].text, self.layout_of(statement))
+
+    def tt_reduce(self, statement: Statement, operands: list[Text]) -> Text:
+        functions = {"max": "max", "add": "sum", "min": "min"}
+        function = functions.get(combine_of(statement) or "")
+        if function is None:
+            raise RefusedError("a reduction by a function of its own has no template for kernels")
+        return self.call(function, operands[0].text, f"axis={integer(statement, 'axis') or 0}")
+
+
+class Torch(Dress):
+    """Templates of PyTorch, for the reference; `exact` in that code says whether types round."""
+
+    module = "torch"
+
+    def cast(self, statement: Statement, operand: Text) -> Text:
+        kind = dtype(self.source.type_of(statement.results[0]).dtype)
+        if kind.startswith("int"):
+            return Text(f"{operand}.to(torch.{kind})")
+        return Text(f"rounded({operand.text}, torch.{kind}, exact)")
+
+    def call(self, function: str, *arguments: str) -> Text:
+        name = "special.erf" if function == "erf" else function
+        return super().call(name, *arguments)
+
+    def arith_constant(self, statement: Statement, _: list[Text]) -> Text:
+        kind = self.source.type_of(statement.results[0])
+        number = number_text(constant(statement, kind.dtype))
+        if not kind.shape:
+            return Text(number)
+        where = f"dtype={torch_type(kind.dtype)}, device=device"
+        return self.call("full", str(tuple(kind.shape)), number, where)
+
+    def extreme(self, statement: Statement, operands: list[Text]) -> Text:
+        if not self.source.type_of(statement.results[0]).shape:
+            which = "max" if name_of(statement) in LARGER else "min"
+            return Text(f"{which}({operands[0].text}, {operands[1].text})")
+        return super().extreme(statement, operands)
+
+    def tt_get_program_id(self, statement: Statement, _: list[Text]) -> Text:
+        return Text(f"program[{integer(statement, 'axis') or 0}]")
+
+    def tt_get_num_programs(self, statement: Statement, _: list[Text]) -> Text:
+        return Text(f"grid[{integer(statement, 'axis') or 0}]")
+
+    def tt_make_range(self, statement: Statement, _: list[Text]) -> Text:
+        begin, end = integer(statement, "start") or 0, integer(statement, "end") or 0
+        return self.call("arange", str(begin), str(end), "device=device")
+
+    def tt_trans(self, _: Statement, operands: list[Text]) -> Text:
+        return Text(f"{operands[0]}.T")
+
+    def ttg_memdesc_trans(self, _: Statement, operands: list[Text]) -> Text:
+        return Text(f"{operands[0]}.T")
+
+    def ttg_convert_layout(self, _: Statement, operands: list[Text]) -> Text:
+        return operands[0]
+
+    def tt_reduce(self, statement: Statement, operands: list[Text]) -> Text:
+        functions = {"max": "amax", "add": "sum", "min": "amin"}
+        function = functions[combine_of(statement) or ""]
+        return Text(f"{operands[0]}.{function}({integer(statement, 'axis') or 0})")
+
+
+def torch_type(name: str) -> str:
+    """Return an element type of PyTorch, floats in the width that the reference computes with."""
+    return f"torch.{dtype(name)}" if name.startswith("i") else "wide(exact)"
+
+
+def number_text(number: float | bool) -> str:
+    """Return a number as Python writes it."""
+    if isinstance(number, bool | int):
+        return str(number)
+    if number in (float("inf"), float("-inf")) or number != number:
+        return f'float("{number}")'
+    return repr(float(number))

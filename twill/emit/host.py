@@ -1,0 +1,257 @@
+"""The host side of an emitted file: launch, arguments, reference, tests, benchmark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from twill.emit.layouts import dtype
+
+if TYPE_CHECKING:
+    from twill.emit.kernel import _Kernel
+
+INDENT = "    "
+NUMBER = {"f32": "fp32", "f16": "fp16", "bf16": "bf16", "f64": "fp64"}
+OTHER_SIZE = 512  # of an argument that does not bound the loop: several tiles of every packaged loop
+
+MEMORY = '''\
+class Memory:
+    """A tensor in global memory as the reference reads and writes it.
+
+    Without a tensor it only notes how far accesses reach.
+    """
+
+    def __init__(self, tensor=None):
+        self.tensor, self.reach = tensor, None
+
+    def _note(self, at, shape):
+        ends = [int(begin) + extent for begin, extent in zip(at, shape)]
+        self.reach = ends if self.reach is None else [max(p) for p in zip(self.reach, ends)]
+
+    def _part(self, at, shape):
+        return tuple(slice(int(begin), int(begin) + extent) for begin, extent in zip(at, shape))
+
+    def load(self, at, shape, exact):
+        if self.tensor is None:
+            self._note(at, shape)
+            return torch.zeros(shape, dtype=wide(exact))
+        tile = self.tensor[self._part(at, shape)]
+        return tile.to(wide(exact)) if exact else tile.clone()
+
+    def store(self, at, value):
+        if self.tensor is None:
+            return self._note(at, value.shape)
+        self.tensor[self._part(at, value.shape)] = value.to(self.tensor.dtype)
+
+    def add(self, at, value):
+        if self.tensor is None:
+            return self._note(at, value.shape)
+        self.tensor[self._part(at, value.shape)] += value.to(self.tensor.dtype)
+
+    def load_at(self, offsets, mask=True, other=0.0, exact=True):
+        if self.tensor is None:
+            self._note([int(offsets.max())], [1])
+            return torch.zeros(offsets.shape, dtype=wide(exact))
+        tile = self.tensor[offsets.clamp(0, len(self.tensor) - 1).to(torch.int64)]
+        tile = tile if mask is True else torch.where(mask, tile, other)
+        return tile.to(wide(exact)) if exact else tile.clone()
+
+    def store_at(self, offsets, value, mask=True):
+        if self.tensor is None:
+            return self._note([int(offsets.max())], [1])
+        if mask is not True:
+            offsets, value = offsets[mask], value[mask]
+        self.tensor[offsets.to(torch.int64)] = value.to(self.tensor.dtype)
+
+
+def wide(exact):
+    return torch.float64 if exact else torch.float32
+
+
+def rounded(value, kind, exact):
+    return value.to(wide(True)) if exact else value.to(kind)
+
+
+def product(a, b, exact):
+    return a.to(wide(exact)) @ b.to(wide(exact))
+'''
+
+
+def entry_point(kernel: _Kernel, reference: list[str]) -> list[str]:
+    """Return the constants that describe the kernel and the function that launches it."""
+    parameters = kernel.memories.parameters
+    kinds = {}
+    for p in parameters:
+        element = NUMBER.get(p.dtype, p.dtype)
+        if p.shape:
+            block = kernel.block_of(p.name)
+            kinds[p.name] = f"tensordesc<{element}[{','.join(map(str, block))}]>"
+        else:
+            kinds[p.name] = f"*{element}" if p.pointer else element
+    signature = [f'{INDENT}"{name}": "{kind}",' for name, kind in kinds.items()]
+    descriptors = [p for p in parameters if p.shape]
+    lines = [
+        f'KERNEL = "{kernel.kernel_name}"',
+        "SIGNATURE = {",
+        *signature,
+        "}",
+        f"OUTPUTS = {tuple(kernel.reference.outputs)!r}",
+        "",
+        "",
+        "@dataclass(frozen=True)",
+        "class KernelConfig:",
+        f'{INDENT}"""What the kernel was made for; other values need another schedule."""',
+        "",
+        f"{INDENT}num_warps: int = 4  # of the default partition",
+        f"{INDENT}least_iterations: int = {least_iterations(kernel)}",
+        "",
+        "",
+        "CONFIG = KernelConfig()",
+        "",
+        "",
+        "def launch(arguments, grid):",
+        f'{INDENT}"""Run the kernel on tensors and numbers by the names of its arguments."""',
+        f"{INDENT}given = dict(arguments)",
+    ]
+    for p in descriptors:
+        block = list(kernel.block_of(p.name))
+        made = f"gl.NVMMASharedLayout.get_default_for({block}, gl.{dtype(p.dtype)})"
+        lines.append(f"{INDENT}layout = {made}")
+        lines.append(
+            f'{INDENT}given["{p.name}"] = '
+            f'TensorDescriptor.from_tensor(arguments["{p.name}"], {block}, layout)'
+        )
+    names = ", ".join(f'given["{p.name}"]' for p in parameters)
+    call = f"{kernel.kernel_name}[grid]({names}, num_warps=CONFIG.num_warps)"
+    lines.append(INDENT + call)
+    return lines
+
+
+def least_iterations(kernel: _Kernel) -> int:
+    """Return the fewest iterations of the loop that the kernel may run."""
+    return max(1, *(p.last_stage for p in kernel.schedule.programs))
+
+
+def reference(kernel: _Kernel, body: list[str]) -> list[str]:
+    """Return the reference, and the arguments that tests use."""
+    parameters = kernel.memories.parameters
+    memory = [p for p in parameters if p.is_memory]
+    names = ", ".join(p.name for p in parameters)
+    given = ", ".join(f'memory.get("{p.name}", arguments.get("{p.name}"))' for p in parameters)
+    outputs = ", ".join(f'"{name}"' for name in kernel.reference.outputs)
+    lines = [
+        *MEMORY.split("\n"),
+        "",
+        f"def one_program({names}, program, grid, exact, device):",
+        f'{INDENT}"""The kernel as it was written, one program of the grid."""',
+        *(INDENT + line for line in body),
+        "",
+        "",
+        "def every_program(memory, arguments, grid, exact, device):",
+        f"{INDENT}for number in range(grid[0] * grid[1] * grid[2]):",
+        f"{INDENT * 2}program = (",
+        f"{INDENT * 3}number % grid[0], number // grid[0] % grid[1], number // grid[0] // grid[1]",
+        f"{INDENT * 2})",
+        f"{INDENT * 2}one_program(",
+        *(f"{INDENT * 3}{g}," for g in given.split(", memory")[:1]),
+        *(f"{INDENT * 3}memory{g}," for g in given.split(", memory")[1:]),
+        f"{INDENT * 3}program, grid, exact, device,",
+        f"{INDENT * 2})",
+        "",
+        "",
+        "def reference(arguments, grid, exact=True):",
+        f'{INDENT}"""Return what the kernel shall write, in float64 if `exact`, else in its own types."""',
+        f"{INDENT}memory = {{}}",
+        f"{INDENT}for name in {tuple(p.name for p in memory)!r}:",
+        f"{INDENT * 2}tensor = arguments[name]",
+        f"{INDENT * 2}if name in OUTPUTS:",
+        f"{INDENT * 3}tensor = tensor.to(torch.float64) if exact else tensor.clone()",
+        f"{INDENT * 2}memory[name] = Memory(tensor)",
+        f"{INDENT}device = arguments[{(list(kernel.reference.outputs) or ['?'])[0]!r}].device",
+        f"{INDENT}every_program(memory, arguments, grid, exact, device)",
+        f"{INDENT}return {{name: memory[name].tensor for name in ({outputs},)}}",
+        "",
+        "",
+        *make_arguments(kernel),
+    ]
+    return lines
+
+
+def make_arguments(kernel: _Kernel) -> list[str]:
+    """Return the function that makes random arguments for a number of iterations."""
+    source, parameters = kernel.source, kernel.memories.parameters
+    bounds = kernel.bound_names([source.upper, source.lower])
+    axes = kernel.grid_axes()
+    step = kernel.outside.value(source.step).text
+    grid = ["1", "1", "1"]
+    for axis in range(axes):
+        grid[axis] = "iterations + 1" if f"program_id {axis}" in bounds else "2"
+    numbers = []
+    for p in parameters:
+        if p.is_memory:
+            continue
+        if p.dtype.startswith("i"):
+            text = f"iterations * {step}" if p.name in bounds else str(OTHER_SIZE)
+            if f"program_id {axes - 1}" in bounds or "iterations + 1" in grid:
+                text = f"(iterations + 1) * {OTHER_SIZE}"
+        else:
+            text = "0.1"
+        numbers.append(f'"{p.name}": {text}')
+    memory = [p for p in parameters if p.is_memory]
+    kinds = ", ".join(f'"{p.name}": torch.{dtype(p.dtype)}' for p in memory)
+    return [
+        "def make_arguments(iterations, seed=0, device=\"cuda\"):",
+        f'{INDENT}"""Return random arguments with which the loop has so many iterations, and a grid."""',
+        f"{INDENT}grid = ({', '.join(grid)})",
+        f"{INDENT}arguments = {{{', '.join(numbers)}}}",
+        f"{INDENT}kinds = {{{kinds}}}",
+        f"{INDENT}memory = {{name: Memory() for name in kinds}}",
+        f'{INDENT}every_program(memory, arguments, grid, False, "cpu")',
+        f"{INDENT}generator = torch.Generator().manual_seed(seed)",
+        f"{INDENT}for name, kind in kinds.items():",
+        f"{INDENT * 2}shape = memory[name].reach",
+        f"{INDENT * 2}if name in OUTPUTS:",
+        f"{INDENT * 3}tensor = torch.zeros(shape)",
+        f"{INDENT * 2}else:",
+        f"{INDENT * 3}tensor = torch.randn(shape, generator=generator)",
+        f"{INDENT * 2}arguments[name] = tensor.to(kind).to(device)",
+        f"{INDENT}return arguments, grid",
+    ]
+
+
+def tests(kernel: _Kernel) -> list[str]:
+    """Return the tests of an emitted file."""
+    least = least_iterations(kernel)
+    trips = sorted({least, least + 1, least + 2, 8})
+    return [
+        "def check(iterations):",
+        f"{INDENT}arguments, grid = make_arguments(iterations)",
+        f"{INDENT}launch(arguments, grid)",
+        f"{INDENT}for name, wanted in reference(arguments, grid).items():",
+        f"{INDENT * 2}error = (arguments[name].double() - wanted).abs().max() / wanted.abs().max()",
+        f'{INDENT * 2}assert error < 1e-2, f"{{name}}: relative error {{error:.1e}}"',
+        "",
+        "",
+        f'@pytest.mark.parametrize("iterations", {trips})',
+        "def test_op(iterations):",
+        f"{INDENT}check(iterations)",
+        "",
+        "",
+        "def test_op_consan(monkeypatch):",
+        f'{INDENT}"""With Triton\'s checks of concurrent accesses compiled in."""',
+        f'{INDENT}monkeypatch.setenv("TRITON_INSTRUMENTATION_MODE", "consan")',
+        f"{INDENT}check({max(2, least)})",
+    ]
+
+
+def benchmark(kernel: _Kernel) -> list[str]:
+    """Return the benchmark of an emitted file."""
+    return [
+        "def bench(iterations=64):",
+        f'{INDENT}"""Return milliseconds of one launch, the median of many."""',
+        f"{INDENT}arguments, grid = make_arguments(iterations)",
+        f"{INDENT}return triton.testing.do_bench(lambda: launch(arguments, grid))",
+        "",
+        "",
+        'if __name__ == "__main__":',
+        f'{INDENT}print(f"{{bench():.3f}} ms")',
+    ]

@@ -1,0 +1,400 @@
+"""The emitted file, section by section, in the dress of Triton's Gluon examples."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator
+
+from xdsl.ir import SSAValue
+from xdsl.ir import Operation as Statement
+
+from twill.artifacts.program import Wait
+from twill.artifacts.schedule import Group, Schedule
+from twill.emit import host
+from twill.emit.after import EPILOGUE, TILES, Epilogue
+from twill.emit.dress import Gluon
+from twill.emit.layouts import Layouts, dtype
+from twill.emit.memory import Memories
+from twill.emit.names import DONE, TRIPS
+from twill.emit.prepare import prepared
+from twill.emit.reference import Reference
+from twill.emit.roles import INDENT, Outside, Role
+from twill.emit.source import Source
+from twill.errors import RefusedError
+from twill.frontends.ttgir.reader import name_of
+from twill.show.rounds import Iteration
+
+LINE = 100
+DEFAULT_WARPS = 4
+LEAST_REGISTERS = 24  # that `setmaxnreg` takes
+BLACKWELL = "sm_10"
+FUNCTIONS = {
+    "hopper": ("fence_async_shared", "mbarrier", "tma", "warpgroup_mma", "warpgroup_mma_wait"),
+    "blackwell": (
+        *("TensorMemoryLayout", "allocate_tensor_memory", "fence_async_shared", "mbarrier"),
+        *("tcgen05_commit", "tcgen05_mma", "tma"),
+    ),
+}
+
+
+def emitted(schedule: Schedule) -> str:
+    """Return the kernel of a schedule as a Python file for Triton's Gluon.
+
+    Raises
+    ------
+    RefusedError
+        If something of it has no template; the message names it.
+    """
+    return _Kernel(prepared(schedule)).text()
+
+
+class _Kernel:
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.source = Source(schedule.loop)
+        self.layouts = Layouts()
+        self.gluon = Gluon(self.source, self.layouts)
+        self.memories = Memories(schedule, self.source, self.layouts)
+        smem = schedule.machine.memories.smem
+        capacity = smem.capacity if smem is not None else 0
+        self.epilogue = Epilogue(self.memories, self.gluon, capacity)
+        self.outside = Outside(self.memories, self.gluon)
+        self.reference = Reference(self.source)
+        self.architecture = self.source.dump.architecture or ""
+        self.family = "blackwell" if self.architecture.startswith(BLACKWELL) else "hopper"
+        self._refuse_persistent()
+
+    def _refuse_persistent(self) -> None:
+        """Refuse a persistent kernel some of whose waits the first iterations leave out."""
+        if not self.memories.persistent:
+            return
+        for program in self.schedule.programs:
+            behind = [i for i in program.body if isinstance(i, Wait) and i.distance > 0]
+            if behind and program.last_stage:
+                raise RefusedError(
+                    f"{program.group} waits in its prologue for earlier output tiles; there is no "
+                    "template for that"
+                )
+
+    # -- the file --------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """Return the file."""
+        groups = [g for g in self.schedule.groups if self._program(g)]
+        roles = {g.name: Role(self.memories, self.gluon, g) for g in groups}
+        functions = {g.name: self._role(g.name, roles[g.name]) for g in groups}
+        if EPILOGUE in self.epilogue.plan.effects:
+            functions[EPILOGUE] = self._role(EPILOGUE, None)
+        partitions = self._partitions(groups, functions)
+        entry = self._entry(partitions)
+        used = "\n".join(["\n".join(lines) for lines in functions.values()] + entry)
+        reference = self.reference.lines()
+        sections = [
+            self._head(used),
+            _section("Layouts"),
+            *self.layouts.lines(),
+            _section("Kernel"),
+            *(line for name, lines in functions.items() for line in self._function(name, lines)),
+            *self._function(self.kernel_name, entry, arguments=self._kernel_arguments()),
+            _section("Entry point"),
+            *host.entry_point(self, reference),
+            _section("Reference"),
+            *host.reference(self, reference),
+            _section("Tests"),
+            *host.tests(self),
+            _section("Benchmark"),
+            *host.benchmark(self),
+        ]
+        lines = [part for line in sections for part in wrapped(line.rstrip())]
+        return "\n".join(lines) + "\n"
+
+    @property
+    def kernel_name(self) -> str:
+        """Name of the entry of the kernel."""
+        return f"{self.source.dump.kernel}_kernel"
+
+    def _program(self, group: Group) -> bool:
+        return any(p.group == group.name and p.body for p in self.schedule.programs)
+
+    def _head(self, used: str) -> str:
+        promise = self.schedule.promise
+        cycles = (
+            f"An iteration every {promise.interval_cycles:g} cycles on the simulated SM."
+            if promise is not None
+            else ""
+        )
+        functions = [f for f in FUNCTIONS[self.family] if f in used or f in self._layout_text()]
+        module = f"triton.experimental.gluon.language.nvidia.{self.family}"
+        imports = [
+            "from dataclasses import dataclass",
+            "",
+            "import pytest",
+            "import torch",
+            "import triton",
+            "from triton.experimental import gluon",
+            "from triton.experimental.gluon import language as gl",
+            *_wrapped_import(module, functions),
+            "from triton.experimental.gluon.nvidia.hopper import TensorDescriptor",
+        ]
+        if "async_copy" in used:
+            at = "from triton.experimental.gluon.language.nvidia.ampere import async_copy"
+            imports.insert(7, at)
+        words = (
+            f"{self.source.dump.kernel} for {self.schedule.machine.name}, warp-specialized and "
+            f"software-pipelined. {cycles} Emitted from a schedule of {self.schedule.name}."
+        )
+        body = "\n".join(textwrap.wrap(" ".join(words.split()), LINE - 3))
+        return "\n".join([f'"""{body}"""', "", *imports])
+
+    def _layout_text(self) -> str:
+        return "\n".join(self.layouts.lines())
+
+    def _function(self, name: str, lines: list[str], arguments: list[str] | None = None) -> list[str]:
+        given = ", ".join(arguments if arguments is not None else self._shared_arguments())
+        head = textwrap.wrap(given, LINE - 8)
+        signature = [f"def {name}({given}):"]
+        if len(signature[0]) > LINE:
+            signature = [f"def {name}(", *(INDENT + h for h in head), "):"]
+        return ["@gluon.jit", *signature, *(INDENT + line for line in lines), "", ""]
+
+    # -- partitions ------------------------------------------------------------------------------
+
+    def _role(self, name: str, role: Role | None) -> list[str]:
+        outside = role.outside if role is not None else Outside(self.memories, self.gluon)
+        loop = role.loop() if role is not None else []
+        told = self.epilogue.told(name, role)
+        after = self.epilogue.code(name, role, outside)
+        trips = self._trips(outside) if role is not None else ""
+        begin = self.epilogue.begin(name)
+        counted = [f"{TRIPS} = {trips}"] if trips else []
+        body = [*outside.lines, *counted, *begin, *loop, *told, *after]
+        if not self.memories.persistent:
+            return body
+        outer = self.source.outer
+        assert outer is not None
+        bounds = Outside(self.memories, self.gluon)
+        lower, upper, step = (bounds.value(v).text for v in list(outer.operands)[:3])
+        tile = self.memories.argument(outer.regions[0].blocks[0].args[0])
+        end = ([f"{DONE} += {TRIPS}"] if trips else []) + [f"{TILES} += 1"]
+        head = ([f"{DONE} = 0"] if trips else []) + [f"{TILES} = 0"]
+        return [
+            *bounds.lines,
+            *head,
+            f"for {tile} in range({lower}, {upper}, {step}):",
+            *(INDENT + line for line in [*body, *end]),
+        ]
+
+    def _trips(self, outside: Outside) -> str:
+        lower, upper, step = (
+            outside.value(v) for v in (self.source.lower, self.source.upper, self.source.step)
+        )
+        span = upper.text if lower.text == "0" else f"{upper} - {lower}"
+        return span if step.text == "1" else f"gl.cdiv({span}, {step.text})"
+
+    def _partitions(self, groups: list[Group], functions: dict[str, list[str]]) -> list[tuple[str, int, int]]:
+        """Return name, warps and registers of the partitions, the default one first."""
+        found = [(g.name, g.warps, max(g.registers or 0, LEAST_REGISTERS)) for g in groups]
+        if EPILOGUE in functions:
+            found.insert(0, (EPILOGUE, DEFAULT_WARPS, LEAST_REGISTERS))
+        first = next((p for p in found if p[0] == EPILOGUE), None)
+        if first is None:
+            wide = [p for p in found if p[1] == DEFAULT_WARPS]
+            first = max(wide, key=lambda p: p[2], default=None)
+        if first is None:
+            raise RefusedError("no group has four warps, which the default partition has")
+        return [first, *(p for p in found if p is not first)]
+
+    # -- the entry -------------------------------------------------------------------------------
+
+    def _kernel_arguments(self) -> list[str]:
+        return [p.name for p in self.memories.parameters]
+
+    def _shared_arguments(self) -> list[str]:
+        return [*self._kernel_arguments(), *self._variables]
+
+    def _entry(self, partitions: list[tuple[str, int, int]]) -> list[str]:
+        fixed = self._fixed()
+        allocations = [
+            *self.memories.allocations(),
+            *fixed.allocations,
+            *self.epilogue.allocations(),
+        ]
+        barriers = []
+        made = [*self.memories.barriers(), *self.epilogue.barriers()]
+        for name, slots, arrivals in made:
+            barriers.append(f"{name} = mbarrier.allocate_mbarrier(batch={slots})")
+            if slots == 1:
+                barriers.append(f"mbarrier.init({name}.index(0), count={arrivals})")
+            else:
+                barriers.append(f"for slot in gl.static_range({slots}):")
+                barriers.append(f"{INDENT}mbarrier.init({name}.index(slot), count={arrivals})")
+        filled = [
+            f"{self.memories.tensor(owner, _ZERO)}.store({self.outside.value(_tile(self.source, s)).text})"
+            for owner, s in self.memories.filled_before()
+            if not self.memories.begins_at_zero(owner)
+        ]
+        if filled and self.memories.persistent:
+            raise RefusedError("tensor memory that is filled for each output tile has no template")
+        arguments = ", ".join(self._shared_arguments())
+        warps = [w for _, w, _ in partitions[1:]]
+        registers = [r for _, _, r in partitions[1:]]
+        calls = [f"{INDENT}({name}, arguments)," for name, _, _ in partitions]
+        tuple_lines = [
+            "arguments = (",
+            *(INDENT + h for h in textwrap.wrap(f"{arguments},", LINE - 8)),
+            ")",
+        ]
+        return [
+            *allocations,
+            *barriers,
+            *fixed.lines,
+            *filled,
+            *tuple_lines,
+            "gl.warp_specialize([",
+            *calls,
+            f"], {warps}, {registers})",
+        ]
+
+    @property
+    def _variables(self) -> list[str]:
+        """Names of everything that is allocated, in order."""
+        fixed = self._fixed()
+        lines = [*self.memories.allocations(), *fixed.allocations, *self.epilogue.allocations()]
+        names = [line.split(" = ", 1)[0] for line in lines]
+        barriers = [*self.memories.barriers(), *self.epilogue.barriers()]
+        return names + [name for name, _, _ in barriers]
+
+    def _fixed(self) -> _Fixed:
+        """Return how buffers are filled before the loop."""
+        outside, memories = Outside(self.memories, self.gluon), self.memories
+        allocations, loads, stores, size = [], [], [], 0
+        for root, name in memories.fixed_names.items():
+            statement = self.source.statement(root)
+            if statement is None or name_of(statement) != "ttg.local_alloc":
+                raise RefusedError(f"what fills {name} before the loop has no template")
+            kind = self.source.type_of(root)
+            layout = self.layouts.of_memory(self.source.layout_text(root))
+            shape = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}"
+            allocations.append(f"{name} = gl.allocate_shared_memory({shape}, {layout})")
+            value = statement.operands[0]
+            made = self.source.statement(value)
+            if made is not None and name_of(made) == "tt.descriptor_load":
+                descriptor, *at = made.operands
+                where = ", ".join(outside.value(o).text for o in at)
+                argument = memories.argument(descriptor)
+                loads.append(f"tma.async_load({argument}, [{where}], before_full, {name})")
+                tile = kind.checked_tile()
+                size += tile.bytes
+            else:
+                stores.append(f"{name}.store({outside.value(value).text})")
+        if (loads or stores) and memories.persistent:
+            raise RefusedError("buffers that are filled for each output tile have no template")
+        lines = [*outside.lines]
+        if loads:
+            lines += [
+                "before_full = mbarrier.allocate_mbarrier()",
+                "mbarrier.init(before_full, count=1)",
+                f"mbarrier.expect(before_full, {size})",
+                *loads,
+                "mbarrier.wait(before_full, 0)",
+            ]
+        if stores:
+            lines += [*stores, "fence_async_shared()"]
+        return _Fixed(allocations, lines)
+
+    # -- for the host ----------------------------------------------------------------------------
+
+    def block_of(self, name: str) -> tuple[int, ...]:
+        """Return the tile of an argument that is a descriptor."""
+        parameter = next(p for p in self.memories.parameters if p.name == name)
+        return self.epilogue.block_of(name, parameter.shape)
+
+    def grid_axes(self) -> int:
+        """Return how many axes of the grid the kernel looks at."""
+        found = [
+            int(s.properties["axis"].value.data)  # type: ignore[attr-defined]
+            for s in self.source.function.walk()
+            if name_of(s) == "tt.get_program_id"
+        ]
+        return max(found, default=0) + 1
+
+    def bound_names(self, values: Iterator[SSAValue] | list[SSAValue]) -> set[str]:
+        """Return the arguments, and ``program_id`` of an axis, that values are computed from."""
+        found: set[str] = set()
+        pending = list(values)
+        while pending:
+            value = pending.pop()
+            owner = self.source.statement(value)
+            if owner is None:
+                found.add(value.name_hint or "")
+            elif name_of(owner) == "tt.get_program_id":
+                found.add(f"program_id {owner.properties['axis'].value.data}")  # type: ignore[attr-defined]
+            else:
+                pending += list(owner.operands)
+        return found
+
+
+class _Fixed:
+    def __init__(self, allocations: list[str], lines: list[str]) -> None:
+        self.allocations, self.lines = allocations, lines
+
+
+def _tile(source: Source, statement: Statement) -> SSAValue:
+    return next(o for o in statement.operands if source.type_of(o).kind == "tensor")
+
+
+def wrapped(line: str) -> list[str]:
+    """Return a line of code as several, if it is too long, broken inside its outermost call."""
+    if len(line) <= LINE or "\n" in line or line.lstrip().startswith(("#", '"')):
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()))
+    opened = next((k for k, c in enumerate(line) if c in "([" and _ends(line, k)), None)
+    if opened is None:
+        return [line]
+    closed = _closing(line, opened)
+    parts = _arguments(line[opened + 1 : closed])
+    inner = [p for part in parts for p in wrapped(f"{indent}{INDENT}{part},")]
+    return [line[: opened + 1], *inner, f"{indent}{line[closed:]}"]
+
+
+def _ends(line: str, opened: int) -> bool:
+    """Whether what is opened here is closed at the end of the line, and has something inside."""
+    closed = _closing(line, opened)
+    return closed >= len(line.rstrip(",")) - 2 and closed - opened > LINE // 3
+
+
+def _closing(line: str, opened: int) -> int:
+    depth = 0
+    for k in range(opened, len(line)):
+        depth += (line[k] in "([{") - (line[k] in ")]}")
+        if not depth:
+            return k
+    return len(line)
+
+
+def _arguments(text: str) -> list[str]:
+    """Return what stands between the outermost commas."""
+    parts, depth, begin = [], 0, 0
+    for k, c in enumerate(text):
+        depth += (c in "([{") - (c in ")]}")
+        if c == "," and not depth:
+            parts.append(text[begin:k].strip())
+            begin = k + 1
+    return [p for p in (*parts, text[begin:].strip()) if p]
+
+
+def _section(title: str) -> str:
+    return f"\n\n# {'=' * 77}\n# {title}\n# {'=' * 77}\n"
+
+
+def _wrapped_import(module: str, names: list[str]) -> list[str]:
+    one = f"from {module} import {', '.join(names)}"
+    if len(one) <= LINE:
+        return [one]
+    return [f"from {module} import (", *(f"{INDENT}{name}," for name in names), ")"]
+
+
+
+_ZERO = Iteration("", 0)
+__all__ = ["emitted", "math"]

@@ -1,0 +1,137 @@
+"""What a schedule's programs need before they can be code: no turns that no compiler keeps, and
+rounds that begin where no product is in flight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from twill.artifacts.program import Arrive, Await, Instruction, Interleave, Program, Wait
+from twill.artifacts.schedule import Schedule
+from twill.errors import RefusedError
+
+TURN = ".issued"
+
+
+def prepared(schedule: Schedule) -> Schedule:
+    """Return the schedule as it can be emitted; no group's order of instructions changes.
+
+    Raises
+    ------
+    RefusedError
+        If a group always has a product in flight whose result is not accumulated in place.
+    """
+    return cut_rounds(without_turns(schedule))
+
+
+def without_turns(schedule: Schedule) -> Schedule:
+    """Leave out turns on units that warps issue to themselves.
+
+    ptxas keeps arithmetic on neither side of an arrive: of 66 exponentials 5 stayed in front of it
+    (Triton 3.9.0, sm_90a). Turns on the tensor core stay, whose order it keeps.
+    """
+    products = {o.name for o in schedule.loop.operations if o.kind.startswith("mma")}
+    dropped = {
+        barrier.name
+        for barrier in schedule.barriers
+        if barrier.name.endswith(TURN) and barrier.name.removesuffix(TURN) not in products
+    }
+    if not dropped:
+        return schedule
+    programs = tuple(
+        program.model_copy(
+            update={
+                "body": tuple(
+                    i
+                    for i in program.body
+                    if not (isinstance(i, Wait | Arrive) and i.barrier in dropped)
+                )
+            }
+        )
+        for program in schedule.programs
+    )
+    barriers = tuple(b for b in schedule.barriers if b.name not in dropped)
+    return schedule.model_copy(update={"programs": programs, "barriers": barriers})
+
+
+def cut_rounds(schedule: Schedule) -> Schedule:
+    """Begin each group's round where no product is in flight whose result registers hold.
+
+    ptxas serializes all products of a kernel (C7514) if one is in flight over the loop's back edge,
+    except where it only adds to what the loop carries.
+    """
+    registers = {s.value for s in schedule.storage if s.memory == "registers"}
+    chained = {
+        d.producer
+        for d in schedule.loop.dependences
+        if d.producer == d.consumer and d.in_place and d.distance == 1
+    }
+    products = {
+        o.name
+        for o in schedule.loop.operations
+        if o.kind == "mma" and o.name in registers and o.name not in chained
+    }
+    programs = tuple(_cut(program, products) for program in schedule.programs)
+    return schedule.model_copy(update={"programs": programs})
+
+
+def _cut(program: Program, products: set[str]) -> Program:
+    quiet = _quiet_places(program, products)
+    if 0 in quiet or not any(issue.operation in products for issue in program.issues):
+        return program
+    if not quiet:
+        names = sorted({i.operation for i in program.issues if i.operation in products})
+        raise RefusedError(
+            f"{program.group}: one of {', '.join(names)} is always in flight, with its result in "
+            "registers; ptxas would serialize all products"
+        )
+    cut = max((k for k in quiet if _begins(program.body[k], products)), default=max(quiet))
+    while cut - 1 in quiet and isinstance(program.body[cut - 1], Wait):
+        cut -= 1
+    body = [*program.body[cut:], *(_shifted(i, -1) for i in program.body[:cut])]
+    least = min(stage for instruction in body for stage in _stages(instruction))
+    if least:
+        body = [_shifted(instruction, -least) for instruction in body]
+    return program.model_copy(update={"body": tuple(body)})
+
+
+def _quiet_places(program: Program, products: set[str]) -> set[int]:
+    """Return the places in the body before which nothing is in flight, in the second of two rounds.
+
+    An await completes what was issued before, since products complete in order.
+    """
+    flying: list[str] = []
+    quiet: set[int] = set()
+    for turn in range(2):
+        for place, instruction in enumerate(program.body):
+            if turn and not flying:
+                quiet.add(place)
+            if isinstance(instruction, Await) and instruction.operation in flying:
+                del flying[: flying.index(instruction.operation) + 1]
+            for name in _begun(instruction):
+                if name in products:
+                    flying.append(name)
+    return quiet
+
+
+def _begun(instruction: Instruction) -> Iterator[str]:
+    parts = instruction.parts if isinstance(instruction, Interleave) else (instruction,)
+    for part in parts:
+        if part.do == "issue" and part.first:
+            yield part.operation
+
+
+def _begins(instruction: Instruction, products: set[str]) -> bool:
+    return any(name in products for name in _begun(instruction))
+
+
+def _stages(instruction: Instruction) -> list[int]:
+    if isinstance(instruction, Interleave):
+        return [part.stage for part in instruction.parts]
+    return [instruction.stage]
+
+
+def _shifted(instruction: Instruction, by: int) -> Instruction:
+    if isinstance(instruction, Interleave):
+        parts = tuple(p.model_copy(update={"stage": p.stage + by}) for p in instruction.parts)
+        return instruction.model_copy(update={"parts": parts})
+    return instruction.model_copy(update={"stage": instruction.stage + by})

@@ -1,0 +1,213 @@
+"""The kernel as it was written, statement by statement in PyTorch: what the emitted one must equal."""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir import Operation as Statement
+
+from twill.emit.dress import Text, Torch, joined
+from twill.emit.names import Names
+from twill.emit.source import Source, constant
+from twill.errors import RefusedError
+from twill.frontends.ttgir.graph import root_of
+from twill.frontends.ttgir.kinds import VIEWS, product_operands
+from twill.frontends.ttgir.reader import integers, name_of
+
+INDENT = "    "
+INLINE = ("arith.constant", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.trans")
+INLINE_MEMORY = ("ttg.memdesc_trans", "ttg.convert_layout", "ttg.local_alloc", "ttg.local_load")
+USE_C = 3
+LONGEST = 60  # characters of an expression that is part of another
+
+
+class Reference:
+    """The body of the emitted function `reference`."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.torch = source, Torch(source)
+        self.names = Names({p.name for p in source.parameters()} | {"exact", "program", "grid"})
+        self.known: dict[SSAValue, Text] = {}
+        self.taken: set[str] = set()
+        self.outputs: dict[str, None] = {}
+
+    def lines(self) -> list[str]:
+        """Return the statements of one program of the grid."""
+        return self._block(self.source.blocks[0])
+
+    def _block(self, block: Block) -> list[str]:
+        lines: list[str] = []
+        for statement in block.ops:
+            lines += self._statement(statement)
+        return lines
+
+    def _statement(self, statement: Statement) -> list[str]:
+        name = name_of(statement)
+        match name:
+            case "tt.return" | "scf.yield":
+                return []
+            case "scf.for":
+                return self._loop(statement)
+            case "tt.descriptor_store" | "tt.descriptor_reduce":
+                descriptor, value, *at = statement.operands
+                call = "store" if name == "tt.descriptor_store" else "add"
+                argument = self._output(descriptor)
+                return [f"{argument}.{call}({self._at(at)}, {self._text(value)})"]
+            case "tt.store":
+                pointer, value, *mask = statement.operands
+                given = "".join(f", {self._text(m)}" for m in mask)
+                offsets, argument = self._text(pointer), self._output(pointer)
+                return [f"{argument}.store_at({offsets}, {self._text(value)}{given})"]
+            case "ttng.tmem_alloc":
+                if len(statement.operands):
+                    self.known[statement.results[0]] = self.value(statement.operands[0])
+                else:
+                    variable = self._variable(statement.results[0], "buffer")
+                    self.known[statement.results[0]] = Text(variable)
+                return []
+            case "ttng.tmem_store":
+                value = next(
+                    o for o in statement.operands if self.source.type_of(o).kind == "tensor"
+                )
+                return [f"{self._text(statement.operands[0])} = {self._text(value)}"]
+            case "ttng.tc_gen5_mma":
+                return self._tcgen05(statement)
+        if not statement.results:
+            raise RefusedError(f"{name} has no template for the reference")
+        text = self._made(statement)
+        if name in (*INLINE, *INLINE_MEMORY):
+            self.known[statement.results[0]] = text
+            return []
+        uses = list(statement.results[0].uses)
+        once = len(uses) == 1 and uses[0].operation.parent is statement.parent
+        if once and len(text.text) < LONGEST and "load" not in name:
+            self.known[statement.results[0]] = text
+            return []
+        variable = self._variable(statement.results[0], "value")
+        self.known[statement.results[0]] = Text(variable)
+        return [f"{variable} = {text.text}"]
+
+    def _made(self, statement: Statement) -> Text:
+        name = name_of(statement)
+        match name:
+            case "tt.descriptor_load":
+                descriptor, *at = statement.operands
+                shape = tuple(self.source.type_of(statement.results[0]).shape)
+                return Text(f"{self._text(descriptor)}.load({self._at(at)}, {shape}, exact)")
+            case "tt.load":
+                operands = [self._text(o) for o in statement.operands]
+                counts = integers(statement, "operandSegmentSizes") or [1, 0, 0]
+                keys = [k for k, c in zip(("", "mask=", "other="), counts, strict=True) if c]
+                given = ", ".join(k + o for k, o in zip(keys, operands, strict=True))
+                argument = self._root(statement.operands[0])
+                return Text(f"{argument}.load_at({given}, exact=exact)")
+            case "ttg.local_alloc" | "ttg.local_load" | "ttng.tmem_load":
+                return self.value(statement.operands[0])
+            case "ttng.warp_group_dot":
+                a, b, c = (self._text(o) for o in statement.operands[:3])
+                product = f"product({a}, {b}, exact)"
+                if self._is_zero(statement.operands[2]):
+                    return Text(product)
+                if len(statement.operands) > USE_C:
+                    return Text(f"{product} + ({c} if {self._text(statement.operands[USE_C])} else 0)")
+                return joined(Text(product), "+", self.value(statement.operands[2]))
+            case "tt.addptr":
+                pointer, offset = statement.operands
+                base = self.value(pointer)
+                if base.text == "0":
+                    return self.value(offset)
+        return self.torch.expression(statement, [self.value(o) for o in statement.operands])
+
+    def _tcgen05(self, statement: Statement) -> list[str]:
+        roles = product_operands(statement)
+        a, b, d = (self._text(statement.operands[roles[k] or 0]) for k in ("a", "b", "d"))
+        product = f"product({a}, {b}, exact)"
+        use = roles["use_d"]
+        flag = "True" if use is None else self._text(statement.operands[use])
+        total = {"True": f"{product} + {d}", "False": product}.get(
+            flag, f"{product} + ({d} if {flag} else 0)"
+        )
+        return [f"{d} = {total}"]
+
+    def _loop(self, loop: Statement) -> list[str]:
+        block = loop.regions[0].blocks[0]
+        lower, upper, step, *initial = (loop.operands[k] for k in range(len(loop.operands)))
+        lines, carried = [], list(block.args)[1:]
+        for argument, first in zip(carried, initial, strict=True):
+            if self._is_token(argument):
+                continue
+            variable = self._variable(argument, "carried")
+            lines.append(f"{variable} = {self._text(first)}")
+            self.known[argument] = Text(variable)
+        counter = self._variable(block.args[0], "index")
+        self.known[block.args[0]] = Text(counter)
+        bounds = ", ".join(self._text(v) for v in (lower, upper, step))
+        body = self._block(block)
+        *_, terminator = block.ops
+        pairs = [
+            (self.known[argument].text, self._text(value))
+            for argument, value in zip(carried, terminator.operands, strict=True)
+            if not self._is_token(argument)
+        ]
+        pairs = [(a, b) for a, b in pairs if a != b]
+        if pairs:
+            left, right = (", ".join(side) for side in zip(*pairs, strict=True))
+            body.append(f"{left} = {right}")
+        for argument, result in zip(carried, loop.results, strict=True):
+            if not self._is_token(argument):
+                self.known[result] = self.known[argument]
+        return [*lines, f"for {counter} in range({bounds}):", *(INDENT + line for line in body)]
+
+    def value(self, value: SSAValue) -> Text:
+        """Return the text of a value; of a pointer its offset."""
+        if value in self.known:
+            return self.known[value]
+        if isinstance(value, BlockArgument) and value.block is self.source.blocks[0]:
+            if str(value.type).startswith("!tt.ptr"):
+                return Text("0")
+            name, dot, rest = (value.name_hint or "").partition(".")
+            if dot:
+                fact, _, axis = rest.partition(".")
+                return Text(f"{name}.tensor.{'shape' if fact == 'shape' else 'stride()'}[{axis}]")
+            return Text(name)
+        raise RefusedError(f"a value of type {value.type} has no template for the reference")
+
+    def _text(self, value: SSAValue) -> str:
+        return self.value(value).text
+
+    def _at(self, coordinates: list[SSAValue]) -> str:
+        return f"[{', '.join(self._text(c) for c in coordinates)}]"
+
+    def _output(self, value: SSAValue) -> str:
+        argument = self._root(value)
+        self.outputs[argument] = None
+        return argument
+
+    def _root(self, pointer: SSAValue) -> str:
+        """Return the kernel's argument that an address comes from."""
+        while True:
+            pointer = root_of(pointer, VIEWS | {"ttg.convert_layout"})
+            if isinstance(pointer, BlockArgument):
+                parent = pointer.block.parent_op()
+                if parent is None or name_of(parent) != "scf.for":
+                    return pointer.name_hint or ""
+                pointer = parent.operands[2 + pointer.index]
+                continue
+            raise RefusedError("an address of a computed tensor has no template for the reference")
+
+    def _is_zero(self, value: SSAValue) -> bool:
+        owner = self.source.statement(value)
+        if owner is None or name_of(owner) != "arith.constant":
+            return False
+        return constant(owner, self.source.type_of(value).dtype) == 0
+
+    def _is_token(self, value: SSAValue) -> bool:
+        return "token" in str(value.type)
+
+    def _variable(self, value: SSAValue, otherwise: str) -> str:
+        base = self.names(self.source.hint(value) or otherwise)
+        name, count = base, 1
+        while name in self.taken:
+            count += 1
+            name = f"{base}{count}"
+        self.taken.add(name)
+        return name

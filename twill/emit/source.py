@@ -1,0 +1,177 @@
+"""The kernel that a loop is part of, as values and the operations of the loop that compute them."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir import Operation as Statement
+
+from twill.artifacts.loop import Loop
+from twill.errors import RefusedError
+from twill.frontends.ttgir.graph import BodyGraph
+from twill.frontends.ttgir.reader import Dump, attribute, name_of, string
+from twill.frontends.types import Type
+
+# Floats that MLIR writes as their bits, which are infinite or no numbers, and how to unpack them.
+BITS = {"f16": ("H", "e", 0x7C00), "f32": ("I", "f", 0x7F800000)}
+DESCRIPTOR = re.compile(r"!tt\.tensordesc<((?:\d+x)+)(\w+)")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An argument of the kernel: a descriptor of tiles of a shape, a pointer, or a number."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...] = ()
+    pointer: bool = False
+
+    @property
+    def is_memory(self) -> bool:
+        """Whether it stands for a tensor in global memory."""
+        return bool(self.shape) or self.pointer
+
+
+class Source:
+    """The kernel around a loop.
+
+    Raises
+    ------
+    RefusedError
+        If the loop does not know its kernel.
+    """
+
+    def __init__(self, loop: Loop) -> None:
+        if loop.source is None:
+            raise RefusedError(
+                f"{loop.name}: only loops that are read from TTGIR know the kernel around them"
+            )
+        self.dump = Dump(loop.source.text)
+        self.loop = self.dump.loops()[loop.source.loop]
+        self.graph = BodyGraph(self.loop)
+        self.owners: dict[int, list[str]] = {}
+        for name, positions in loop.source.statements.items():
+            for position in positions:
+                self.owners.setdefault(position, []).append(name)
+        block = self.loop.regions[0].blocks[0]
+        self.counter = block.args[0]
+        self.lower, self.upper, self.step = list(self.loop.operands)[:3]
+        self.blocks = list(reversed(list(_around(self.loop))))
+
+    @cached_property
+    def function(self) -> Statement:
+        """The kernel's function."""
+        owner = self.blocks[0].parent_op()
+        assert owner is not None
+        return owner
+
+    @property
+    def outer(self) -> Statement | None:
+        """The loop over output tiles of a persistent kernel."""
+        if len(self.blocks) > 2:
+            raise RefusedError(f"{self.dump.kernel}: the loop is inside more than one other")
+        return self.blocks[1].parent_op() if len(self.blocks) == 2 else None
+
+    def parameters(self) -> list[Parameter]:
+        """Return the kernel's arguments as its source has them."""
+        found = []
+        for argument in self.blocks[0].args:
+            name = argument.name_hint or ""
+            if "." not in name:
+                text, kind = str(argument.type), self.dump.type_of(argument)
+                tile = DESCRIPTOR.match(text)
+                if tile is not None:
+                    shape = tuple(int(e) for e in tile[1].split("x")[:-1])
+                    found.append(Parameter(name, tile[2], shape))
+                elif text.startswith("!tt.ptr<"):
+                    found.append(Parameter(name, text.removeprefix("!tt.ptr<")[:-1], pointer=True))
+                else:
+                    found.append(Parameter(name, kind.dtype))
+        return found
+
+    def type_of(self, value: SSAValue) -> Type:
+        """Return the type of a value."""
+        return self.dump.type_of(value)
+
+    def layout_text(self, value: SSAValue) -> str:
+        """Return the type of a value with its layout written out."""
+        return self.dump.expanded(str(value.type))
+
+    def statement(self, value: SSAValue) -> Statement | None:
+        """Return the statement that makes a value, None for an argument."""
+        return value.owner if isinstance(value.owner, Statement) else None
+
+    def inside(self, value: SSAValue) -> bool:
+        """Return whether a value is made, or carried, by the loop's body."""
+        block = self.loop.regions[0].blocks[0]
+        if isinstance(value, BlockArgument):
+            return value.block is block
+        return self.graph.node_of(value) is not None
+
+    def owners_of(self, value: SSAValue) -> list[str]:
+        """Return the loop's operations that compute a value of the body."""
+        node = self.graph.node_of(value)
+        return [] if node is None else self.owners.get(node, [])
+
+    def after(self) -> list[Statement]:
+        """Return the statements that follow the loop, within the loop over output tiles if any."""
+        statements = list(self.blocks[-1].ops)
+        return statements[statements.index(self.loop) + 1 :]
+
+    def before(self) -> list[Statement]:
+        """Return the statements before the loop, those of the function first."""
+        found: list[Statement] = []
+        for block, inner in zip(self.blocks, [*self.blocks[1:], None], strict=True):
+            end = self.loop if inner is None else inner.parent_op()
+            for statement in block.ops:
+                if statement is end:
+                    break
+                found.append(statement)
+        return found
+
+    def hint(self, value: SSAValue) -> str | None:
+        """Return what a value is called in the user's kernel."""
+        owner = self.statement(value)
+        name = string(owner, "sched.name") if owner is not None else None
+        return name or value.name_hint
+
+
+def _around(statement: Statement) -> Iterator[Block]:
+    """Yield the blocks around a statement from the inside out, up to the function's."""
+    while statement.parent is not None and name_of(statement) != "tt.func":
+        yield statement.parent
+        parent = statement.parent_op()
+        if parent is None or name_of(parent) == "tt.func":
+            return
+        statement = parent
+
+
+def constant(statement: Statement, dtype: str) -> int | float | bool:
+    """Return the number that an `arith.constant` is, of a tile the one that fills it.
+
+    Raises
+    ------
+    RefusedError
+        If it is a tile of different numbers.
+    """
+    found = attribute(statement, "value")
+    if isinstance(found, DenseIntOrFPElementsAttr):
+        values = set(found.get_values())
+        if len(values) != 1:
+            raise RefusedError("a constant tile of different numbers has no template")
+        number = values.pop()
+    else:
+        number = found.value.data
+    if dtype == "i1":
+        return bool(number)
+    if dtype in BITS and number > 0 and number == int(number):
+        whole, real, exponent = BITS[dtype]
+        if int(number) & exponent == exponent and int(number) < 4 * exponent:
+            return float(struct.unpack(real, struct.pack(whole, int(number)))[0])
+    return number if isinstance(number, int) else float(number)
