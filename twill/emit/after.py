@@ -24,6 +24,7 @@ from twill.show.rounds import Iteration
 EFFECTS = ("tt.descriptor_store", "tt.store", "tt.descriptor_reduce")
 EPILOGUE = "epilogue"
 FEWEST_COLUMNS = 32
+ASIDE = 1024  # bytes for barriers and what partitions are given
 TILES = "tiles"  # output tiles that a persistent kernel has begun before
 
 
@@ -39,11 +40,12 @@ class Plan:
 class Epilogue:
     """The statements after the loop, for all partitions."""
 
-    def __init__(self, memories: Memories, gluon: Gluon, capacity: int) -> None:
+    def __init__(self, memories: Memories, gluon: Gluon) -> None:
         self.memories, self.gluon, self.source = memories, gluon, memories.source
         self.assignment = memories.schedule.assignment
         self.plan = self._planned()
-        self.parts = self._split(capacity)
+        self.reused: dict[tuple[str, tuple[int, ...], str], str] = {}
+        self.parts = self._split()
 
     # -- who does what ---------------------------------------------------------------------------
 
@@ -134,32 +136,75 @@ class Epilogue:
             if name_of(s) != "tt.store"
         ]
 
-    def _split(self, capacity: int) -> int:
+    def _split(self) -> int:
         """Return into how many parts of columns tiles are stored, so that all memory fits."""
-        used = sum(s.size * s.slots for s in self.memories.schedule.storage if s.memory == "smem")
-        used += sum(f.size for f in self.memories.schedule.fixed if f.memory == "smem")
-        used += sum(
-            math.prod(self.source.type_of(v).shape) * 4 for v in self.plan.moved
-        )
-        parts = 1
-        while used + self._bytes(parts) > capacity:
+        used = self.memories.bytes_apart()
+        used += sum(math.prod(self.source.type_of(v).shape) * 4 for v in self.plan.moved)
+        parts, stores = 1, [s for _, s in self._stores()]
+        whole = any(self._in_registers(s) for s in stores)
+        while used + self._bytes(parts) > self.memories.capacity - ASIDE:
+            narrow = any(self._tile(s)[1] // (2 * parts) < FEWEST_COLUMNS for s in stores)
+            if whole or narrow:
+                self._reuse()
+                return 1
             parts *= 2
-            narrow = [s for _, s in self._stores() if self._tile(s)[1] // parts < FEWEST_COLUMNS]
-            if narrow or any(self._in_registers(s) for _, s in self._stores()):
-                return self._shared_parts()
         return parts
 
-    def _shared_parts(self) -> int:
-        return 1
+    def _reuse(self) -> None:
+        """Store through buffers that were filled before the loop and that nobody reads any more."""
+        free = [
+            (root, name)
+            for root, name in self.memories.fixed_roots()
+        ]
+        for group, statement in self._stores():
+            key = self._key(group, statement)
+            if key in self.reused:
+                continue
+            tile = self.source.type_of(statement.operands[1])
+            for root, name in free:
+                kind = self.source.type_of(root)
+                alike = (kind.shape, kind.dtype) == (tile.shape, tile.dtype)
+                if alike and self._is_over(root, group):
+                    self.reused[key] = name
+                    free.remove((root, name))
+                    break
+
+    def _is_over(self, root: SSAValue, group: str) -> bool:
+        """Whether who reads a buffer is done once a group has finished its last iteration.
+
+        A reader is if its own group does the storing, or if its result comes there within an
+        iteration.
+        """
+        loop = self.memories.schedule.loop
+        for name in self.memories.readers(root):
+            reached, pending = {name}, [name]
+            while pending:
+                made = pending.pop()
+                for d in loop.dependences:
+                    fresh = d.producer == made and not d.distance and d.consumer not in reached
+                    if fresh and d.kind == "data":
+                        reached.add(d.consumer)
+                        pending.append(d.consumer)
+            if group not in {self.assignment[o] for o in reached} and group != EPILOGUE:
+                return False
+            if group == EPILOGUE and not reached & set(self.plan.tensors.values()):
+                return False
+        return True
+
+    def _key(self, group: str, statement: Statement) -> tuple[str, tuple[int, ...], str]:
+        kind = self.source.type_of(statement.operands[1])
+        return group, kind.shape, kind.dtype
 
     def _in_registers(self, statement: Statement) -> bool:
         """Whether a store needs a whole tile of registers, which cannot be cut into columns."""
         return any(len(self.source.type_of(v).shape) > 1 for v, _ in self._left(statement))
 
     def _bytes(self, parts: int) -> int:
-        return sum(
-            math.prod(self._tile(s)) * self._bits(s) // 8 // parts for _, s in self._stores()
-        )
+        sizes = {
+            self._key(g, s): math.prod(self._tile(s)) * self._bits(s) // 8 // parts
+            for g, s in self._stores()
+        }
+        return sum(sizes.values())
 
     def _tile(self, statement: Statement) -> tuple[int, ...]:
         return self.source.type_of(statement.operands[1]).shape
@@ -175,23 +220,26 @@ class Epilogue:
         return (*shape[:-1], shape[-1] // self.parts) if parameter in stored else shape
 
     def buffer(self, statement: Statement) -> str:
-        """Return the buffer through which a tile is stored."""
-        index = [s for _, s in self._stores()].index(statement)
-        name = self.memories.argument(statement.operands[0]).removesuffix("_desc")
-        alike = [
-            s
-            for _, s in self._stores()[:index]
-            if self.memories.argument(s.operands[0]).removesuffix("_desc") == name
-        ]
-        return f"{name}{len(alike) or ''}_stored"
+        """Return the buffer through which a tile is stored; a group has one for each kind of tile."""
+        group = next(g for g, s in self._stores() if s is statement)
+        key = self._key(group, statement)
+        if key in self.reused:
+            return self.reused[key]
+        keys = list(dict.fromkeys(self._key(g, s) for g, s in self._stores()))
+        return f"stored{keys.index(key) or ''}_smem"
 
     def allocations(self) -> Iterator[str]:
         """Yield what allocates the buffers."""
+        made: set[str] = set(self.reused.values())
         for _, statement in self._stores():
+            name = self.buffer(statement)
+            if name in made:
+                continue
+            made.add(name)
             shape = [*self._tile(statement)[:-1], self._tile(statement)[-1] // self.parts]
             kind = dtype(self.source.type_of(statement.operands[1]).dtype)
             layout = self.memories.argument(statement.operands[0]) + ".layout"
-            yield f"{self.buffer(statement)} = gl.allocate_shared_memory(gl.{kind}, {shape}, {layout})"
+            yield f"{name} = gl.allocate_shared_memory(gl.{kind}, {shape}, {layout})"
         for value in self.plan.moved:
             kind = self.source.type_of(value)
             order = list(range(len(kind.shape)))[::-1]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from xdsl.ir import Operation as Statement
+from xdsl.ir import SSAValue
 
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.source import Source, constant
@@ -76,7 +77,11 @@ class Dress:
             If its kind has no template.
         """
         name = name_of(statement)
+        if name in BINARY or name in LARGER or name in SMALLER or name == "arith.select":
+            operands = self.plain(statement, operands)
         if name in BINARY:
+            if BINARY[name] == "+" and "0" in (operands[0].text, operands[1].text):
+                return operands[operands[0].text == "0"]
             return joined(operands[0], BINARY[name], operands[1])
         if name in CASTS:
             return self.cast(statement, operands[0])
@@ -94,6 +99,19 @@ class Dress:
             place = f" at {where}" if where else ""
             raise RefusedError(f"{name}{place} has no template for kernels")
         return template(statement, operands)
+
+    def plain(self, statement: Statement, operands: list[Text]) -> list[Text]:
+        """Return operands with tiles of one number as that number, if another one is a tile."""
+        numbers = [self._number(value) for value in statement.operands]
+        if all(number is not None for number in numbers):
+            return operands
+        return [o if n is None else Text(n) for o, n in zip(operands, numbers, strict=True)]
+
+    def _number(self, value: SSAValue) -> str | None:
+        owner = self.source.statement(value)
+        if owner is None or name_of(owner) != "arith.constant":
+            return None
+        return number_text(constant(owner, self.source.type_of(value).dtype))
 
     def call(self, function: str, *arguments: str) -> Text:
         """Return a call of the language's module."""

@@ -86,7 +86,8 @@ def entry_point(kernel: _Kernel, reference: list[str]) -> list[str]:
             block = kernel.block_of(p.name)
             kinds[p.name] = f"tensordesc<{element}[{','.join(map(str, block))}]>"
         else:
-            kinds[p.name] = f"*{element}" if p.pointer else element
+            aligned = ":16" if p.pointer or p.dtype.startswith("i") else ""
+            kinds[p.name] = f"{'*' if p.pointer else ''}{element}{aligned}"
     signature = [f'{INDENT}"{name}": "{kind}",' for name, kind in kinds.items()]
     descriptors = [p for p in parameters if p.shape]
     lines = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 import textwrap
 from collections.abc import Iterator
 
@@ -30,7 +30,8 @@ DEFAULT_WARPS = 4
 LEAST_REGISTERS = 24  # that `setmaxnreg` takes
 BLACKWELL = "sm_10"
 FUNCTIONS = {
-    "hopper": ("fence_async_shared", "mbarrier", "tma", "warpgroup_mma", "warpgroup_mma_wait"),
+    "hopper": ("fence_async_shared", "mbarrier", "tma", "warpgroup_mma", "warpgroup_mma_init",
+               "warpgroup_mma_wait"),
     "blackwell": (
         *("TensorMemoryLayout", "allocate_tensor_memory", "fence_async_shared", "mbarrier"),
         *("tcgen05_commit", "tcgen05_mma", "tma"),
@@ -56,9 +57,7 @@ class _Kernel:
         self.layouts = Layouts()
         self.gluon = Gluon(self.source, self.layouts)
         self.memories = Memories(schedule, self.source, self.layouts)
-        smem = schedule.machine.memories.smem
-        capacity = smem.capacity if smem is not None else 0
-        self.epilogue = Epilogue(self.memories, self.gluon, capacity)
+        self.epilogue = Epilogue(self.memories, self.gluon)
         self.outside = Outside(self.memories, self.gluon)
         self.reference = Reference(self.source)
         self.architecture = self.source.dump.architecture or ""
@@ -124,7 +123,7 @@ class _Kernel:
             if promise is not None
             else ""
         )
-        functions = [f for f in FUNCTIONS[self.family] if f in used or f in self._layout_text()]
+        functions = [f for f in FUNCTIONS[self.family] if re.search(rf"\b{f}\b", used + self._layout_text())]
         module = f"triton.experimental.gluon.language.nvidia.{self.family}"
         imports = [
             "from dataclasses import dataclass",
@@ -397,4 +396,4 @@ def _wrapped_import(module: str, names: list[str]) -> list[str]:
 
 
 _ZERO = Iteration("", 0)
-__all__ = ["emitted", "math"]
+__all__ = ["emitted"]

@@ -150,34 +150,67 @@ class Memories:
     def allocations(self) -> Iterator[str]:
         """Yield what allocates shared and tensor memory for the loop's values."""
         shared = [*self._held.values(), *self._staged.values()]
+        pooled = self._pools(shared) if self.bytes_apart() > self.capacity else {}
+        for number, size in {p: size for p, _, size in pooled.values()}.items():
+            layout = "gl.SwizzledSharedLayout(vec=1, per_phase=1, max_phase=1, order=[0])"
+            yield f"pool{number} = gl.allocate_shared_memory(gl.int8, [{size}], {layout})"
         for storage in shared:
-            self._refuse_overlap(storage, shared)
             tile = self._tile(storage.value)
             shape = [storage.slots, *tile.shape]
-            layout = self._shared_layout(storage)
-            yield (
-                f"{self.buffer(storage)} = gl.allocate_shared_memory("
-                f"gl.{dtype(tile.dtype)}, {shape}, {layout})"
-            )
+            what = f"gl.{dtype(tile.dtype)}, {shape}, {self._shared_layout(storage)}"
+            made = f"gl.allocate_shared_memory({what})"
+            if storage.value in pooled:
+                number, begin, _ = pooled[storage.value]
+                size = storage.size * storage.slots
+                made = f"pool{number}.slice({begin}, {size}).reinterpret({what})"
+            yield f"{self.buffer(storage)} = {made}"
         yield from self._tensor_allocations()
 
-    def _refuse_overlap(self, storage: Storage, others: list[Storage]) -> None:
-        """Refuse values that share bytes: Gluon's allocator does not know when they live."""
-        taken = {a for a in storage.addresses}
-        for other in others:
-            if other is storage or not taken:
-                continue
-            for a in storage.addresses:
-                for b in other.addresses:
-                    if a < b + other.size and b < a + storage.size:
-                        raise RefusedError(
-                            f"{storage.value} and {other.value} share bytes of shared memory in "
-                            "turn; there is no template for that"
-                        )
+    @property
+    def capacity(self) -> int:
+        """Bytes of shared memory that a program has."""
+        smem = self.schedule.machine.memories.smem
+        return smem.capacity if smem is not None else 0
+
+    def bytes_apart(self) -> int:
+        """Return the bytes that the loop's buffers take if none shares them with another."""
+        used = sum(s.size * s.slots for s in (*self._held.values(), *self._staged.values()))
+        return used + sum(f.size for f in self.schedule.fixed if f.memory == "smem")
+
+    def _pools(self, shared: list[Storage]) -> dict[str, tuple[int, int, int]]:
+        """Return number, first byte and size of the pool of each value that shares bytes in turn.
+
+        Gluon's allocator does not know when values live; the schedule's addresses do.
+        """
+        rows = sorted((s for s in shared if s.addresses), key=lambda s: min(s.addresses))
+        clusters: list[list[Storage]] = []
+        end = -1
+        for storage in rows:
+            if min(storage.addresses) >= end:
+                clusters.append([])
+            clusters[-1].append(storage)
+            end = max(end, max(storage.addresses) + storage.size)
+        found: dict[str, tuple[int, int, int]] = {}
+        for number, cluster in enumerate(c for c in clusters if len(c) > 1):
+            base = min(min(s.addresses) for s in cluster)
+            size = max(max(s.addresses) + s.size for s in cluster) - base
+            for storage in cluster:
+                begin = storage.addresses[0]
+                if any(a != begin + k * storage.size for k, a in enumerate(storage.addresses)):
+                    raise RefusedError(
+                        f"{storage.value}: slots that do not follow each other have no template"
+                    )
+                found[storage.value] = number, begin - base, size
+        return found
 
     def _shared_layout(self, storage: Storage) -> str:
         tile = self._tile(storage.value)
         if not storage.transfer:
+            for dependence in self.schedule.loop.dependences:
+                reader = self.operations[dependence.consumer]
+                if dependence.producer == storage.value and reader.kind == "store":
+                    descriptor = self.first(reader.name, "store").operands[0]
+                    return f"{self.argument(descriptor)}.layout"
             for statement in self.statements(storage.value):
                 for value in (*statement.results, *statement.operands):
                     kind = self.source.type_of(value)
@@ -305,6 +338,29 @@ class Memories:
                 name = f"{self.names(hint)}{count}_smem"
             self.fixed_names[root] = name
         return self.fixed_names[root]
+
+    def fixed_roots(self) -> list[tuple[SSAValue, str]]:
+        """Return the buffers that products read and that are filled before the loop."""
+        found: dict[SSAValue, None] = {}
+        for statement in self.source.graph.operations:
+            for value in statement.operands:
+                kind = self.source.type_of(value)
+                if kind.kind == "memdesc" and kind.memory == "smem":
+                    root = root_of(value, VIEWS)
+                    if not self.source.inside(root):
+                        found[root] = None
+        return [(root, self.fixed(root)) for root in found]
+
+    def readers(self, root: SSAValue) -> list[str]:
+        """Return the operations that read a buffer that is filled before the loop."""
+        found = []
+        for position, statement in enumerate(self.source.graph.operations):
+            if any(
+                self.source.type_of(v).kind == "memdesc" and root_of(v, VIEWS) is root
+                for v in statement.operands
+            ):
+                found += self.source.owners.get(position, [])
+        return found
 
     def loaded_before(self, statement: Statement, outside: object) -> str:
         """Refuse a tile that is loaded into registers before the loop."""

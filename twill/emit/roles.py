@@ -182,7 +182,9 @@ class Role:
                 name = self.names(place.text(Iteration("", -before), Iteration("", 0)))
                 if name not in done:
                     done.add(name)
-                    yield name, self._initial_value(d.producer, before).text
+                    text = self._initial_value(d.producer, before).text
+                    over = d.producer in self._flying.over
+                    yield name, f"warpgroup_mma_init({text})" if over else text
 
     def _initial_value(self, operation: str, before: int) -> Text:
         """Return what the loop finds in the place of an operation's result so many iterations ago."""
@@ -212,7 +214,10 @@ class Role:
         least: dict[tuple[Iteration, int], int] = {}
         history: dict[str, list[tuple[str, int]]] = {"mma": [], "store": []}
         trips = max(TRIAL_ROUNDS, 2 * self.program.last_stage + 2)
+        over: set[str] = set()
         for of, i in self._walk(trips):
+            if of is self.parts.steady:
+                over |= {name for name, _ in history["mma"]}
             for k, step in enumerate(of.steps):
                 for name, iteration in _begun(step, i, trips):
                     kind = self.operations[name].kind
@@ -227,8 +232,8 @@ class Role:
                         place = (of.number, k)
                         least[place] = min(least.get(place, younger), younger)
                         history[self.operations[name].kind] = done[len(done) - younger :]
-        return _Flying(least, list(dict.fromkeys(name for name, _ in history["mma"])),
-                       bool(history["store"]))  # fmt: skip
+        left = list(dict.fromkeys(name for name, _ in history["mma"]))
+        return _Flying(least, left, frozenset(over))
 
     def _counts(self, name: str) -> bool:
         """Whether an operation is one whose completion a group waits for by number."""
@@ -311,7 +316,9 @@ class Role:
         younger = self._flying.least.get(place, 0)
         if operation.kind == "mma":
             result = self.names(self.places.result(name).text(iteration, self.where.round))
-            return [f"{result} = warpgroup_mma_wait(num_outstanding={younger}, deps=({result},))"]
+            waited = f"warpgroup_mma_wait(num_outstanding={younger}, deps=({result},))"
+            again = name in self._flying.over and younger  # a younger one still adds to it
+            return [f"{result} = {f'warpgroup_mma_init({waited})' if again else waited}"]
         if operation.kind in ("store", "atomic") and operation.attributes.get("engine") == "tma":
             return [f"tma.store_wait(pendings={younger})"]
         return []  # what Gluon waits for by itself
@@ -504,15 +511,37 @@ class Role:
         value = {"ttng.tmem_store": self._tile_of(last), "ttg.local_store": last.operands[0]}.get(
             name_of(last), last.operands[0]
         )
-        layout = self.memories.chunk_layout(load, CHUNK, self.gluon)
+        columns = CHUNK if self._by_columns(statements, load) else tile.shape[1]
+        layout = self.memories.chunk_layout(load, columns, self.gluon)
         self._chunked = (load.results[0], layout)
         text = self.value(value).text
         self._chunked = None
+        if columns != CHUNK:
+            whole = to.replace(f".slice(begin, {CHUNK})", "").replace(f".slice(begin, {CHUNK}, dim=1)", "")
+            return [f"part = {source}.load({layout})", f"{whole}.store({text})"]
         return [
             f"for begin in gl.static_range(0, {tile.shape[1]}, {CHUNK}):",
             f"{INDENT}part = {source}.slice(begin, {CHUNK}).load({layout})",
             f"{INDENT}{to}.store({text})",
         ]
+
+    def _by_columns(self, statements: list[Statement], load: Statement) -> bool:
+        """Whether a tile may go through registers in parts: nothing else in it has columns."""
+        whole = self.source.type_of(load.results[0]).shape
+        own = {result for statement in statements for result in statement.results}
+        return not any(
+            self.source.type_of(o).shape == whole and o not in own and not self._is_row(o)
+            for statement in statements
+            for o in statement.operands
+            if self.source.type_of(o).kind == "tensor"
+        )
+
+    def _is_row(self, value: SSAValue) -> bool:
+        """Whether a tile is a column of numbers, or one, that is broadcast."""
+        owner = self.source.statement(value)
+        if owner is None or name_of(owner) not in ("tt.broadcast", "tt.splat", "arith.constant"):
+            return False
+        return name_of(owner) != "tt.broadcast" or self.source.type_of(owner.operands[0]).shape[-1] == 1
 
     _chunked: tuple[SSAValue, str] | None = None
 
@@ -650,7 +679,7 @@ class _Flying:
 
     least: dict[tuple[Iteration, int], int]
     left: list[str]
-    stores: bool
+    over: frozenset[str]  # in flight where a round begins
 
 
 def _begun(step: Step, i: int, trips: int) -> Iterator[tuple[str, int]]:
