@@ -6,14 +6,16 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from xdsl.ir import SSAValue
 from xdsl.ir import Operation as Statement
+from xdsl.ir import SSAValue
 
 from twill.emit.dress import Gluon, Text
 from twill.emit.layouts import dtype
 from twill.emit.memory import Memories
 from twill.emit.names import DONE
-from twill.emit.roles import INDENT, Outside, Role
+from twill.emit.operations import INDENT
+from twill.emit.outside import Outside
+from twill.emit.roles import Role
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
@@ -79,9 +81,7 @@ class Epilogue:
             following = self._yielded(value)
             if self.source.type_of(value).kind == "tensor":
                 made = self.source.graph.before_arguments(following)[0]
-                names = [
-                    n for n in self.source.owners_of(made) if self.memories.in_registers(n)
-                ]
+                names = [n for n in self.source.owners_of(made) if self.memories.in_registers(n)]
                 if not names:
                     raise RefusedError("what the loop leaves has no template for kernels")
                 yield value, self.assignment[names[-1]]
@@ -109,7 +109,9 @@ class Epilogue:
             if name_of(owner) == "ttng.tmem_load":
                 found = self.memories.tensor_owner(root_of(owner.operands[0], VIEWS))
                 if found is None:
-                    raise RefusedError("tensor memory that the loop does not write is read after it")
+                    raise RefusedError(
+                        "tensor memory that the loop does not write is read after it"
+                    )
                 yield found
             elif owner is not self.source.loop:
                 yield from self._tensors(owner)
@@ -152,10 +154,7 @@ class Epilogue:
 
     def _reuse(self) -> None:
         """Store through buffers that were filled before the loop and that nobody reads any more."""
-        free = [
-            (root, name)
-            for root, name in self.memories.fixed_roots()
-        ]
+        free = [(root, name) for root, name in self.memories.fixed_roots()]
         for group, statement in self._stores():
             key = self._key(group, statement)
             if key in self.reused:
@@ -220,7 +219,7 @@ class Epilogue:
         return (*shape[:-1], shape[-1] // self.parts) if parameter in stored else shape
 
     def buffer(self, statement: Statement) -> str:
-        """Return the buffer through which a tile is stored; a group has one for each kind of tile."""
+        """Return the buffer through which a tile is stored, one for each kind of tile."""
         group = next(g for g, s in self._stores() if s is statement)
         key = self._key(group, statement)
         if key in self.reused:
@@ -237,9 +236,9 @@ class Epilogue:
                 continue
             made.add(name)
             shape = [*self._tile(statement)[:-1], self._tile(statement)[-1] // self.parts]
-            kind = dtype(self.source.type_of(statement.operands[1]).dtype)
+            element = dtype(self.source.type_of(statement.operands[1]).dtype)
             layout = self.memories.argument(statement.operands[0]) + ".layout"
-            yield f"{name} = gl.allocate_shared_memory(gl.{kind}, {shape}, {layout})"
+            yield f"{name} = gl.allocate_shared_memory(gl.{element}, {shape}, {layout})"
         for value in self.plan.moved:
             kind = self.source.type_of(value)
             order = list(range(len(kind.shape)))[::-1]
@@ -307,7 +306,9 @@ class Epilogue:
         for value, (maker, _) in self.plan.moved.items():
             if maker == group and role is not None:
                 if self.memories.persistent:
-                    raise RefusedError("registers of another group after a loop of a persistent kernel")
+                    raise RefusedError(
+                        "registers of another group after a loop of a persistent kernel"
+                    )
                 name = self.moved_name(value)
                 lines.append(f"{name}.store({role.final(self._yielded(value)).text})")
                 lines.append(f"mbarrier.arrive({name.replace('_smem', '_full')}.index(0))")
@@ -374,12 +375,12 @@ class _Writer:
         if parts > 1:
             self.columns = self.source.type_of(value).shape[-1] // parts
             coordinates[-1] = f"{coordinates[-1]} + begin".removeprefix("0 + ")
-        text = self.stored(value)
+        text, to = self.stored(value), self.memories.argument(descriptor)
         stored = [
             *self.lines,
             f"{buffer}.store({text.text})",
             "fence_async_shared()",
-            f"tma.{call}({self.memories.argument(descriptor)}, [{', '.join(coordinates)}], {buffer})",
+            f"tma.{call}({to}, [{', '.join(coordinates)}], {buffer})",
             "tma.store_wait(pendings=0)",
         ]
         width = self.columns
@@ -445,8 +446,9 @@ class _Writer:
         if layout.name != "linear":
             raise RefusedError("a tile of tensor memory in this layout has no template")
         bases = [b for b in layout.parameters["register"] if b[1] < self.columns]
-        return self.gluon.layouts.of_tile(Layout("linear", {**layout.parameters, "register": bases}))
-
+        return self.gluon.layouts.of_tile(
+            Layout("linear", {**layout.parameters, "register": bases})
+        )
 
 
 _ZERO = Iteration("", 0)

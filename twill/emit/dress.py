@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -18,11 +19,15 @@ BINARY = {
     **{f"arith.add{t}": "+" for t in "fi"},
     **{f"arith.sub{t}": "-" for t in "fi"},
     **{f"arith.mul{t}": "*" for t in "fi"},
-    **{name: "/" for name in ("arith.divf", "tt.precise_divf")},
-    **{name: "//" for name in ("arith.divsi", "arith.divui")},
-    **{name: "%" for name in ("arith.remsi", "arith.remui")},
-    **{"arith.andi": "&", "arith.ori": "|", "arith.xori": "^"},
-    **{"arith.shli": "<<", "arith.shrsi": ">>", "tt.addptr": "+"},
+    **dict.fromkeys(("arith.divf", "tt.precise_divf"), "/"),
+    **dict.fromkeys(("arith.divsi", "arith.divui"), "//"),
+    **dict.fromkeys(("arith.remsi", "arith.remui"), "%"),
+    "arith.andi": "&",
+    "arith.ori": "|",
+    "arith.xori": "^",
+    "arith.shli": "<<",
+    "arith.shrsi": ">>",
+    "tt.addptr": "+",
 }
 # Of `arith.cmpi` and `arith.cmpf` by predicate; unsigned and ordered alike.
 COMPARE_INTEGERS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
@@ -90,7 +95,7 @@ class Dress:
         if name == "tt.precise_sqrt":
             return self.call("sqrt", operands[0].text)
         template: Callable[[Statement, list[Text]], Text] | None = getattr(
-            self, name.replace(".", "_"), None
+            self, f"_{name.replace('.', '_')}", None
         )
         if name in LARGER or name in SMALLER:
             template = self.extreme
@@ -127,36 +132,36 @@ class Dress:
         which = "maximum" if name_of(statement) in LARGER else "minimum"
         return self.call(which, *(o.text for o in operands))
 
-    def math_fma(self, _: Statement, operands: list[Text]) -> Text:
+    def _math_fma(self, _: Statement, operands: list[Text]) -> Text:
         a, b, c = operands
         return joined(joined(a, "*", b), "+", c)
 
-    def arith_negf(self, _: Statement, operands: list[Text]) -> Text:
+    def _arith_negf(self, _: Statement, operands: list[Text]) -> Text:
         return Text(f"-{operands[0]}", LOOSE)
 
-    def arith_cmpi(self, statement: Statement, operands: list[Text]) -> Text:
+    def _arith_cmpi(self, statement: Statement, operands: list[Text]) -> Text:
         sign = COMPARE_INTEGERS[integer(statement, "predicate") or 0]
         return Text(f"{operands[0]} {sign} {operands[1]}", LOOSE)
 
-    def arith_cmpf(self, statement: Statement, operands: list[Text]) -> Text:
+    def _arith_cmpf(self, statement: Statement, operands: list[Text]) -> Text:
         sign = COMPARE_FLOATS.get(integer(statement, "predicate") or 0)
         if sign is None:
             raise RefusedError("arith.cmpf of this predicate has no template for kernels")
         return Text(f"{operands[0]} {sign} {operands[1]}", LOOSE)
 
-    def arith_select(self, _: Statement, operands: list[Text]) -> Text:
+    def _arith_select(self, _: Statement, operands: list[Text]) -> Text:
         return self.call("where", *(o.text for o in operands))
 
-    def tt_expand_dims(self, statement: Statement, operands: list[Text]) -> Text:
+    def _tt_expand_dims(self, statement: Statement, operands: list[Text]) -> Text:
         rank = len(self.source.type_of(statement.results[0]).shape)
         places = [":"] * rank
         places[integer(statement, "axis") or 0] = "None"
         return Text(f"{operands[0]}[{', '.join(places)}]")
 
-    def tt_broadcast(self, _: Statement, operands: list[Text]) -> Text:
+    def _tt_broadcast(self, _: Statement, operands: list[Text]) -> Text:
         return operands[0]
 
-    def tt_splat(self, _: Statement, operands: list[Text]) -> Text:
+    def _tt_splat(self, _: Statement, operands: list[Text]) -> Text:
         return operands[0]
 
 
@@ -186,30 +191,30 @@ class Gluon(Dress):
         facts = (str(list(kind.shape)), str(number), f"gl.{dtype(kind.dtype)}")
         return self.call("full", *facts, self.layout_of(statement))
 
-    def arith_constant(self, statement: Statement, _: list[Text]) -> Text:
+    def _arith_constant(self, statement: Statement, _: list[Text]) -> Text:
         kind = self.source.type_of(statement.results[0])
         number = number_text(constant(statement, kind.dtype))
         return self.filled(statement, number) if kind.shape else Text(number)
 
-    def tt_get_program_id(self, statement: Statement, _: list[Text]) -> Text:
+    def _tt_get_program_id(self, statement: Statement, _: list[Text]) -> Text:
         return self.call("program_id", str(integer(statement, "axis") or 0))
 
-    def tt_get_num_programs(self, statement: Statement, _: list[Text]) -> Text:
+    def _tt_get_num_programs(self, statement: Statement, _: list[Text]) -> Text:
         return self.call("num_programs", str(integer(statement, "axis") or 0))
 
-    def tt_make_range(self, statement: Statement, _: list[Text]) -> Text:
+    def _tt_make_range(self, statement: Statement, _: list[Text]) -> Text:
         begin, end = integer(statement, "start") or 0, integer(statement, "end") or 0
         return self.call("arange", str(begin), str(end), self.layout_of(statement))
 
-    def tt_trans(self, statement: Statement, operands: list[Text]) -> Text:
+    def _tt_trans(self, statement: Statement, operands: list[Text]) -> Text:
         order = integers(statement, "order")
         turned = f"gl.permute({operands[0].text}, {order})"
         return self.call("convert_layout", turned, self.layout_of(statement))
 
-    def ttg_convert_layout(self, statement: Statement, operands: list[Text]) -> Text:
+    def _ttg_convert_layout(self, statement: Statement, operands: list[Text]) -> Text:
         return self.call("convert_layout", operands[0].text, self.layout_of(statement))
 
-    def tt_reduce(self, statement: Statement, operands: list[Text]) -> Text:
+    def _tt_reduce(self, statement: Statement, operands: list[Text]) -> Text:
         functions = {"max": "max", "add": "sum", "min": "min"}
         function = functions.get(combine_of(statement) or "")
         if function is None:
@@ -223,16 +228,18 @@ class Torch(Dress):
     module = "torch"
 
     def cast(self, statement: Statement, operand: Text) -> Text:
+        """Return a conversion; the exact reference rounds nothing."""
         kind = dtype(self.source.type_of(statement.results[0]).dtype)
         if kind.startswith("int"):
             return Text(f"{operand}.to(torch.{kind})")
         return Text(f"rounded({operand.text}, torch.{kind}, exact)")
 
     def call(self, function: str, *arguments: str) -> Text:
+        """Return a call of PyTorch."""
         name = "special.erf" if function == "erf" else function
         return super().call(name, *arguments)
 
-    def arith_constant(self, statement: Statement, _: list[Text]) -> Text:
+    def _arith_constant(self, statement: Statement, _: list[Text]) -> Text:
         kind = self.source.type_of(statement.results[0])
         number = number_text(constant(statement, kind.dtype))
         if not kind.shape:
@@ -241,31 +248,32 @@ class Torch(Dress):
         return self.call("full", str(tuple(kind.shape)), number, where)
 
     def extreme(self, statement: Statement, operands: list[Text]) -> Text:
+        """Return the larger or the smaller of two tiles, or of two numbers."""
         if not self.source.type_of(statement.results[0]).shape:
             which = "max" if name_of(statement) in LARGER else "min"
             return Text(f"{which}({operands[0].text}, {operands[1].text})")
         return super().extreme(statement, operands)
 
-    def tt_get_program_id(self, statement: Statement, _: list[Text]) -> Text:
+    def _tt_get_program_id(self, statement: Statement, _: list[Text]) -> Text:
         return Text(f"program[{integer(statement, 'axis') or 0}]")
 
-    def tt_get_num_programs(self, statement: Statement, _: list[Text]) -> Text:
+    def _tt_get_num_programs(self, statement: Statement, _: list[Text]) -> Text:
         return Text(f"grid[{integer(statement, 'axis') or 0}]")
 
-    def tt_make_range(self, statement: Statement, _: list[Text]) -> Text:
+    def _tt_make_range(self, statement: Statement, _: list[Text]) -> Text:
         begin, end = integer(statement, "start") or 0, integer(statement, "end") or 0
         return self.call("arange", str(begin), str(end), "device=device")
 
-    def tt_trans(self, _: Statement, operands: list[Text]) -> Text:
+    def _tt_trans(self, _: Statement, operands: list[Text]) -> Text:
         return Text(f"{operands[0]}.T")
 
-    def ttg_memdesc_trans(self, _: Statement, operands: list[Text]) -> Text:
+    def _ttg_memdesc_trans(self, _: Statement, operands: list[Text]) -> Text:
         return Text(f"{operands[0]}.T")
 
-    def ttg_convert_layout(self, _: Statement, operands: list[Text]) -> Text:
+    def _ttg_convert_layout(self, _: Statement, operands: list[Text]) -> Text:
         return operands[0]
 
-    def tt_reduce(self, statement: Statement, operands: list[Text]) -> Text:
+    def _tt_reduce(self, statement: Statement, operands: list[Text]) -> Text:
         functions = {"max": "amax", "add": "sum", "min": "amin"}
         function = functions[combine_of(statement) or ""]
         return Text(f"{operands[0]}.{function}({integer(statement, 'axis') or 0})")
@@ -276,10 +284,10 @@ def torch_type(name: str) -> str:
     return f"torch.{dtype(name)}" if name.startswith("i") else "wide(exact)"
 
 
-def number_text(number: float | bool) -> str:
+def number_text(number: float) -> str:
     """Return a number as Python writes it."""
     if isinstance(number, bool | int):
         return str(number)
-    if number in (float("inf"), float("-inf")) or number != number:
+    if not math.isfinite(number):
         return f'float("{number}")'
     return repr(float(number))

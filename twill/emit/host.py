@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 INDENT = "    "
 NUMBER = {"f32": "fp32", "f16": "fp16", "bf16": "bf16", "f64": "fp64"}
-OTHER_SIZE = 512  # of an argument that does not bound the loop: several tiles of every packaged loop
+OTHER_SIZE = (
+    512  # of an argument that does not bound the loop: several tiles of every packaged loop
+)
 
 MEMORY = '''\
 class Memory:
@@ -76,7 +78,7 @@ def product(a, b, exact):
 '''
 
 
-def entry_point(kernel: _Kernel, reference: list[str]) -> list[str]:
+def entry_point(kernel: _Kernel) -> list[str]:
     """Return the constants that describe the kernel and the function that launches it."""
     parameters = kernel.memories.parameters
     kinds = {}
@@ -114,12 +116,12 @@ def entry_point(kernel: _Kernel, reference: list[str]) -> list[str]:
         f"{INDENT}given = dict(arguments)",
     ]
     for p in descriptors:
-        block = list(kernel.block_of(p.name))
-        made = f"gl.NVMMASharedLayout.get_default_for({block}, gl.{dtype(p.dtype)})"
+        tile = list(kernel.block_of(p.name))
+        made = f"gl.NVMMASharedLayout.get_default_for({tile}, gl.{dtype(p.dtype)})"
         lines.append(f"{INDENT}layout = {made}")
         lines.append(
             f'{INDENT}given["{p.name}"] = '
-            f'TensorDescriptor.from_tensor(arguments["{p.name}"], {block}, layout)'
+            f'TensorDescriptor.from_tensor(arguments["{p.name}"], {tile}, layout)'
         )
     names = ", ".join(f'given["{p.name}"]' for p in parameters)
     call = f"{kernel.kernel_name}[grid]({names}, num_warps=CONFIG.num_warps)"
@@ -139,7 +141,7 @@ def reference(kernel: _Kernel, body: list[str]) -> list[str]:
     names = ", ".join(p.name for p in parameters)
     given = ", ".join(f'memory.get("{p.name}", arguments.get("{p.name}"))' for p in parameters)
     outputs = ", ".join(f'"{name}"' for name in kernel.reference.outputs)
-    lines = [
+    return [
         *MEMORY.split("\n"),
         "",
         f"def one_program({names}, program, grid, exact, device):",
@@ -160,7 +162,7 @@ def reference(kernel: _Kernel, body: list[str]) -> list[str]:
         "",
         "",
         "def reference(arguments, grid, exact=True):",
-        f'{INDENT}"""Return what the kernel shall write, in float64 if `exact`, else in its own types."""',
+        f'{INDENT}"""Return what the kernel shall write, in float64 or in its own types."""',
         f"{INDENT}memory = {{}}",
         f"{INDENT}for name in {tuple(p.name for p in memory)!r}:",
         f"{INDENT * 2}tensor = arguments[name]",
@@ -174,7 +176,6 @@ def reference(kernel: _Kernel, body: list[str]) -> list[str]:
         "",
         *make_arguments(kernel),
     ]
-    return lines
 
 
 def make_arguments(kernel: _Kernel) -> list[str]:
@@ -200,8 +201,8 @@ def make_arguments(kernel: _Kernel) -> list[str]:
     memory = [p for p in parameters if p.is_memory]
     kinds = ", ".join(f'"{p.name}": torch.{dtype(p.dtype)}' for p in memory)
     return [
-        "def make_arguments(iterations, seed=0, device=\"cuda\"):",
-        f'{INDENT}"""Return random arguments with which the loop has so many iterations, and a grid."""',
+        'def make_arguments(iterations, seed=0, device="cuda"):',
+        f'{INDENT}"""Return random arguments for so many iterations, and a grid."""',
         f"{INDENT}grid = ({', '.join(grid)})",
         f"{INDENT}arguments = {{{', '.join(numbers)}}}",
         f"{INDENT}kinds = {{{kinds}}}",
@@ -244,7 +245,7 @@ def tests(kernel: _Kernel) -> list[str]:
     ]
 
 
-def benchmark(kernel: _Kernel) -> list[str]:
+def benchmark() -> list[str]:
     """Return the benchmark of an emitted file."""
     return [
         "def bench(iterations=64):",

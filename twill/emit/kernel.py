@@ -6,8 +6,8 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from xdsl.ir import SSAValue
 from xdsl.ir import Operation as Statement
+from xdsl.ir import SSAValue
 
 from twill.artifacts.program import Wait
 from twill.artifacts.schedule import Group, Schedule
@@ -17,9 +17,11 @@ from twill.emit.dress import Gluon
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.memory import Memories
 from twill.emit.names import DONE, TRIPS
+from twill.emit.operations import INDENT
+from twill.emit.outside import Outside
 from twill.emit.prepare import prepared
 from twill.emit.reference import Reference
-from twill.emit.roles import INDENT, Outside, Role
+from twill.emit.roles import Role
 from twill.emit.source import Source
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
@@ -30,8 +32,14 @@ DEFAULT_WARPS = 4
 LEAST_REGISTERS = 24  # that `setmaxnreg` takes
 BLACKWELL = "sm_10"
 FUNCTIONS = {
-    "hopper": ("fence_async_shared", "mbarrier", "tma", "warpgroup_mma", "warpgroup_mma_init",
-               "warpgroup_mma_wait"),
+    "hopper": (
+        "fence_async_shared",
+        "mbarrier",
+        "tma",
+        "warpgroup_mma",
+        "warpgroup_mma_init",
+        "warpgroup_mma_wait",
+    ),
     "blackwell": (
         *("TensorMemoryLayout", "allocate_tensor_memory", "fence_async_shared", "mbarrier"),
         *("tcgen05_commit", "tcgen05_mma", "tma"),
@@ -97,13 +105,13 @@ class _Kernel:
             *(line for name, lines in functions.items() for line in self._function(name, lines)),
             *self._function(self.kernel_name, entry, arguments=self._kernel_arguments()),
             _section("Entry point"),
-            *host.entry_point(self, reference),
+            *host.entry_point(self),
             _section("Reference"),
             *host.reference(self, reference),
             _section("Tests"),
             *host.tests(self),
             _section("Benchmark"),
-            *host.benchmark(self),
+            *host.benchmark(),
         ]
         lines = [part for line in sections for part in wrapped(line.rstrip())]
         return "\n".join(lines) + "\n"
@@ -123,7 +131,9 @@ class _Kernel:
             if promise is not None
             else ""
         )
-        functions = [f for f in FUNCTIONS[self.family] if re.search(rf"\b{f}\b", used + self._layout_text())]
+        functions = [
+            f for f in FUNCTIONS[self.family] if re.search(rf"\b{f}\b", used + self._layout_text())
+        ]
         module = f"triton.experimental.gluon.language.nvidia.{self.family}"
         imports = [
             "from dataclasses import dataclass",
@@ -149,7 +159,9 @@ class _Kernel:
     def _layout_text(self) -> str:
         return "\n".join(self.layouts.lines())
 
-    def _function(self, name: str, lines: list[str], arguments: list[str] | None = None) -> list[str]:
+    def _function(
+        self, name: str, lines: list[str], arguments: list[str] | None = None
+    ) -> list[str]:
         given = ", ".join(arguments if arguments is not None else self._shared_arguments())
         head = textwrap.wrap(given, LINE - 8)
         signature = [f"def {name}({given}):"]
@@ -191,7 +203,9 @@ class _Kernel:
         span = upper.text if lower.text == "0" else f"{upper} - {lower}"
         return span if step.text == "1" else f"gl.cdiv({span}, {step.text})"
 
-    def _partitions(self, groups: list[Group], functions: dict[str, list[str]]) -> list[tuple[str, int, int]]:
+    def _partitions(
+        self, groups: list[Group], functions: dict[str, list[str]]
+    ) -> list[tuple[str, int, int]]:
         """Return name, warps and registers of the partitions, the default one first."""
         found = [(g.name, g.warps, max(g.registers or 0, LEAST_REGISTERS)) for g in groups]
         if EPILOGUE in functions:
@@ -229,7 +243,7 @@ class _Kernel:
                 barriers.append(f"for slot in gl.static_range({slots}):")
                 barriers.append(f"{INDENT}mbarrier.init({name}.index(slot), count={arrivals})")
         filled = [
-            f"{self.memories.tensor(owner, _ZERO)}.store({self.outside.value(_tile(self.source, s)).text})"
+            f"{self.memories.tensor(owner, _ZERO)}.store({self._tile(s)})"
             for owner, s in self.memories.filled_before()
             if not self.memories.begins_at_zero(owner)
         ]
@@ -263,6 +277,10 @@ class _Kernel:
         names = [line.split(" = ", 1)[0] for line in lines]
         barriers = [*self.memories.barriers(), *self.epilogue.barriers()]
         return names + [name for name, _, _ in barriers]
+
+    def _tile(self, statement: Statement) -> str:
+        tiles = [o for o in statement.operands if self.source.type_of(o).kind == "tensor"]
+        return self.outside.value(tiles[0]).text
 
     def _fixed(self) -> _Fixed:
         """Return how buffers are filled before the loop."""
@@ -339,10 +357,6 @@ class _Fixed:
         self.allocations, self.lines = allocations, lines
 
 
-def _tile(source: Source, statement: Statement) -> SSAValue:
-    return next(o for o in statement.operands if source.type_of(o).kind == "tensor")
-
-
 def wrapped(line: str) -> list[str]:
     """Return a line of code as several, if it is too long, broken inside its outermost call."""
     if len(line) <= LINE or "\n" in line or line.lstrip().startswith(("#", '"')):
@@ -392,7 +406,6 @@ def _wrapped_import(module: str, names: list[str]) -> list[str]:
     if len(one) <= LINE:
         return [one]
     return [f"from {module} import (", *(f"{INDENT}{name}," for name in names), ")"]
-
 
 
 _ZERO = Iteration("", 0)

@@ -34,9 +34,7 @@ class Memories:
         self.names: Names = names_beside(p.name for p in self.parameters)
         self.operations = {o.name: o for o in schedule.loop.operations}
         self.persistent = source.outer is not None
-        self._held = {
-            s.value: s for s in schedule.storage if s.memory == "smem" and not s.transfer
-        }
+        self._held = {s.value: s for s in schedule.storage if s.memory == "smem" and not s.transfer}
         self._staged = {s.value: s for s in schedule.storage if s.transfer}
         self._tensor = {s.value: s for s in schedule.storage if s.memory == "tmem"}
         self.fixed_names: dict[SSAValue, str] = {}
@@ -75,7 +73,7 @@ class Memories:
         return gluon.layouts.of_tile(layout)
 
     def chunk_layout(self, load: Statement, columns: int, gluon: Gluon) -> str:
-        """Return the layout of so many columns of a tile of tensor memory, a row for each thread."""
+        """Return the layout of so many columns of tensor memory, a row for each thread."""
         kind = self.source.type_of(load.results[0])
         if kind.layout is None or kind.layout.name != "linear" or kind.shape[0] != 128:
             raise RefusedError("a tile of tensor memory of other than 128 rows has no template")
@@ -132,7 +130,8 @@ class Memories:
         return next(
             s.value
             for s in self._tensor.values()
-            if (s.addresses, s.halves, s.slots) == (storage.addresses, storage.halves, storage.slots)
+            if (s.addresses, s.halves, s.slots)
+            == (storage.addresses, storage.halves, storage.slots)
             and self._tensor_kind(s.value) == kind
         )
 
@@ -224,7 +223,9 @@ class Memories:
         rank = len(tile.shape)
         order = list(range(rank))[::-1]
         vector = 1 if rank == 1 else max(1, 16 // (tile.bits // 8))
-        return f"gl.SwizzledSharedLayout(vec={vector}, per_phase=1, max_phase={1 if rank == 1 else 8}, order={order})"
+        phases = 1 if rank == 1 else 8
+        shape = f"vec={vector}, per_phase=1, max_phase={phases}, order={order}"
+        return f"gl.SwizzledSharedLayout({shape})"
 
     def _tensor_allocations(self) -> Iterator[str]:
         """Yield allocations by address; what lies in another's columns is a slice of it."""
@@ -375,9 +376,9 @@ class Memories:
             for statement in self.statements(name):
                 for value in statement.operands:
                     kind = self.source.type_of(value)
-                    if kind.memory == "tmem" and kind.mutable and root_of(value, VIEWS) is root:
-                        if self._writes(statement, value):
-                            return name
+                    tensor = kind.memory == "tmem" and kind.mutable
+                    if tensor and self._writes(statement, value) and _root(value) is root:
+                        return name
         return None
 
     @staticmethod
@@ -394,8 +395,10 @@ class Memories:
                     yield owner, statement
 
     def begins_at_zero(self, operation: str) -> bool:
-        """Return whether a product adds to zeros in its first iteration, and only to itself later."""
-        chained = [d for d in self.schedule.loop.dependences if d.consumer == operation and d.in_place]
+        """Return whether a product adds to zeros at first, and only to itself later."""
+        chained = [
+            d for d in self.schedule.loop.dependences if d.consumer == operation and d.in_place
+        ]
         if [d.producer for d in chained] != [operation]:
             return False
         for owner, statement in self.filled_before():
@@ -407,6 +410,10 @@ class Memories:
                 if made is not None and name_of(made) == "arith.constant":
                     return constant(made, self.source.type_of(value).dtype) == 0
         return False
+
+
+def _root(value: SSAValue) -> SSAValue:
+    return root_of(value, VIEWS)
 
 
 def _within(inner: Storage, outer: Storage) -> bool:

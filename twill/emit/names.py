@@ -10,7 +10,23 @@ from dataclasses import dataclass
 from twill.show.rounds import Iteration
 
 COUNTER, TRIPS, DONE = "i", "iterations", "done"
-RESERVED = {COUNTER, TRIPS, DONE, "begin", "part", "slot", "arguments", "tiles", "gl", "gluon", "tma", "mbarrier", "async_copy", "torch", "tile"}
+RESERVED = {
+    COUNTER,
+    TRIPS,
+    DONE,
+    "begin",
+    "part",
+    "slot",
+    "arguments",
+    "tiles",
+    "gl",
+    "gluon",
+    "tma",
+    "mbarrier",
+    "async_copy",
+    "torch",
+    "tile",
+}
 
 
 @dataclass

@@ -1,5 +1,7 @@
-"""What a schedule's programs need before they can be code: no turns that no compiler keeps, and
-rounds that begin where no product is in flight."""
+"""What a schedule's programs need before they are code.
+
+No turns that no compiler keeps, and rounds that begin where no product is in flight.
+"""
 
 from __future__ import annotations
 
@@ -107,9 +109,7 @@ def _quiet_places(program: Program, products: set[str]) -> set[int]:
                 quiet.add(place)
             if isinstance(instruction, Await) and instruction.operation in flying:
                 del flying[: flying.index(instruction.operation) + 1]
-            for name in _begun(instruction):
-                if name in products:
-                    flying.append(name)
+            flying += [name for name in _begun(instruction) if name in products]
     return quiet
 
 

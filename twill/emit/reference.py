@@ -1,11 +1,13 @@
-"""The kernel as it was written, statement by statement in PyTorch: what the emitted one must equal."""
+"""The kernel as it was written, in PyTorch: what the emitted one must equal."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.ir import Operation as Statement
 
-from twill.emit.dress import Text, Torch, joined
+from twill.emit.dress import PLUS, Text, Torch, joined
 from twill.emit.names import Names
 from twill.emit.source import Source, constant
 from twill.errors import RefusedError
@@ -29,6 +31,26 @@ class Reference:
         self.known: dict[SSAValue, Text] = {}
         self.taken: set[str] = set()
         self.outputs: dict[str, None] = {}
+        self._effects: dict[str, Callable[[Statement], list[str]]] = {
+            "tt.return": self._nothing,
+            "scf.yield": self._nothing,
+            "scf.for": self._loop,
+            "tt.descriptor_store": self._stored,
+            "tt.descriptor_reduce": self._stored,
+            "tt.store": self._stored_at,
+            "ttng.tmem_alloc": self._allocated,
+            "ttng.tmem_store": self._filled,
+            "ttng.tc_gen5_mma": self._tcgen05,
+        }
+        self._makers: dict[str, Callable[[Statement], Text]] = {
+            "tt.descriptor_load": self._loaded,
+            "tt.load": self._loaded_at,
+            "ttg.local_alloc": self._same,
+            "ttg.local_load": self._same,
+            "ttng.tmem_load": self._same,
+            "ttng.warp_group_dot": self._wgmma,
+            "tt.addptr": self._address,
+        }
 
     def lines(self) -> list[str]:
         """Return the statements of one program of the grid."""
@@ -42,80 +64,86 @@ class Reference:
 
     def _statement(self, statement: Statement) -> list[str]:
         name = name_of(statement)
-        match name:
-            case "tt.return" | "scf.yield":
-                return []
-            case "scf.for":
-                return self._loop(statement)
-            case "tt.descriptor_store" | "tt.descriptor_reduce":
-                descriptor, value, *at = statement.operands
-                call = "store" if name == "tt.descriptor_store" else "add"
-                argument = self._output(descriptor)
-                return [f"{argument}.{call}({self._at(at)}, {self._text(value)})"]
-            case "tt.store":
-                pointer, value, *mask = statement.operands
-                given = "".join(f", {self._text(m)}" for m in mask)
-                offsets, argument = self._text(pointer), self._output(pointer)
-                return [f"{argument}.store_at({offsets}, {self._text(value)}{given})"]
-            case "ttng.tmem_alloc":
-                if len(statement.operands):
-                    self.known[statement.results[0]] = self.value(statement.operands[0])
-                else:
-                    variable = self._variable(statement.results[0], "buffer")
-                    self.known[statement.results[0]] = Text(variable)
-                return []
-            case "ttng.tmem_store":
-                value = next(
-                    o for o in statement.operands if self.source.type_of(o).kind == "tensor"
-                )
-                return [f"{self._text(statement.operands[0])} = {self._text(value)}"]
-            case "ttng.tc_gen5_mma":
-                return self._tcgen05(statement)
+        if name in self._effects:
+            return self._effects[name](statement)
         if not statement.results:
             raise RefusedError(f"{name} has no template for the reference")
-        text = self._made(statement)
-        if name in (*INLINE, *INLINE_MEMORY):
-            self.known[statement.results[0]] = text
-            return []
-        uses = list(statement.results[0].uses)
+        return self._assigned(statement)
+
+    def _nothing(self, _: Statement) -> list[str]:
+        return []
+
+    def _stored(self, statement: Statement) -> list[str]:
+        descriptor, value, *at = statement.operands
+        call = "store" if name_of(statement) == "tt.descriptor_store" else "add"
+        return [f"{self._output(descriptor)}.{call}({self._at(at)}, {self._text(value)})"]
+
+    def _stored_at(self, statement: Statement) -> list[str]:
+        pointer, value, *mask = statement.operands
+        given = "".join(f", {self._text(m)}" for m in mask)
+        offsets = self._text(pointer)
+        return [f"{self._output(pointer)}.store_at({offsets}, {self._text(value)}{given})"]
+
+    def _allocated(self, statement: Statement) -> list[str]:
+        """Name a buffer of tensor memory, or what it is filled with."""
+        buffer = statement.results[0]
+        filled = len(statement.operands) > 0
+        self.known[buffer] = (
+            self.value(statement.operands[0]) if filled else Text(self._variable(buffer, "buffer"))
+        )
+        return []
+
+    def _filled(self, statement: Statement) -> list[str]:
+        tiles = [o for o in statement.operands if self.source.type_of(o).kind == "tensor"]
+        return [f"{self._text(statement.operands[0])} = {self._text(tiles[0])}"]
+
+    def _assigned(self, statement: Statement) -> list[str]:
+        """Compute a value, in a statement of its own if it is used more than once."""
+        text, name, result = self._made(statement), name_of(statement), statement.results[0]
+        uses = list(result.uses)
         once = len(uses) == 1 and uses[0].operation.parent is statement.parent
-        if once and len(text.text) < LONGEST and "load" not in name:
-            self.known[statement.results[0]] = text
+        short = once and len(text.text) < LONGEST and "load" not in name
+        if short or name in (*INLINE, *INLINE_MEMORY):
+            self.known[result] = text
             return []
-        variable = self._variable(statement.results[0], "value")
-        self.known[statement.results[0]] = Text(variable)
+        variable = self._variable(result, "value")
+        self.known[result] = Text(variable)
         return [f"{variable} = {text.text}"]
 
     def _made(self, statement: Statement) -> Text:
         name = name_of(statement)
-        match name:
-            case "tt.descriptor_load":
-                descriptor, *at = statement.operands
-                shape = tuple(self.source.type_of(statement.results[0]).shape)
-                return Text(f"{self._text(descriptor)}.load({self._at(at)}, {shape}, exact)")
-            case "tt.load":
-                operands = [self._text(o) for o in statement.operands]
-                counts = integers(statement, "operandSegmentSizes") or [1, 0, 0]
-                keys = [k for k, c in zip(("", "mask=", "other="), counts, strict=True) if c]
-                given = ", ".join(k + o for k, o in zip(keys, operands, strict=True))
-                argument = self._root(statement.operands[0])
-                return Text(f"{argument}.load_at({given}, exact=exact)")
-            case "ttg.local_alloc" | "ttg.local_load" | "ttng.tmem_load":
-                return self.value(statement.operands[0])
-            case "ttng.warp_group_dot":
-                a, b, c = (self._text(o) for o in statement.operands[:3])
-                product = f"product({a}, {b}, exact)"
-                if self._is_zero(statement.operands[2]):
-                    return Text(product)
-                if len(statement.operands) > USE_C:
-                    return Text(f"{product} + ({c} if {self._text(statement.operands[USE_C])} else 0)")
-                return joined(Text(product), "+", self.value(statement.operands[2]))
-            case "tt.addptr":
-                pointer, offset = statement.operands
-                base = self.value(pointer)
-                if base.text == "0":
-                    return self.value(offset)
+        if name in self._makers:
+            return self._makers[name](statement)
         return self.torch.expression(statement, [self.value(o) for o in statement.operands])
+
+    def _loaded(self, statement: Statement) -> Text:
+        descriptor, *at = statement.operands
+        shape = tuple(self.source.type_of(statement.results[0]).shape)
+        return Text(f"{self._text(descriptor)}.load({self._at(at)}, {shape}, exact)")
+
+    def _loaded_at(self, statement: Statement) -> Text:
+        operands = [self._text(o) for o in statement.operands]
+        counts = integers(statement, "operandSegmentSizes") or [1, 0, 0]
+        keys = [k for k, c in zip(("", "mask=", "other="), counts, strict=True) if c]
+        given = ", ".join(k + o for k, o in zip(keys, operands, strict=True))
+        return Text(f"{self._root(statement.operands[0])}.load_at({given}, exact=exact)")
+
+    def _same(self, statement: Statement) -> Text:
+        return self.value(statement.operands[0])
+
+    def _wgmma(self, statement: Statement) -> Text:
+        a, b, c = (self._text(o) for o in statement.operands[:3])
+        product = f"product({a}, {b}, exact)"
+        if self._is_zero(statement.operands[2]):
+            return Text(product)
+        if len(statement.operands) > USE_C:
+            flag = self._text(statement.operands[USE_C])
+            return Text(f"{product} + ({c} if {flag} else 0)", PLUS)
+        return joined(Text(product), "+", self.value(statement.operands[2]))
+
+    def _address(self, statement: Statement) -> Text:
+        pointer, offset = (self.value(o) for o in statement.operands)
+        return offset if pointer.text == "0" else joined(pointer, "+", offset)
 
     def _tcgen05(self, statement: Statement) -> list[str]:
         roles = product_operands(statement)

@@ -251,10 +251,10 @@ class _Extraction:
         """
         draft = self.draft
         found = {node.name: {round(key)} for key, node in draft.nodes.items()}
-        for key, names in draft.gone.items():
-            for name in names:
+        names = set(found)
+        for key, taken in draft.gone.items():
+            for name in taken:
                 found.setdefault(name, set()).add(round(key))
-        names = {node.name for node in draft.nodes.values()}
         return Source(
             text=self.dump.text,
             loop=self.dump.loops().index(self.ir),

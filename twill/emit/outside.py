@@ -1,0 +1,45 @@
+"""Values from before the loop, as one partition computes them."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from twill.emit.dress import Gluon, Text
+from twill.emit.memory import Memories
+from twill.errors import RefusedError
+from twill.frontends.ttgir.reader import name_of
+
+TRIVIAL = ("arith.constant", "tt.splat", "tt.broadcast", "tt.expand_dims")
+
+
+class Outside:
+    """Texts of values from before the loop; `lines` are what computes those with a name."""
+
+    def __init__(self, memories: Memories, gluon: Gluon) -> None:
+        self.memories, self.gluon, self.source = memories, gluon, memories.source
+        self.lines: list[str] = []
+        self._known: dict[SSAValue, Text] = {}
+
+    def value(self, value: SSAValue) -> Text:
+        """Return the text of a value, whose computation goes before the loop."""
+        if value not in self._known:
+            self._known[value] = self._computed(value)
+        return self._known[value]
+
+    def _computed(self, value: SSAValue) -> Text:
+        statement = self.source.statement(value)
+        if statement is None:
+            return Text(self.memories.argument(value))
+        name = name_of(statement)
+        if name == "scf.for":
+            raise RefusedError("a value of another loop is read; it has no template for kernels")
+        if name in ("tt.descriptor_load", "tt.load") and self.source.type_of(value).shape:
+            wrong = "is loaded into registers before the loop; there is no template for that"
+            raise RefusedError(f"{self.source.hint(value) or 'a tile'} {wrong}")
+        text = self.gluon.expression(statement, [self.value(o) for o in statement.operands])
+        hint = self.source.hint(value)
+        if name in TRIVIAL or hint is None or len(list(value.uses)) == 1:
+            return text
+        variable = self.memories.local(hint, value)
+        self.lines.append(f"{variable} = {text.text}")
+        return Text(variable)

@@ -1,0 +1,183 @@
+"""What the instructions of a group read: registers of an iteration, numbers, buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import Operation as Statement
+from xdsl.ir import SSAValue
+
+from twill.artifacts.loop import Dependence, Operation
+from twill.artifacts.schedule import Group
+from twill.emit.dress import CLOSED, LOOSE, PLUS, Gluon, Text, joined
+from twill.emit.memory import Memories
+from twill.emit.names import number
+from twill.emit.outside import Outside
+from twill.errors import RefusedError
+from twill.frontends.ttgir.graph import root_of
+from twill.frontends.ttgir.kinds import VIEWS
+from twill.frontends.ttgir.reader import integers, name_of
+from twill.show.rounds import Iteration, Places
+
+
+@dataclass
+class Where:
+    """What is being emitted: an operation of a round, for an iteration."""
+
+    iteration: Iteration
+    round: Iteration
+    operation: Operation | None = None
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some columns of a tile of tensor memory that are in registers as `part`, in a layout."""
+
+    whole: SSAValue
+    layout: str
+
+
+class Values:
+    """Texts of values inside the loop of one group."""
+
+    def __init__(self, memories: Memories, gluon: Gluon, group: Group) -> None:
+        self.memories, self.gluon, self.group = memories, gluon, group
+        self.schedule, self.source = memories.schedule, memories.source
+        self.names, self.operations = memories.names, memories.operations
+        self.places = Places(self.schedule)
+        self.outside = Outside(memories, gluon)
+        self.where = Where(Iteration("", 0), Iteration("", 0))
+        self.chunk: Chunk | None = None
+
+    def reads(self, operation: Operation) -> list[Dependence]:
+        """Return the dependences by which an operation reads values."""
+        return [
+            d
+            for d in self.schedule.loop.dependences
+            if d.kind == "data" and d.consumer == operation.name
+        ]
+
+    def result(self, operation: Operation) -> str:
+        """Return the variable of what the current instruction makes."""
+        place = self.places.result(operation.name)
+        return self.names(place.text(self.where.iteration, self.where.round))
+
+    def value(self, value: SSAValue) -> Text:
+        """Return the text of a tile in registers, or of a number, for the current instruction."""
+        return self._value(value, self.where.iteration)
+
+    def _value(self, value: SSAValue, at: Iteration) -> Text:
+        if self.chunk is not None and value is self.chunk.whole:
+            return Text("part")
+        if not self.source.inside(value):
+            return self.outside.value(value)
+        if value is self.source.counter:
+            return self._counter(at)
+        if value in self.source.graph.carried:
+            return self._carried(value, at)
+        statement = self.source.statement(value)
+        assert statement is not None
+        owners = self.source.owners_of(value)
+        own = self.where.operation is not None and self.where.operation.name in owners
+        here = own and at == self.where.iteration
+        loads = name_of(statement) in ("tt.descriptor_load", "tt.load")
+        if (owners and not here) or loads:
+            return self._read_of(owners, value, at)
+        return self.expression(statement, at)
+
+    def expression(self, statement: Statement, at: Iteration | None = None) -> Text:
+        """Return what a statement computes, in an iteration, that of the instruction by default."""
+        at = at or self.where.iteration
+        operands = [self._value(o, at) for o in statement.operands]
+        if self.chunk is not None and len(operands) == 1:
+            name = name_of(statement)
+            if name == "ttg.convert_layout":
+                return operands[0]
+            if name == "tt.expand_dims":
+                layout = f"gl.SliceLayout(1, {self.chunk.layout})"
+                return Text(f"gl.convert_layout({operands[0].text}, {layout})[:, None]")
+        return self.gluon.expression(statement, operands)
+
+    def _counter(self, at: Iteration) -> Text:
+        lower, step = (self.outside.value(v) for v in (self.source.lower, self.source.step))
+        if not at.base and step.text.isdigit():
+            product = Text(str(at.offset * int(step.text)))
+        else:
+            product = counted(at) if step.text == "1" else joined(counted(at), "*", step)
+        if lower.text == "0":
+            return product
+        return lower if product.text == "0" else joined(lower, "+", product)
+
+    def _carried(self, value: SSAValue, at: Iteration) -> Text:
+        following = self.source.graph.carried[value]
+        if not self.source.inside(following) or following is value:
+            return self._flag(value, following, at)
+        owner = self.source.statement(following)
+        if owner is not None and name_of(owner) in ("arith.addi", "tt.addptr"):
+            base, more = owner.operands
+            if base is value and not self.source.inside(more):
+                start = self.outside.value(self.source.graph.initial[value])
+                if not at.base and not at.offset:
+                    return start
+                step = self.gluon.plain(owner, [Text(""), self.outside.value(more)])[1]
+                return joined(start, "+", joined(counted(at), "*", step))
+        return self._value(following, at.minus(1))
+
+    def _flag(self, value: SSAValue, following: SSAValue, at: Iteration) -> Text:
+        """Return a value that is one thing in the first iteration and another one after it."""
+        initial = self.source.graph.initial[value]
+        if following is value or (not at.base and not at.offset):
+            return self.outside.value(initial)
+        begun, then = self.outside.value(initial), self.outside.value(following)
+        if not at.base or begun.text == then.text:
+            return then
+        if (begun.text, then.text) == ("False", "True"):
+            return Text(f"{number(at)} > 0", LOOSE)
+        raise RefusedError("what only the first iteration finds is no flag; it has no template")
+
+    def _read_of(self, owners: list[str], value: SSAValue, at: Iteration) -> Text:
+        """Return where the current operation finds what another one made."""
+        operation = self.where.operation
+        assert operation is not None
+        distance = self.where.iteration.offset - at.offset
+        for d in self.reads(operation):
+            register = self.memories.in_registers(d.producer)
+            if d.producer in owners and d.distance == distance and register:
+                text = self.places.read(d).text(at, self.where.round)
+                if "[" in text:
+                    raise RefusedError(f"{d.producer}: a ring of registers has no template")
+                return Text(self.names(text))
+        hint = self.source.hint(value) or owners[0]
+        raise RefusedError(f"{operation.name} reads {hint}, which the loop does not tell it")
+
+    def factor(self, value: SSAValue) -> str:
+        """Return a factor of a product: a tile in registers, or a buffer, perhaps transposed."""
+        if self.source.type_of(value).kind == "tensor":
+            return self.value(value).text
+        statement = self.source.statement(value)
+        if statement is not None and name_of(statement) == "ttg.memdesc_trans":
+            order = tuple(integers(statement, "order") or (1, 0))
+            return f"{self.factor(statement.operands[0])}.permute({order})"
+        if not self.source.inside(value):
+            return self.memories.fixed(root_of(value, VIEWS))
+        return self._buffer(value)
+
+    def _buffer(self, value: SSAValue) -> str:
+        """Return the slot of a buffer that another operation fills."""
+        operation = self.where.operation
+        assert operation is not None
+        owners = self.source.owners_of(value)
+        for d in self.reads(operation):
+            if d.producer in owners:
+                at = self.where.iteration.minus(d.distance)
+                if self.memories.in_tensor(d.producer):
+                    return self.memories.tensor(d.producer, at)
+                held = self.memories.held_or_none(d.producer)
+                if held is not None:
+                    return self.memories.slot(held, at)
+        raise RefusedError(f"{operation.name} reads a buffer that has no template for kernels")
+
+
+def counted(at: Iteration) -> Text:
+    """Return an iteration as an operand."""
+    return Text(number(at), PLUS if at.offset and at.base else CLOSED)
