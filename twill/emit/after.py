@@ -262,6 +262,24 @@ class Epilogue:
                     yield f"{self.memories.names(owner)}_free", 1, 1
         for value in self.plan.moved:
             yield self.moved_name(value).replace("_smem", "_full"), 1, 1
+        yield from ((f"{group}_drained", 1, 1) for group in self._undrained())
+
+    def _undrained(self) -> list[str]:
+        """Return the groups whose last tensor core products nobody waits for.
+
+        No block may end while a product is in flight.
+        """
+        made = {
+            self.assignment[o.name]
+            for o in self.memories.schedule.loop.operations
+            if o.kind == "mma" and self.memories.in_tensor(o.name)
+        }
+        told = {
+            self.assignment[writer]
+            for owner, writer in self.plan.tensors.items()
+            if self._crosses(owner, writer)
+        }
+        return sorted(made - told)
 
     def _crosses(self, owner: str, writer: str) -> bool:
         """Whether a partition has to be told that what it reads is complete."""
@@ -303,6 +321,10 @@ class Epilogue:
                 product = self.memories.operations[writer].kind == "mma"
                 call = "tcgen05_commit" if product else "mbarrier.arrive"
                 lines.append(f"{call}({barrier})")
+        if group in self._undrained():
+            parity = f"{TILES} & 1" if self.memories.persistent else "0"
+            lines.append(f"tcgen05_commit({group}_drained.index(0))")
+            lines.append(f"mbarrier.wait({group}_drained.index(0), {parity})")
         for value, (maker, _) in self.plan.moved.items():
             if maker == group and role is not None:
                 if self.memories.persistent:

@@ -234,11 +234,6 @@ class Torch(Dress):
             return Text(f"{operand}.to(torch.{kind})")
         return Text(f"rounded({operand.text}, torch.{kind}, exact)")
 
-    def call(self, function: str, *arguments: str) -> Text:
-        """Return a call of PyTorch."""
-        name = "special.erf" if function == "erf" else function
-        return super().call(name, *arguments)
-
     def _arith_constant(self, statement: Statement, _: list[Text]) -> Text:
         kind = self.source.type_of(statement.results[0])
         number = number_text(constant(statement, kind.dtype))

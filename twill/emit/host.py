@@ -53,7 +53,9 @@ class Memory:
         if self.tensor is None:
             self._note([int(offsets.max())], [1])
             return torch.zeros(offsets.shape, dtype=wide(exact))
-        tile = self.tensor[offsets.clamp(0, len(self.tensor) - 1).to(torch.int64)]
+        if mask is not True:
+            offsets = torch.where(mask, offsets, 0)
+        tile = self.tensor[offsets.to(torch.int64)]
         tile = tile if mask is True else torch.where(mask, tile, other)
         return tile.to(wide(exact)) if exact else tile.clone()
 

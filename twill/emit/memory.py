@@ -399,7 +399,11 @@ class Memories:
         chained = [
             d for d in self.schedule.loop.dependences if d.consumer == operation and d.in_place
         ]
-        if [d.producer for d in chained] != [operation]:
+        seen = any(
+            d.producer == operation and d.consumer != operation and d.distance
+            for d in self.schedule.loop.dependences
+        )
+        if seen or [d.producer for d in chained] != [operation]:
             return False
         for owner, statement in self.filled_before():
             if owner == operation or self._tensor[owner] is self._tensor[operation]:
