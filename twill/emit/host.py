@@ -115,6 +115,7 @@ def entry_point(kernel: _Kernel) -> list[str]:
         "",
         "def launch(arguments, grid):",
         f'{INDENT}"""Run the kernel on tensors and numbers by the names of its arguments."""',
+        *guard(kernel),
         f"{INDENT}given = dict(arguments)",
     ]
     for p in descriptors:
@@ -129,6 +130,20 @@ def entry_point(kernel: _Kernel) -> list[str]:
     call = f"{kernel.kernel_name}[grid]({names}, num_warps=CONFIG.num_warps)"
     lines.append(INDENT + call)
     return lines
+
+
+def guard(kernel: _Kernel) -> list[str]:
+    """Return the check that the loop has enough iterations, where the host knows their number."""
+    trips = kernel.trips_on_host()
+    least = least_iterations(kernel)
+    if trips is None or least == 1:
+        return []
+    wrong = f"the loop has at least {least} iterations (got {{trips}})"
+    return [
+        f"{INDENT}trips = {trips}",
+        f"{INDENT}if trips < CONFIG.least_iterations:",
+        f'{INDENT * 2}raise ValueError(f"{wrong}")',
+    ]
 
 
 def least_iterations(kernel: _Kernel) -> int:

@@ -13,7 +13,7 @@ from twill.artifacts.program import Wait
 from twill.artifacts.schedule import Group, Schedule
 from twill.emit import host
 from twill.emit.after import EPILOGUE, TILES, Epilogue
-from twill.emit.dress import Gluon
+from twill.emit.dress import Gluon, Text, Torch, joined
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.memory import Memories
 from twill.emit.names import DONE, TRIPS
@@ -335,6 +335,23 @@ class _Kernel:
             if name_of(s) == "tt.get_program_id"
         ]
         return max(found, default=0) + 1
+
+    def trips_on_host(self) -> str | None:
+        """Return the number of iterations in terms of the arguments, if it follows from those."""
+        bounds = (self.source.lower, self.source.upper, self.source.step)
+        if any("program_id" in name or not name for name in self.bound_names(list(bounds))):
+            return None
+        lower, upper, step = (self._on_host(value) for value in bounds)
+        span = upper if lower.text == "0" else joined(upper, "-", lower)
+        return span.text if step.text == "1" else f"-(-({span.text}) // {step})"
+
+    def _on_host(self, value: SSAValue) -> Text:
+        statement = self.source.statement(value)
+        if statement is None:
+            return Text(f'arguments["{value.name_hint}"]')
+        return Torch(self.source).expression(
+            statement, [self._on_host(o) for o in statement.operands]
+        )
 
     def bound_names(self, values: Iterator[SSAValue] | list[SSAValue]) -> set[str]:
         """Return the arguments, and ``program_id`` of an axis, that values are computed from."""

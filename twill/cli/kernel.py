@@ -1,0 +1,101 @@
+"""``twill emit``, ``run-kernel``: schedules as kernels, and whether those compute what they should."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from twill.cli import Json, ScheduleName, command, print_json
+from twill.console import say, say_written
+from twill.errors import InputError
+from twill.files import STANDARD_OUTPUT, write_whole
+
+Language = StrEnum("Language", ["gluon"])
+HOPPER, BLACKWELL = (9, 0), (10, 0)
+
+
+@command
+def emit(
+    schedule_file: ScheduleName,
+    language: Annotated[
+        Language, Option("--to", help="gluon: Triton's language for warp-specialized kernels.")
+    ] = Language.gluon,
+    output: Annotated[
+        str | None,
+        Option("--output", "-o", help="Write the kernel here; - or nothing is stdout."),
+    ] = None,
+) -> None:
+    """Write a schedule as a kernel: complete, with launch, reference, tests and benchmark.
+
+    The kernel is the one that the loop was read from, with the schedule's partitions, rings,
+    barriers and orders. What has no template is refused by name.
+    """
+    from twill.emit import emitted
+    from twill.frontends.schedules import load_schedule
+
+    text = emitted(load_schedule(schedule_file))
+    if output in (None, STANDARD_OUTPUT):
+        say(text.removesuffix("\n"))
+    else:
+        assert output is not None
+        write_whole(output, text)
+        say_written(output)
+
+
+@command
+def run_kernel(
+    kernel_file: Annotated[Path, Argument(help="An emitted kernel.")],
+    emulate: Annotated[
+        bool,
+        Option("--emulate", help="On NumPy, without Triton and without a GPU."),
+    ] = False,
+    iterations: Annotated[
+        str | None,
+        Option(help="Trip counts, as 2,3,8; by default the least, the next two, and 8."),
+    ] = None,
+    victims: Annotated[
+        bool,
+        Option(help="Also delay each partition and each kind of transfer and product in turn."),
+    ] = True,
+    seed: Annotated[int, Option(help="Of the random arguments, and of the emulator's order.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Run an emitted kernel and compare what it writes with its own reference.
+
+    The exit status is 1 if it breaks a rule, or computes something else.
+    """
+    if not emulate:
+        raise InputError("only --emulate runs kernels so far", path="--emulate")
+    from twill.show.emulated import emulation_data, print_emulation
+    from twill.sim import emulator
+
+    text = kernel_file.read_text(encoding="utf-8") if kernel_file.is_file() else None
+    if text is None:
+        raise InputError("there is no such file", file=str(kernel_file))
+    capability = BLACKWELL if "nvidia.blackwell" in text else HOPPER
+    found = emulator.emulate(
+        kernel_file,
+        iterations=_trip_counts(iterations),
+        victims=victims,
+        seed=seed,
+        capability=capability,
+    )
+    if as_json:
+        print_json("emulation", emulation_data(found))
+    else:
+        print_emulation(found)
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+def _trip_counts(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    words = text.split(",")
+    if not all(word.strip().isdigit() and int(word) > 0 for word in words):
+        raise InputError(f"positive numbers with commas between (got {text})", path="--iterations")
+    return tuple(int(word) for word in words)
