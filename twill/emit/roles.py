@@ -43,11 +43,15 @@ class Flights:
         Products in flight when the loop ends.
     over : frozenset
         Products in flight where a round begins.
+    holders : dict
+        By round and place in it, the product in flight that adds to what an await waits for, and
+        so has its registers.
     """
 
     least: dict[tuple[Iteration, int], int]
     left: list[str]
     over: frozenset[str]
+    holders: dict[tuple[Iteration, int], str]
 
 
 class Role(Operations):
@@ -162,6 +166,7 @@ class Role(Operations):
     def _counted(self) -> Flights:
         """Execute the program for some iterations, as far as what is in flight is concerned."""
         least: dict[tuple[Iteration, int], int] = {}
+        holders: dict[tuple[Iteration, int], str] = {}
         flying: dict[str, list[tuple[str, int]]] = {"mma": [], "store": []}
         over: set[str] = set()
         trips = max(TRIAL_ROUNDS, 2 * self.program.last_stage + 2)
@@ -181,9 +186,25 @@ class Role(Operations):
                     younger = len(there) - 1 - there.index(key)
                     place = (of.number, k)
                     least[place] = min(least.get(place, younger), younger)
+                    holder = self._holder(key, there[len(there) - younger :])
+                    if holder is not None:
+                        holders[place] = holder
                     flying[self.operations[name].kind] = there[len(there) - younger :]
         left = list(dict.fromkeys(name for name, _ in flying["mma"]))
-        return Flights(least, left, frozenset(over))
+        return Flights(least, left, frozenset(over), holders)
+
+    def _holder(self, product: tuple[str, int], younger: list[tuple[str, int]]) -> str | None:
+        """Return the last of younger products that adds to a product's result, if one does."""
+        found: str | None = None
+        for name, iteration in younger:
+            chained = [
+                d.producer == product[0] and d.distance == iteration - product[1]
+                for d in self.schedule.loop.dependences
+                if d.consumer == name and d.in_place
+            ]
+            if any(chained):
+                found, product = name, (name, iteration)
+        return found
 
     def _is_counted(self, name: str) -> bool:
         """Whether a group waits for an operation by the number of younger ones."""
@@ -244,10 +265,13 @@ class Role(Operations):
             return [f"mbarrier.wait({self.names(name)}_done.index({slot}), {parity})"]
         younger = self.flights.least.get(place, 0)
         if operation.kind == "mma":
-            result = self.names(self.places.result(name).text(at, self.where.round))
+            holder = self.flights.holders.get(place)
+            if holder is not None and holder != name:
+                ahead = next(i for i in self.program.issues if i.operation == holder)
+                at = self.where.round.minus(ahead.stage)
+            result = self.names(self.places.result(holder or name).text(at, self.where.round))
             waited = f"warpgroup_mma_wait(num_outstanding={younger}, deps=({result},))"
-            again = name in self.flights.over and younger  # a younger one still adds to it
-            return [f"{result} = {f'warpgroup_mma_init({waited})' if again else waited}"]
+            return [f"{result} = {waited if holder is None else f'warpgroup_mma_init({waited})'}"]
         if self._is_counted(name):
             return [f"tma.store_wait(pendings={younger})"]
         return []  # Gluon waits by itself
