@@ -62,13 +62,13 @@ def slot_and_parity(iteration: Iteration, slots: int, *, persistent: bool) -> tu
 
     Of a persistent kernel `done` iterations of earlier output tiles come before.
     """
-    turns = max(0, -(iteration.offset // slots)) if iteration.base or persistent else 0
+    turns = max(0, -(iteration.offset // slots)) if iteration.early else 0
     offset = iteration.offset + turns * slots
     if not iteration.base and not persistent:
         return str(offset % slots), str((offset // slots) & 1)
     base = {"i": COUNTER, "n": TRIPS, "": ""}[iteration.base]
     terms = [t for t in (DONE if persistent else "", base, str(offset) if offset else "") if t]
-    whole = " + ".join(terms) or "0"
+    whole = " + ".join(terms).replace("+ -", "- ") or "0"
     bracketed = f"({whole})" if len(terms) > 1 else whole
     turn = bracketed if slots == 1 else f"({bracketed} // {slots}{' + 1' if turns & 1 else ''})"
     if slots == 1 and turns & 1:

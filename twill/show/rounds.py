@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from twill.artifacts.loop import Dependence, Loop, Operation
@@ -35,10 +35,14 @@ NEXT = "_next"
 
 @dataclass(frozen=True)
 class Iteration:
-    """A number of an iteration: a constant, or relative to the counter i or the trip count n."""
+    """A number of an iteration: a constant, or relative to the counter i or the trip count n.
+
+    It is `early` if it may be negative: there is no such iteration, and nothing to wait for.
+    """
 
     base: Literal["", "i", "n"]
     offset: int
+    early: bool = False
 
     def __str__(self) -> str:
         if not self.base:
@@ -133,7 +137,10 @@ class _Writer:
             if isinstance(instruction, Await | Wait | Arrive):
                 of = own.minus(instruction.distance)
             if self._exists(own) and self._exists(of):
-                yield Step(instruction, of, self._condition(instruction, of))
+                condition = self._condition(instruction, of)
+                if of.base == "i" and not condition and self.program.last_stage + of.offset < 0:
+                    of = replace(of, early=True)
+                yield Step(instruction, of, condition)
 
     def _exists(self, iteration: Iteration) -> bool:
         """Return whether the loop has an iteration, or may have it."""
@@ -192,7 +199,16 @@ def slot(iteration: Iteration, slots: int | None) -> str:
         return "0"
     if not iteration.base:
         return str(iteration.offset % slots)
-    return f"{_bracketed(iteration)} % {slots}"
+    return f"{_bracketed(_later(iteration, slots)[0])} % {slots}"
+
+
+def _later(iteration: Iteration, slots: int) -> tuple[Iteration, int]:
+    """Return an iteration so many turns of the ring later that it is not negative, and how many.
+
+    C, and Triton, truncate: of a negative number neither quotient nor remainder is what is wanted.
+    """
+    turns = max(0, -(iteration.offset // slots)) if iteration.early else 0
+    return iteration.minus(-turns * slots), turns
 
 
 def ring(iteration: Iteration, slots: int | None) -> str:
@@ -204,9 +220,11 @@ def phase(iteration: Iteration, slots: int) -> str:
     """Return the parity of a barrier's phase of an iteration."""
     if not iteration.base:
         return str(iteration.offset // slots & 1)
+    later, turns = _later(iteration, slots)
     if slots == 1:
-        return f"{_bracketed(iteration)} & 1"
-    return f"({_bracketed(iteration)} // {slots}) & 1"
+        return f"{_bracketed(later if turns % 2 == 0 else later.minus(-1))} & 1"
+    turn = f"{_bracketed(later)} // {slots}"
+    return f"({turn}{' + 1' if turns % 2 else ''}) & 1"
 
 
 def _bracketed(iteration: Iteration) -> str:
