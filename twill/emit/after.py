@@ -6,9 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from xdsl.ir import Operation as Statement
-from xdsl.ir import SSAValue
-
 from twill.emit.dress import Gluon, Text
 from twill.emit.layouts import dtype
 from twill.emit.memory import Memories
@@ -16,6 +13,7 @@ from twill.emit.names import DONE
 from twill.emit.operations import INDENT
 from twill.emit.outside import Outside
 from twill.emit.roles import Role
+from twill.emit.source import SSAValue, Statement
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS

@@ -6,11 +6,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from xdsl.ir import Operation as Statement
-from xdsl.ir import SSAValue
-
 from twill.emit.layouts import Layouts, dtype
-from twill.emit.source import Source, constant
+from twill.emit.source import Source, SSAValue, Statement, constant
 from twill.errors import RefusedError
 from twill.frontends.ttgir.kinds import combine_of
 from twill.frontends.ttgir.reader import integer, integers, name_of, string

@@ -6,9 +6,6 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from xdsl.ir import Operation as Statement
-from xdsl.ir import SSAValue
-
 from twill.artifacts.program import Wait
 from twill.artifacts.schedule import Group, Schedule
 from twill.emit import host
@@ -19,12 +16,12 @@ from twill.emit.memory import Memories
 from twill.emit.names import DONE, TRIPS
 from twill.emit.operations import INDENT
 from twill.emit.outside import Outside
-from twill.emit.prepare import prepared
 from twill.emit.reference import Reference
 from twill.emit.roles import Role
-from twill.emit.source import Source
+from twill.emit.source import Source, SSAValue, Statement
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
+from twill.lower.prepare import prepared
 from twill.show.rounds import Iteration
 
 LINE = 100

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from xdsl.ir import BlockArgument, SSAValue
-from xdsl.ir import Operation as Statement
-
 from twill.artifacts.loop import Operation, Tile
 from twill.artifacts.program import Await, Storage, singles
 from twill.artifacts.schedule import Schedule
 from twill.emit.dress import Gluon
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.names import Names, names_beside, slot_and_parity
-from twill.emit.source import Source, constant
+from twill.emit.source import BlockArgument, Source, SSAValue, Statement, constant
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import ALLOCATIONS, VIEWS, kind_of

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.ir import Operation as Statement
-from xdsl.ir import SSAValue
-
 from twill.artifacts.loop import Operation
 from twill.artifacts.program import Barrier, Issue, Program
 from twill.artifacts.schedule import Group
 from twill.emit.dress import Gluon, Text
 from twill.emit.memory import Memories
 from twill.emit.names import number
-from twill.emit.source import constant
+from twill.emit.source import SSAValue, Statement, constant
 from twill.emit.values import Chunk, Values
 from twill.errors import RefusedError
 from twill.frontends.ttgir.kinds import product_operands

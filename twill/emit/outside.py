@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
-
 from twill.emit.dress import Gluon, Text
 from twill.emit.memory import Memories
+from twill.emit.source import SSAValue
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
 

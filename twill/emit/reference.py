@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.ir import Block, BlockArgument, SSAValue
-from xdsl.ir import Operation as Statement
-
 from twill.emit.dress import PLUS, Text, Torch, joined
 from twill.emit.names import Names
-from twill.emit.source import Source, constant
+from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement, constant
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS, product_operands

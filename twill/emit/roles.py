@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
-
 from twill.artifacts.program import (
     Arrive,
     Await,
@@ -23,6 +21,7 @@ from twill.emit.dress import Gluon, Text
 from twill.emit.memory import Memories
 from twill.emit.names import COUNTER, TRIPS, number
 from twill.emit.operations import INDENT, Operations
+from twill.emit.source import SSAValue
 from twill.emit.values import Where
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of

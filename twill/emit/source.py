@@ -18,6 +18,8 @@ from twill.frontends.ttgir.graph import BodyGraph
 from twill.frontends.ttgir.reader import Dump, attribute, name_of, string
 from twill.frontends.types import Type
 
+__all__ = ["Block", "BlockArgument", "Parameter", "SSAValue", "Source", "Statement", "constant"]
+
 # Floats that MLIR writes as their bits, which are infinite or no numbers, and how to unpack them.
 BITS = {"f16": ("H", "e", 0x7C00), "f32": ("I", "f", 0x7F800000)}
 DESCRIPTOR = re.compile(r"!tt\.tensordesc<((?:\d+x)+)(\w+)")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import Operation as Statement
-from xdsl.ir import SSAValue
-
 from twill.artifacts.loop import Dependence, Operation
 from twill.artifacts.schedule import Group
 from twill.emit.dress import CLOSED, LOOSE, PLUS, Gluon, Text, joined
 from twill.emit.memory import Memories
 from twill.emit.names import number
 from twill.emit.outside import Outside
+from twill.emit.source import SSAValue, Statement
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS

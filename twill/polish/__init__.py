@@ -18,6 +18,7 @@ from twill.console import Report, silent
 from twill.errors import Refusal, RefusedError, TwillError, WorkerError
 from twill.executors import local
 from twill.formats import cycles, signed_percent
+from twill.lower.prepare import prepared
 from twill.polish.candidates import Candidate, Programs
 from twill.polish.judge import Judge
 from twill.polish.search import CONFIRMING, LAST, ROUNDS, Point, anneal, best_of, looked_at
@@ -197,6 +198,8 @@ class _Polishing:
             return None
         elif given <= self._bound.cycles:
             simulations = 0
+        with suppress(RefusedError):  # then no kernel can be made of it
+            schedule = prepared(schedule)
         promised = self._promised(schedule, iterations, simulations, seed)
         return Polished(promised, self._given, given, origin, self._others(origin))
 
