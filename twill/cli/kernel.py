@@ -1,4 +1,4 @@
-"""``twill emit``, ``run-kernel``: schedules as kernels, and whether those compute what they should."""
+"""``twill emit``, ``run-kernel``: schedules as kernels, and whether those compute right."""
 
 from __future__ import annotations
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.table import Table
-
-from twill import tables
 from twill.console import say
 from twill.formats import plural
 from twill.sim.emulator import Emulation, Run
+from twill.tables import Column, Table
 
 
 def emulation_data(found: Emulation) -> dict[str, Any]:
@@ -40,16 +38,20 @@ def emulation_data(found: Emulation) -> dict[str, Any]:
 
 def print_emulation(found: Emulation) -> None:
     """Print the largest error of each trip count, and what went wrong."""
-    table: Table = tables.new("iterations", "runs", "output", "error", "in its own types", "limit")
+    rows: list[list[object]] = []
     for count in dict.fromkeys(run.iterations for run in found.runs):
         runs = [run for run in found.runs if run.iterations == count]
-        rows = _largest(runs)
-        for number, (output, (exact, alike, limit)) in enumerate(rows.items()):
-            first = (str(count), str(len(runs))) if not number else ("", "")
-            table.add_row(*first, output, f"{exact:.1e}", f"{alike:.1e}", f"{limit:.0e}")
-        if not rows:
-            table.add_row(str(count), str(len(runs)), "", "", "", "")
-    tables.show(table)
+        errors = _largest(runs) or {None: (None, None, None)}
+        rows += [[count, len(runs), output, *numbers] for output, numbers in errors.items()]
+    columns = [
+        Column("iterations", form=str),
+        Column("runs", form=str),
+        Column("output"),
+        Column("largest error", "of the exact", _scientific),
+        Column("error", "in its own types", _scientific),
+        Column("limit", form=_scientific),
+    ]
+    Table(columns, rows).print()
     wrong = [run for run in found.runs if not run.passed]
     for run in wrong:
         late = f" with {run.victim} late" if run.victim is not None else ""
@@ -59,11 +61,15 @@ def print_emulation(found: Emulation) -> None:
     say(f"{passed} of {plural(len(found.runs), 'run')} passed")
 
 
-def _largest(runs: list[Run]) -> dict[str, tuple[float, float, float]]:
+def _scientific(number: float) -> str:
+    return f"{number:.1e}"
+
+
+def _largest(runs: list[Run]) -> dict[str | None, tuple[float | None, ...]]:
     """Return each output's largest errors: from float64, from its own types, and the limit."""
-    found: dict[str, tuple[float, float, float]] = {}
+    found: dict[str | None, tuple[float | None, ...]] = {}
     for run in runs:
         for one in run.differences:
-            exact, alike, limit = found.get(one.output, (0.0, 0.0, one.limit))
-            found[one.output] = max(exact, one.exact), max(alike, one.alike), limit
+            exact, alike = (n or 0.0 for n in found.get(one.output, (0.0, 0.0, 0.0))[:2])
+            found[one.output] = max(exact, one.exact), max(alike, one.alike), one.limit
     return found
