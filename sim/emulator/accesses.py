@@ -26,7 +26,10 @@ def observers(partition: int) -> int:
 
 
 class Actor(NamedTuple):
-    """A partition, or a unit on its behalf: ``threads``, ``tcgen05``, ``wgmma`` or ``TMA``."""
+    """A partition, or a unit on its behalf.
+
+    Units are ``threads``, ``cp.async``, ``tcgen05``, ``wgmma`` and ``TMA``.
+    """
 
     partition: int
     unit: str
@@ -57,7 +60,7 @@ class Access:
     @property
     def generic(self) -> bool:
         """Whether it reached shared memory through the generic proxy."""
-        return self.shared and self.actor.unit == "threads"
+        return self.shared and self.actor.unit in ("threads", "cp.async")
 
 
 @dataclass(eq=False)

@@ -103,17 +103,11 @@ class Barriers:
         self.shape = [count, 1]
 
     def index(self, index: Any) -> Barrier:
-        """Return one of them.
-
-        Raises
-        ------
-        FaultError
-            If there are not so many.
-        """
-        if not 0 <= int(index) < len(self.all):
-            text = f"barrier {int(index)} of {self.name}, which has {len(self.all)}"
-            raise machine().fault("bounds", text)
-        return self.all[int(index)]
+        """Return one of them; where there are not so many, one that may not be used."""
+        number = int(index)
+        if not 0 <= number < len(self.all):
+            return Barrier(f"{self.name}[{number}] (it has {len(self.all)})")
+        return self.all[number]
 
 
 def allocated(shape: list[int]) -> Barrier | Barriers:

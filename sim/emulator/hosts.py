@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from twill.errors import InputError
-from twill.sim.emulator import barriers, language, products, tensors, transfers
+from twill.sim.emulator import barriers, float2, language, products, tensors, transfers
 from twill.sim.emulator.accesses import Actor
 from twill.sim.emulator.kernels import GLUON, aggregate, jit
 from twill.sim.emulator.machine import Session, machine, running
@@ -109,10 +109,12 @@ def _stand_ins(session: Session) -> dict[str, ModuleType]:
         "triton.experimental.gluon": GLUON,
         gl: language.OFFERED,
         f"{gl}.nvidia": {},
+        f"{gl}.nvidia.ampere": {"async_copy": SimpleNamespace(**transfers.COPIES)},
         f"{gl}.nvidia.hopper": hopper,
         f"{gl}.nvidia.hopper.mbarrier": vars(mbarrier),
         f"{gl}.nvidia.hopper.tma": vars(tma),
         f"{gl}.nvidia.blackwell": blackwell,
+        f"{gl}.nvidia.blackwell.float2": float2.OFFERED,
         "triton.experimental.gluon.nvidia": {},
         "triton.experimental.gluon.nvidia.hopper": host,
         "triton.experimental.gluon.nvidia.blackwell": host,

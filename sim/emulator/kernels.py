@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from twill.errors import InputError
-from twill.sim.emulator.language import BUILTINS, FLOAT32, OFFERED, Pointer
+from twill.sim.emulator.language import BUILTINS, OFFERED, Constexpr, Pointer
 from twill.sim.emulator.machine import Machine, running
-from twill.sim.emulator.values import INT32, Array, of_number
+from twill.sim.emulator.values import FLOAT32, INT32, Array, of_number
 
 
 class Kernel:
@@ -21,11 +21,22 @@ class Kernel:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         functools.update_wrapper(self, function)
+        parameters = inspect.signature(function).parameters.values()
+        self._constant = {n: p.name for n, p in enumerate(parameters) if _is_constant(p)}
+        self._names = set(self._constant.values())
         for name, stand_in in BUILTINS.items():
             function.__globals__.setdefault(name, stand_in)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         """Execute it as a part of the kernel that runs."""
+        if self._names:
+            given = tuple(
+                Constexpr(value) if n in self._constant else value for n, value in enumerate(given)
+            )
+            named = {
+                name: Constexpr(value) if name in self._names else value
+                for name, value in named.items()
+            }
         return self.function(*given, **named)
 
     def __get__(self, owner: object, kind: type | None = None) -> Any:
@@ -43,8 +54,7 @@ class Kernel:
         bound = inspect.signature(self.function).bind(*given, **options)
         bound.apply_defaults()
         for name, value in bound.arguments.items():
-            constant = "constexpr" in str(getattr(parameters[name], "annotation", ""))
-            bound.arguments[name] = value if constant else argument(value)
+            bound.arguments[name] = value if name in self._names else argument(value)
         sizes = grid(bound.arguments) if callable(grid) else grid
         sizes = [int(n) for n in (sizes if isinstance(sizes, list | tuple) else [sizes])]
         programs = tuple(sizes + [1, 1, 1])[:3]
@@ -54,10 +64,15 @@ class Kernel:
         for z, y, x in itertools.product(*(range(n) for n in reversed(programs))):
             running.machine = Machine(session, (x, y, z), programs)
             try:
-                call = functools.partial(self.function, *bound.args, **bound.kwargs)
+                call = functools.partial(self, *bound.args, **bound.kwargs)
                 running.machine.run(self.function.__name__, call)
             finally:
                 running.machine = None
+
+
+def _is_constant(parameter: inspect.Parameter) -> bool:
+    note = parameter.annotation
+    return note is Constexpr or (isinstance(note, str) and note.endswith("constexpr"))
 
 
 def argument(value: Any) -> Any:

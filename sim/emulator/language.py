@@ -65,11 +65,19 @@ class PointerType:
 
 
 class Constexpr:
-    """What `gl.constexpr` is: an annotation, and a function that returns its argument."""
+    """What `gl.constexpr` is: an annotation, and a function of constants."""
 
     def __new__(cls, value: Any) -> Any:
-        """Return the value itself."""
-        return value
+        """Return the value itself, which has an attribute `value` where its type can have one."""
+        kind = type(value)
+        if kind not in (int, float, str, tuple, list):
+            return value
+        return _constants(kind)(value)
+
+
+@functools.cache
+def _constants(kind: type) -> type:
+    return type(kind.__name__, (kind,), {"value": property(kind)})
 
 
 OFFERED: dict[str, Any] = dict(DTYPES)

@@ -52,6 +52,10 @@ class Event:
     done: bool = False
 
 
+Pending = list[tuple[Event, Access]]
+"""Events that are waited for together, and what they access."""
+
+
 class _StoppedError(Exception):
     """Ends the thread of a partition whose block has failed."""
 
@@ -67,8 +71,11 @@ class Partition:
     why: Callable[[], str] | None = None
     where: Place | None = None
     over: bool = False
-    products: list[tuple[Event, Access]] = field(default_factory=list)  # of wgmma, as issued
-    stores: list[tuple[Event, Access]] = field(default_factory=list)  # of TMA, as issued
+    # What it issued and has not waited for: products of wgmma, TMA stores, groups of cp.async.
+    products: list[Pending] = field(default_factory=list)
+    stores: list[Pending] = field(default_factory=list)
+    copies: list[Pending] = field(default_factory=list)
+    staged: Pending = field(default_factory=list)  # copies that are in no group yet
 
 
 class Machine:
@@ -155,16 +162,16 @@ class Machine:
                 raise _StoppedError if me.number else self._error
             break
 
-    def settle(self, pending: list[tuple[Event, Access]], outstanding: int, what: str) -> None:
+    def settle(self, pending: list[Pending], outstanding: int, what: str) -> None:
         """Let the current partition wait for all of its `pending` but the last `outstanding`."""
-        over = pending[: max(0, len(pending) - outstanding)]
+        over = [one for group in pending[: max(0, len(pending) - outstanding)] for one in group]
         self.wait(
             lambda: all(event.done for event, _ in over),
             lambda: f"at most {outstanding} {what} in flight",
         )
         for _, access in over:
             access.seen |= observers(self.current.number)
-        del pending[: len(over)]
+        del pending[: max(0, len(pending) - outstanding)]
 
     def specialize(self, parts: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]]) -> Any:
         """Execute functions at the same time, the first one in the current partition."""

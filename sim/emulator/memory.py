@@ -23,6 +23,10 @@ GRANULE = {"shared": 1, "tensor": 4}
 ROWS_AND_COLUMNS = 2
 
 
+def _address(numbers: Numbers) -> int:
+    return int(numbers.__array_interface__["data"][0])
+
+
 class Storage:
     """An allocation, and the cells that it has fallen into so far."""
 
@@ -36,7 +40,7 @@ class Storage:
 
     def cells(self, view: Numbers) -> list[Cell]:
         """Return the cells of a view; cells that it covers in part are split."""
-        first = view.__array_interface__["data"][0] - self.bytes.__array_interface__["data"][0]
+        first = _address(view) - _address(self.bytes)
         key = (first, view.shape, view.strides, view.itemsize)
         count, cells = self._known.get(key, (0, []))
         if count != len(self._cells):
@@ -141,18 +145,17 @@ class Memory:
         layout = layout or self.layout
         width = dtype.itemsize * stretch(dtype, layout, self.storage.kind)
         wanted = int(np.prod(shape)) * width
-        if self.in_shared:
-            if not self.view.flags.c_contiguous or wanted > self.view.nbytes:
-                raise self._beyond(f"{wanted} bytes where {self.view.nbytes} lie")
-            flat = self.view.reshape(-1).view(np.uint8)[:wanted]
-            view = flat.view(dtype.stored).reshape(shape)
-            return Memory(self.storage, self.name, view, dtype, layout)
         lies = self.storage.bytes
-        first = (self.view.__array_interface__["data"][0]
-                 - lies.__array_interface__["data"][0]) % lies.shape[1]
+        first = _address(self.view) - _address(lies)
+        if self.in_shared:
+            if not self.view.flags.c_contiguous or first + wanted > lies.size:
+                raise self._beyond(f"{dtype.name}{shape} over {self.dtype.name}{self.shape}")
+            view = lies[first : first + wanted].view(dtype.stored).reshape(shape)
+            return Memory(self.storage, self.name, view, dtype, layout)
+        first %= lies.shape[1]
         wanted //= shape[-2]
         if shape[-2] != lies.shape[0] or first + wanted > lies.shape[1]:
-            raise self._beyond(f"{dtype}{shape} over {self.dtype}{self.shape}")
+            raise self._beyond(f"{dtype.name}{shape} over {self.dtype.name}{self.shape}")
         view = columns(lies[:, first : first + wanted], dtype, shape, width)
         return Memory(self.storage, self.name, view, dtype, layout)
 
@@ -175,8 +178,8 @@ class Memory:
         data, dtype = value.data, value.dtype
         running = machine()
         if list(data.shape) != self.shape or dtype != self.dtype:
-            what = f"a value of {dtype}{list(data.shape)} is stored in {self.name}"
-            raise running.fault("shape", f"{what}, which is {self.dtype}{self.shape}")
+            what = f"a value of {dtype.name}{list(data.shape)} is stored in {self.name}"
+            raise running.fault("shape", f"{what}, which is {self.dtype.name}{self.shape}")
         if pred:
             access = running.access("a store", shared=self.in_shared)
             running.accesses.write(self.name, self.cells(), access)

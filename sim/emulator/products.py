@@ -80,7 +80,7 @@ def _wgmma(
         result.__dict__["_value"] = value
 
     label = f"products of {me.name}"
-    me.products.append((running.later(label, run, label), access))
+    me.products.append([(running.later(label, run, label), access)])
     if not is_async:
         return _wgmma_wait(0, (result,))
     running.step()
@@ -90,7 +90,7 @@ def _wgmma(
 def _wgmma_wait(num_outstanding: int = 0, deps: Any = ()) -> Any:
     running = machine()
     running.settle(running.current.products, int(num_outstanding), "products")
-    late = [access.place for _, access in running.current.products]
+    late = [access.place for ((_, access),) in running.current.products]
     values = tuple(_settled(one, late) for one in deps)
     return values[0] if len(values) == 1 else values
 

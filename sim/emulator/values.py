@@ -27,6 +27,11 @@ class DType:
     computed: np.dtype[Any]
 
     @property
+    def value(self) -> DType:
+        """Return itself, as constants do."""
+        return self
+
+    @property
     def primitive_bitwidth(self) -> int:
         """Return the bits of an element in memory."""
         return 1 if self.name in ("bool", "int1") else 8 * self.itemsize
@@ -63,6 +68,9 @@ class DType:
 
     def __repr__(self) -> str:
         return self.name
+
+    def __str__(self) -> str:
+        return f"torch.{self.name}"
 
 
 def _dtype(name: str, stored: Any, computed: Any = None) -> DType:
@@ -158,7 +166,7 @@ class Array:
         return float(self.data)
 
     def __repr__(self) -> str:
-        return str(self.data) if self.data.ndim == 0 else f"{self.dtype}{list(self.shape)}"
+        return str(self.data) if self.data.ndim == 0 else f"{self.dtype.name}{list(self.shape)}"
 
     __hash__ = None  # type: ignore[assignment]
 
