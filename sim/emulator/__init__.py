@@ -1,12 +1,12 @@
-"""An emulator of Triton Gluon kernels: runs a kernel file as it is, without Triton and without a GPU.
+"""An emulator of Triton Gluon kernels: runs kernel files as they are, without Triton or a GPU.
 
-`emulate` executes a file's kernel for several trip counts and delays each partition and each kind of
-transfer and product in turn; it compares what the kernel writes with the file's own reference.
+`emulate` executes a file's kernel for several trip counts and delays each partition and each kind
+of transfer and product in turn; it compares what the kernel writes with the file's own reference.
 `stand_ins` and `load` execute any function of any kernel file.
 
-What is emulated is one block at a time: partitions, mbarriers, TMA, cp.async, wgmma, tcgen05, shared
-and tensor memory, and the rules of `twill.sim.emulator.accesses`. Threads, layouts, registers and time
-are not; nor are clusters of blocks, races in global memory, and kinds of float8.
+What is emulated is one block at a time: partitions, mbarriers, TMA, cp.async, wgmma, tcgen05,
+shared and tensor memory, and the rules of `twill.sim.emulator.accesses`. Threads, layouts,
+registers and time are not; nor are clusters of blocks, races in global memory, and float8.
 """
 
 from __future__ import annotations

@@ -56,6 +56,7 @@ class Access:
     seen: int
     fenced: int = 0
     cells: int = 0  # that still remember it
+    memory: str = ""  # what is accessed
 
     @property
     def generic(self) -> bool:
@@ -83,6 +84,7 @@ class Accesses:
 
     def read(self, name: str, cells: Iterable[Cell], access: Access) -> None:
         """Let `access` read cells of what is called `name`."""
+        access.memory = name
         for cell in cells:
             if cell.write is None:
                 self._refuse("uninitialised", name, access, "reads", "nothing was written there")
@@ -92,6 +94,7 @@ class Accesses:
 
     def write(self, name: str, cells: Iterable[Cell], access: Access) -> None:
         """Let `access` overwrite cells of what is called `name`."""
+        access.memory = name
         for cell in cells:
             if cell.write is not None:
                 self._compare(name, access, "writes", cell.write, "writes")

@@ -48,7 +48,7 @@ class Barrier:
         if self.initialised().left < count:
             raise machine().fault(
                 "barrier",
-                f"{who} arrives at {self.name} more often than the {self.count} times that its phase "
+                f"{who} arrives at {self.name} more often than the {self.count} times that a phase "
                 f"counts ({self.state})",
             )
         self.left -= count
@@ -66,7 +66,8 @@ class Barrier:
         if self.initialised().bytes < size:
             raise machine().fault(
                 "barrier",
-                f"{what} brings {size} bytes to {self.name}, which expects {self.bytes} ({self.state})",
+                f"{what} brings {size} bytes to {self.name}, which expects {self.bytes} "
+                f"({self.state})",
             )
         self.bytes -= size
         self._gathered |= published
@@ -76,7 +77,9 @@ class Barrier:
         if self.left == 0 and self.bytes == 0:
             self.phase, self.left = self.phase + 1, self.count or 0
             known = machine().accesses.remembered
-            self._published = {one: fenced for one, fenced in self._published.items() if one in known}
+            self._published = {
+                one: fenced for one, fenced in self._published.items() if one in known
+            }
             self._published |= self._gathered
             self._gathered = {}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from twill.sim.emulator.language import OFFERED as GL
-from twill.sim.emulator.language import array
+from twill.sim.emulator.tiles import OFFERED as GL
+from twill.sim.emulator.tiles import array
 from twill.sim.emulator.values import Array
 
 

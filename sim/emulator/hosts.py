@@ -18,6 +18,7 @@ from twill.sim.emulator.accesses import Actor
 from twill.sim.emulator.kernels import GLUON, aggregate, jit
 from twill.sim.emulator.machine import Session, machine, running
 from twill.sim.emulator.memory import (
+    Layout,
     Memory,
     TensorMemoryLayout,
     allocate_tensor,
@@ -40,7 +41,9 @@ class _Accepted:
         return self
 
 
-def _assert_close(actual: Any, expected: Any, *, rtol: float = 0, atol: float = 0, **_: Any) -> None:
+def _assert_close(
+    actual: Any, expected: Any, *, rtol: float = 0, atol: float = 0, **_: Any
+) -> None:
     np.testing.assert_allclose(
         actual.data.astype(np.float64), expected.data.astype(np.float64), rtol=rtol, atol=atol
     )
@@ -68,7 +71,11 @@ def _stand_ins(session: Session) -> dict[str, ModuleType]:
         current_device=lambda: 0,
         synchronize=lambda: None,
     )
-    torch = {"cuda": cuda, "testing": SimpleNamespace(assert_close=_assert_close), "nn": _Accepted()}
+    torch = {
+        "cuda": cuda,
+        "testing": SimpleNamespace(assert_close=_assert_close),
+        "nn": _Accepted(),
+    }
     mbarrier = SimpleNamespace(**barriers.OFFERED)
     tma = SimpleNamespace(**transfers.OFFERED)
     nvidia = {"mbarrier": mbarrier, "tma": tma, "fence_async_shared": _fence}
@@ -82,7 +89,7 @@ def _stand_ins(session: Session) -> dict[str, ModuleType]:
         "tensor_memory_descriptor": Memory,
         "tensor_memory_descriptor_type": _TensorMemoryType,
         "get_tmem_reg_layout": lambda _, shape, *__, **___: linear_layout(list(shape)),
-        "get_tmem_32x32b_reg_layout": lambda *_, **__: language.Layout(),
+        "get_tmem_32x32b_reg_layout": lambda *_, **__: Layout(),
     }
     host = {"TensorDescriptor": transfers.TensorDescriptor}
     gl = "triton.experimental.gluon.language"

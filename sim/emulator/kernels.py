@@ -57,7 +57,7 @@ class Kernel:
             bound.arguments[name] = value if name in self._names else argument(value)
         sizes = grid(bound.arguments) if callable(grid) else grid
         sizes = [int(n) for n in (sizes if isinstance(sizes, list | tuple) else [sizes])]
-        programs = tuple(sizes + [1, 1, 1])[:3]
+        programs = (*sizes, 1, 1, 1)[:3]
         session = running.session
         if session is None:
             raise InputError("a kernel is launched outside of stand_ins()")

@@ -113,7 +113,7 @@ class Machine:
             while self.events:
                 self._happen(self.events[0])
         if (access := self.accesses.unseen()) is not None:
-            text = f"{access.what} is not waited for when the block ends"
+            text = f"{access.what} of {access.memory} is not waited for when the block ends"
             raise FaultError("in flight", text, access.place)
 
     # -- what kernels ask for ------------------------------------------------------------------
@@ -228,7 +228,7 @@ class Machine:
                 self._hand_over(chosen)
         except _StoppedError:
             pass
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             self._error = error
             self._hand_over(self.partitions[0])
 

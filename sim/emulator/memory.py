@@ -1,8 +1,8 @@
 """Shared and tensor memory: allocations in bytes, views of them, and the cells that views cover.
 
-Shared memory is a row of bytes. Tensor memory has a row for each row of a tile and columns of 32 bits,
-so that views of other types over the same columns share them as they do on the device. Bytes that
-nothing has written are all ones, which are NaN as floating point.
+Shared memory is a row of bytes. Tensor memory has a row for each row of a tile and columns of 32
+bits, so that views of other types over the same columns share them as they do on the device. Bytes
+that nothing has written are all ones, which are NaN as floating point.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Storage:
             inside = granules[self._labels[granules] == label]
             if len(inside) < np.count_nonzero(self._labels == label):
                 self._cells.append(machine().accesses.copied(self._cells[label]))
-                self._labels[inside] = label = len(self._cells) - 1
-            found.append(self._cells[label])
+                self._labels[inside] = len(self._cells) - 1
+            found.append(self._cells[self._labels[inside[0]]])
         return found
 
 
@@ -126,8 +126,9 @@ class Memory:
         if not 0 <= first <= last <= self.view.shape[dim]:
             raise self._beyond(f"{first} to {last} of {self.view.shape[dim]}")
         key = (slice(None),) * dim + (slice(first, last),)
-        return self._viewed(self.view[key], f"{self.name}[{', '.join(':' * dim)}{', ' * bool(dim)}"
-                            f"{first}:{last}]")
+        return self._viewed(
+            self.view[key], f"{self.name}[{', '.join(':' * dim)}{', ' * bool(dim)}{first}:{last}]"
+        )
 
     def permute(self, order: Any) -> Memory:
         """Return it with its dimensions in another order."""

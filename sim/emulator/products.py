@@ -33,7 +33,9 @@ class InFlight:
 
 def _touched(product: InFlight) -> FaultError:
     where = product.__dict__["_where"]
-    return machine().fault("in flight", f"the result of a product ({where}) is used before its wait")
+    return machine().fault(
+        "in flight", f"the result of a product ({where}) is used before its wait"
+    )
 
 
 def _refused(self: InFlight, *_: Any) -> Any:

@@ -11,8 +11,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from twill.sim.emulator.values import BOOL, DTYPES, FLOAT32, INT64, Array, DType, Numbers, indices
-from twill.sim.emulator.values import promoted, together
+from twill.sim.emulator.values import (
+    BOOL,
+    DTYPES,
+    FLOAT32,
+    INT64,
+    Array,
+    DType,
+    Numbers,
+    indices,
+    promoted,
+    together,
+)
 
 OFFERED: dict[str, Any] = dict(DTYPES)
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -138,7 +148,11 @@ def _pairwise(operation: Callable[..., Any]) -> Callable[..., Tensor]:
 def _reduction(operation: Callable[..., Any]) -> Callable[..., Tensor]:
     def function(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:  # noqa: FBT001, FBT002
         axis = tuple(dim) if isinstance(dim, list) else dim
-        wide = np.promote_types(x.data.dtype, np.float32) if x.dtype.is_floating_point else x.data.dtype
+        wide = (
+            np.promote_types(x.data.dtype, np.float32)
+            if x.dtype.is_floating_point
+            else x.data.dtype
+        )
         return made(operation(x.data.astype(wide), axis=axis, keepdims=keepdim), dtype or x.dtype)
 
     return function
@@ -186,7 +200,7 @@ def _stride(x: Tensor, dim: int | None = None) -> Any:
     return steps if dim is None else steps[dim]
 
 
-ELEMENTWISE = "abs ceil cos exp exp2 floor log log2 sin sqrt tanh".split()
+ELEMENTWISE = ("abs", "ceil", "cos", "exp", "exp2", "floor", "log", "log2", "sin", "sqrt", "tanh")
 FUNCTIONS |= {name: _elementwise(getattr(np, name)) for name in ELEMENTWISE}
 FUNCTIONS |= {
     "rsqrt": _elementwise(lambda x: 1 / np.sqrt(x)),
@@ -234,14 +248,18 @@ FUNCTIONS |= {
     "cat": lambda xs, dim=0: made(np.concatenate([x.data for x in xs], axis=dim), xs[0].dtype),
     "stack": lambda xs, dim=0: made(np.stack([x.data for x in xs], axis=dim), xs[0].dtype),
 }
-TYPES = {"half": "float16", "float": "float32", "double": "float64", "int": "int32", "long": "int64"}
+TYPES = {
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "int": "int32",
+    "long": "int64",
+}
 FUNCTIONS |= {
     method: lambda x, dtype=DTYPES[name]: _to(x, dtype)
     for method, name in (TYPES | {"bfloat16": "bfloat16", "bool": "bool"}).items()
 }
-FUNCTIONS |= dict.fromkeys(
-    ("cpu", "cuda", "detach", "requires_grad_"), lambda x, *_, **__: x
-)
+FUNCTIONS |= dict.fromkeys(("cpu", "cuda", "detach", "requires_grad_"), lambda x, *_, **__: x)
 OFFERED = FUNCTIONS | {
     **DTYPES,
     **{name: DTYPES[called] for name, called in TYPES.items()},

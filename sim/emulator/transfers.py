@@ -9,7 +9,7 @@ import numpy as np
 
 from twill.errors import InputError
 from twill.sim.emulator.barriers import Barrier
-from twill.sim.emulator.language import Pointer, array
+from twill.sim.emulator.language import Pointer
 from twill.sim.emulator.machine import machine
 from twill.sim.emulator.memory import Memory
 from twill.sim.emulator.values import INT32, Array, DType, Numbers
@@ -84,13 +84,11 @@ class TensorDescriptor:
         shape, size = self.block_shape, self.nbytes_per_cta
         return SimpleNamespace(shape=shape, nbytes=size, element_ty=self.dtype)
 
-    def box(
-        self, coord: Any, lengths: list[int]
-    ) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    def box(self, coord: Any, lengths: list[int]) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
         """Return which elements a box has inside of the tensor, and where in the box they lie."""
         inside, within = [], []
         for start, length, size in zip(map(int, coord), lengths, self.shape, strict=True):
-            first, last = max(start, 0), max(min(start + length, int(size)), max(start, 0))
+            first, last = max(start, 0), max(min(start + length, int(size)), start, 0)
             inside.append(slice(first, last))
             within.append(slice(first - start, last - start))
         return tuple(inside), tuple(within)
@@ -199,7 +197,7 @@ def _copy(smem: Memory, pointer: Pointer, mask: Any = None, **_: Any) -> None:
     flat, where, meant = pointer.elements(mask)
 
     def run() -> None:
-        smem.put(np.where(meant, flat[where], array(0).data))
+        smem.put(np.where(meant, flat[where], 0).astype(flat.dtype))
 
     event = running.later(f"copies to {smem.name.split('[')[0]}", run, f"copies of {me.name}")
     me.staged.append((event, access))
@@ -222,9 +220,7 @@ def _arrive_after(barrier: Barrier, increment_count: bool = True) -> None:  # no
     running = machine()
     me = running.current
     barrier.initialised().pending += 1
-    published = {
-        access: False for group in (*me.copies, me.staged) for _, access in group
-    }
+    published = {access: False for group in (*me.copies, me.staged) for _, access in group}
 
     def run() -> None:
         barrier.pending -= 1

@@ -79,7 +79,9 @@ def _dtype(name: str, stored: Any, computed: Any = None) -> DType:
 
 DTYPES = {
     name: _dtype(name, getattr(np, name))
-    for name in "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
+    for size in (8, 16, 32, 64)
+    for name in (f"int{size}", f"uint{size}", f"float{size}")
+    if name != "float8"
 }
 DTYPES |= {"bool": _dtype("bool", np.bool_), "bfloat16": _dtype("bfloat16", np.uint16, np.float32)}
 BOOL, INT32, INT64 = DTYPES["bool"], DTYPES["int32"], DTYPES["int64"]
@@ -235,13 +237,10 @@ def _unary(operation: Callable[..., Any]) -> Any:
     return lambda self: self.made(np.asarray(operation(self.data)))
 
 
-OPERATORS = ["__neg__", "__pos__", "__invert__", "__abs__"]
+OPERATORS = [f"__{name}__" for name in ("neg", "pos", "invert", "abs")]
+for _name in OPERATORS:
+    setattr(Array, _name, _unary(getattr(operator, _name)))
 for _name, _operation in (ARITHMETIC | COMPARISONS).items():
-    _plain = _name.strip("_")
     for _prefix in ("", "r", "i") if _name in ARITHMETIC else ("",):
-        OPERATORS.append(f"__{_prefix}{_plain}__")
+        OPERATORS.append(f"__{_prefix}{_name.strip('_')}__")
         setattr(Array, OPERATORS[-1], _method(_name, _operation, swapped=_prefix == "r"))
-Array.__neg__ = _unary(operator.neg)  # type: ignore[attr-defined]
-Array.__pos__ = _unary(operator.pos)  # type: ignore[attr-defined]
-Array.__invert__ = _unary(operator.invert)  # type: ignore[attr-defined]
-Array.__abs__ = _unary(operator.abs)  # type: ignore[attr-defined]
