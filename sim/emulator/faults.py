@@ -67,15 +67,16 @@ def place(partition: str) -> Place:
 
 def assigned(until: CodeType) -> str:
     """Return the variables that what is being made is assigned to, outermost first."""
-    names = [_targets(f.f_code.co_filename).get(f.f_lineno, "") for f in kernel_frames(until)]
+    lines = [(Path(f.f_code.co_filename), f.f_lineno) for f in kernel_frames(until)]
+    names = [_targets(file, file.stat().st_mtime_ns).get(line, "") for file, line in lines]
     return ".".join(name for name in reversed(names) if name) or "memory"
 
 
 @cache
-def _targets(file: str) -> dict[int, str]:
+def _targets(file: Path, _changed: int) -> dict[int, str]:
     """Return what each line of a file assigns to."""
     targets: dict[int, str] = {}
-    for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Assign | ast.AnnAssign):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):

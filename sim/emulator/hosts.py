@@ -59,27 +59,11 @@ def _module(name: str, offered: dict[str, Any]) -> ModuleType:
     return module
 
 
-def _stand_ins(session: Session) -> dict[str, ModuleType]:
-    """Return the modules that kernel files import, by name."""
-    major, minor = session.capability
-    target = SimpleNamespace(backend="cuda", arch=10 * major + minor)
-    driver = SimpleNamespace(active=SimpleNamespace(get_current_target=lambda: target))
-    cuda = SimpleNamespace(
-        is_available=lambda: False,
-        get_device_capability=lambda *_: session.capability,
-        get_device_properties=lambda *_: SimpleNamespace(multi_processor_count=SM_COUNT),
-        current_device=lambda: 0,
-        synchronize=lambda: None,
-    )
-    torch = {
-        "cuda": cuda,
-        "testing": SimpleNamespace(assert_close=_assert_close),
-        "nn": _Accepted(),
-    }
+def _device() -> dict[str, dict[str, Any]]:
+    """Return what kernel files import for kernels, by module."""
     mbarrier = SimpleNamespace(**barriers.OFFERED)
     tma = SimpleNamespace(**transfers.OFFERED)
     nvidia = {"mbarrier": mbarrier, "tma": tma, "fence_async_shared": _fence}
-    hopper = {**nvidia, **products.HOPPER}
     blackwell = {
         **nvidia,
         **products.BLACKWELL,
@@ -91,25 +75,8 @@ def _stand_ins(session: Session) -> dict[str, ModuleType]:
         "get_tmem_reg_layout": lambda _, shape, *__, **___: linear_layout(list(shape)),
         "get_tmem_32x32b_reg_layout": lambda *_, **__: Layout(),
     }
-    host = {"TensorDescriptor": transfers.TensorDescriptor}
     gl = "triton.experimental.gluon.language"
-    triton = {
-        "Config": _Accepted(),
-        "autotune": _Accepted(),
-        "cdiv": lambda x, y: -(-x // y),
-        "jit": jit,
-        "knobs": _Accepted(),
-        "next_power_of_2": lambda n: 1 << (n - 1).bit_length(),
-        "runtime": SimpleNamespace(driver=driver),
-        "set_allocator": lambda _: None,
-        "testing": _Accepted(),
-    }
-    offered: dict[str, dict[str, Any]] = {
-        "pytest": {"mark": _Accepted(), "skip": _Accepted(), "fixture": _Accepted()},
-        "torch": {**tensors.OFFERED, **torch},
-        "torch.testing": vars(torch["testing"]),
-        "triton": triton,
-        "triton.testing": {name: _Accepted() for name in ("Benchmark", "perf_report", "do_bench")},
+    return {
         "triton.language": language.OFFERED,
         "triton.language.core": {"_aggregate": aggregate},
         "triton.experimental": {},
@@ -117,16 +84,52 @@ def _stand_ins(session: Session) -> dict[str, ModuleType]:
         gl: language.OFFERED,
         f"{gl}.nvidia": {},
         f"{gl}.nvidia.ampere": {"async_copy": SimpleNamespace(**transfers.COPIES)},
-        f"{gl}.nvidia.hopper": hopper,
+        f"{gl}.nvidia.hopper": {**nvidia, **products.HOPPER},
         f"{gl}.nvidia.hopper.mbarrier": vars(mbarrier),
         f"{gl}.nvidia.hopper.tma": vars(tma),
         f"{gl}.nvidia.blackwell": blackwell,
         f"{gl}.nvidia.blackwell.float2": float2.OFFERED,
-        "triton.experimental.gluon.nvidia": {},
-        "triton.experimental.gluon.nvidia.hopper": host,
-        "triton.experimental.gluon.nvidia.blackwell": host,
     }
-    modules = {name: _module(name, given) for name, given in offered.items()}
+
+
+def _host(session: Session) -> dict[str, dict[str, Any]]:
+    """Return what kernel files import for hosts, by module."""
+    target = SimpleNamespace(backend="cuda", arch="{}{}".format(*session.capability))
+    active = SimpleNamespace(get_current_target=lambda: target)
+    cuda = SimpleNamespace(
+        is_available=lambda: False,
+        get_device_capability=lambda *_: session.capability,
+        get_device_properties=lambda *_: SimpleNamespace(multi_processor_count=SM_COUNT),
+        current_device=lambda: 0,
+        synchronize=lambda: None,
+    )
+    accepted = ("Config", "autotune", "knobs", "testing")
+    triton = {
+        **{name: _Accepted() for name in accepted},
+        "cdiv": lambda x, y: -(-x // y),
+        "jit": jit,
+        "next_power_of_2": lambda n: 1 << (n - 1).bit_length(),
+        "runtime": SimpleNamespace(driver=SimpleNamespace(active=active)),
+        "set_allocator": lambda _: None,
+    }
+    descriptor = {"TensorDescriptor": transfers.TensorDescriptor}
+    return {
+        "pytest": {name: _Accepted() for name in ("mark", "skip", "fixture")},
+        "torch": {**tensors.OFFERED, "cuda": cuda, "nn": _Accepted()},
+        "torch.testing": {"assert_close": _assert_close},
+        "triton": triton,
+        "triton.testing": {name: _Accepted() for name in ("Benchmark", "perf_report", "do_bench")},
+        "triton.experimental.gluon.nvidia": {},
+        "triton.experimental.gluon.nvidia.hopper": descriptor,
+        "triton.experimental.gluon.nvidia.blackwell": descriptor,
+    }
+
+
+def _stand_ins(session: Session) -> dict[str, ModuleType]:
+    """Return the modules that kernel files import, by name."""
+    modules = {
+        name: _module(name, offered) for name, offered in (_host(session) | _device()).items()
+    }
     for name, module in modules.items():
         parent, _, last = name.rpartition(".")
         if parent and last not in vars(modules[parent]):

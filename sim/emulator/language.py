@@ -26,20 +26,23 @@ def _offered(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def _same(value: Any, *_: Any, **__: Any) -> Any:
+    return value
+
+
+CONSTANTS: dict[type, Any] = {
+    kind: type(kind.__name__, (kind,), {"value": property(kind)})
+    for kind in (int, float, str, tuple, list)
+}
+"""Types of constants: what they are, with an attribute `value`."""
+
+
 class Constexpr:
     """What `gl.constexpr` is: an annotation, and a function of constants."""
 
     def __new__(cls, value: Any) -> Any:
-        """Return the value itself, which has an attribute `value` where its type can have one."""
-        kind = type(value)
-        if kind not in (int, float, str, tuple, list):
-            return value
-        return _constants(kind)(value)
-
-
-@functools.cache
-def _constants(kind: Any) -> Any:
-    return type(kind.__name__, (kind,), {"value": property(kind)})
+        """Return the value, as a type of `CONSTANTS` if there is one for it."""
+        return CONSTANTS.get(type(value), _same)(value)
 
 
 class Pointer:
@@ -149,10 +152,6 @@ def _warp_specialize(parts: Any, *_: Any, **__: Any) -> Any:
 
 def _nothing(*_: Any, **__: Any) -> None:
     """Do what a compiler's hint does here."""
-
-
-def _same(value: Any, *_: Any, **__: Any) -> Any:
-    return value
 
 
 class NVMMASharedLayout(Layout):
