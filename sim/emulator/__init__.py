@@ -11,6 +11,7 @@ registers and time are not; nor are clusters of blocks, races in global memory, 
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from twill.errors import InputError
+from twill.errors import InputError, TwillError
 from twill.sim.emulator.faults import FaultError, Place
 from twill.sim.emulator.hosts import load, stand_ins
 from twill.sim.emulator.machine import Session
@@ -122,15 +123,23 @@ def emulate(
     Raises
     ------
     InputError
-        If the file is not such a module.
+        If the file is not such a module, or uses what is not emulated.
     """
     runs: list[Run] = []
-    for count in iterations:
-        first, session, expected = _first(path, count, seed, capability)
-        runs.append(first)
-        for victim in session.candidates if victims and first.passed else ():
-            with stand_ins(victim=victim, seed=seed, capability=capability):
-                runs.append(_run(_loaded(path), Run(count, victim), seed, expected))
+    try:
+        for count in iterations:
+            first, session, expected = _first(path, count, seed, capability)
+            runs.append(first)
+            for victim in session.candidates if victims and first.passed else ():
+                with stand_ins(victim=victim, seed=seed, capability=capability):
+                    runs.append(_run(_loaded(path), Run(count, victim), seed, expected))
+    except TwillError:
+        raise
+    except Exception as error:
+        where = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+        line = f"line {where[-1].lineno}" if where else ""
+        message = f"{type(error).__name__}: {error}"
+        raise InputError(message, path=line, file=str(path)) from error
     return Emulation(str(path), tuple(runs))
 
 

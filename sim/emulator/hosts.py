@@ -184,6 +184,7 @@ def stand_ins(
         del sys.modules[name]
     sys.modules.update(modules)
     running.session = session
+    tensors.OFFERED["manual_seed"](seed)
     try:
         yield session
     finally:

@@ -193,7 +193,7 @@ def _permute(value: Array, *order: Any) -> Array:
 
 @offered
 def _trans(value: Array, *order: Any) -> Array:
-    return _permute(value, *(order or (range(value.data.ndim - 1, -1, -1),)))  # type: ignore[no-any-return]
+    return value.made(np.transpose(value.data, order or None))
 
 
 @offered
