@@ -63,6 +63,11 @@ class Access:
         """Whether it reached shared memory through the generic proxy."""
         return self.shared and self.actor.unit in ("threads", "cp.async")
 
+    @property
+    def described(self) -> str:
+        """What it is, and where."""
+        return f"{self.what} ({self.place})"
+
 
 @dataclass(eq=False)
 class Cell:
@@ -153,12 +158,11 @@ class Accesses:
     ) -> None:
         if other is None or other is access:
             return
-        who = f"{other.what} ({other.place}) {did}"
         if not other.seen & access.actor.sees:
             lacks = "no wait says that this is over"
             if other.actor.unit == "threads":
                 lacks = "no arrive and wait put the two in order"
-            self._refuse("race", name, access, does, f"which {who}; {lacks}")
+            self._refuse("race", name, access, does, f"which {other.described} {did}; {lacks}")
         if (
             access.shared
             and not access.generic
@@ -166,7 +170,7 @@ class Accesses:
             and not other.fenced & observers(access.actor.partition)
         ):
             lacks = "no fence_async_shared stands between the two"
-            self._refuse("fence", name, access, does, f"which {who}; {lacks}")
+            self._refuse("fence", name, access, does, f"which {other.described} {did}; {lacks}")
 
     def _refuse(self, kind: str, name: str, access: Access, does: str, why: str) -> None:
         raise FaultError(kind, f"{access.what} {does} {name}, {why}", access.place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from twill.sim.emulator.accesses import Actor, Published
+from twill.sim.emulator.faults import FaultError
 from twill.sim.emulator.machine import machine
 
 
@@ -130,6 +131,14 @@ def _init(barrier: Barrier, count: int) -> None:
         raise machine().fault("barrier", f"{barrier.name} is initialised for {count} arrivals")
     barrier.count = barrier.left = int(count)
     barrier.phase = barrier.bytes = 0
+    where = machine().here()
+
+    def check() -> None:
+        if barrier.bytes:
+            text = f"{barrier.name} is left in use ({barrier.state})"
+            raise FaultError("barrier", text, where)
+
+    machine().at_end.append(check)
 
 
 def _invalidate(barrier: Barrier) -> None:

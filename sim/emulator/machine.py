@@ -94,6 +94,7 @@ class Machine:
         self.accesses = Accesses()
         self.events: list[Event] = []
         self.partitions: list[Partition] = []
+        self.at_end: list[Callable[[], None]] = []  # checks of what the block leaves
         self._happening: Event | None = None
         self._error: BaseException | None = None
         self._draw = np.random.default_rng(session.seed)
@@ -112,6 +113,8 @@ class Machine:
             function()
             while self.events:
                 self._happen(self.events[0])
+            for check in self.at_end:
+                check()
         if (access := self.accesses.unseen()) is not None:
             text = f"{access.what} of {access.memory} is not waited for when the block ends"
             raise FaultError("in flight", text, access.place)

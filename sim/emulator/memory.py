@@ -126,9 +126,7 @@ class Memory:
         if not 0 <= first <= last <= self.view.shape[dim]:
             raise self._beyond(f"{first} to {last} of {self.view.shape[dim]}")
         key = (slice(None),) * dim + (slice(first, last),)
-        return self._viewed(
-            self.view[key], f"{self.name}[{', '.join(':' * dim)}{', ' * bool(dim)}{first}:{last}]"
-        )
+        return self._viewed(self.view[key], f"{self.name}[{':, ' * dim}{first}:{last}]")
 
     def permute(self, order: Any) -> Memory:
         """Return it with its dimensions in another order."""

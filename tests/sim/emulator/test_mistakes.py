@@ -19,7 +19,7 @@ VICTIMS = {ATTENTION: "products of compute1", GEMM: "stores of c_smem"}
 
 @pytest.mark.parametrize("name", [ATTENTION, GEMM])
 def test_what_is_right_passes_at_every_trip_count_whoever_is_late(name: str) -> None:
-    found = emulate(KERNELS / f"{name}.py", iterations=(1, 2, 3, 4, 7))
+    found = emulate(KERNELS / f"{name}.py", iterations=(1, 2, 3, 7))
     assert [run for run in found.runs if not run.passed] == []
     assert {run.victim for run in found.runs} > {None, "load", VICTIMS[name]}
     assert all(d.alike < 1e-3 and d.exact < 1e-3 for run in found.runs for d in run.differences)
@@ -34,7 +34,7 @@ class Mistake:
     right: str
     wrong: str
     said: str
-    shown_by: tuple[int, ...] = (1, 2, 3, 4, 7)
+    shown_by: tuple[int, ...] = (1, 2, 3, 7)
 
 
 MISTAKES = [
@@ -44,7 +44,7 @@ MISTAKES = [
         "mbarrier.wait(k_full.index(i % 2), (i // 2) & 1)",
         "mbarrier.wait(k_full.index(i % 2), ((i // 2) + 1) & 1)",
         r"deadlock: compute0, .*:\d+ waits for parity 1 of k_full\[1\]|a product reads k_smem\[1\]",
-        (2, 3, 4, 7),
+        (2, 3, 7),
     ),
     Mistake(
         "a producer's parity",
@@ -61,7 +61,7 @@ MISTAKES = [
         "mbarrier.init(k_empty.index(slot), count=3)",
         r"deadlock: .*load, .* waits for parity 0 of k_empty\[0\] \(phase 0, 1 "
         r"of 3 arrivals left\)",
-        (3, 4, 7),
+        (3, 7),
     ),
     Mistake(
         "a count one too small",
@@ -70,7 +70,7 @@ MISTAKES = [
         "mbarrier.init(k_empty.index(slot), count=1)",
         r"load, .*: race: a TMA load writes k_smem\[[01]\], which a product "
         r"\(compute[01], .*\) reads",
-        (3, 4, 7),
+        (3, 7),
     ),
     Mistake(
         "more arrivals than a phase counts",
@@ -107,7 +107,7 @@ MISTAKES = [
         "        mbarrier.wait(v_full.index((i - 1) % 2), ((i - 1) // 2) & 1)\n",
         "",
         r"(race|uninitialised): a product reads v_smem\[[01]\]",
-        (2, 3, 4, 7),
+        (2, 3, 7),
     ),
     Mistake(
         "an arrive before the product has read",
@@ -117,7 +117,7 @@ MISTAKES = [
         "        mbarrier.arrive(v_empty.index((i - 1) % 2))\n"
         "        o = warpgroup_mma_wait(num_outstanding=0, deps=(o,))\n",
         r"load, .*: race: a TMA load writes v_smem\[[01]\], which a product .* no wait says",
-        (3, 4, 7),
+        (3, 7),
     ),
     Mistake(
         "a result before its wait",
@@ -125,7 +125,7 @@ MISTAKES = [
         "s = warpgroup_mma_wait(num_outstanding=1, deps=(s,))",
         "s = warpgroup_mma_wait(num_outstanding=2, deps=(s,))",
         r"in flight: the result of a product \(compute[01], .*:\d+\) is used before its wait",
-        (2, 3, 4, 7),
+        (2, 3, 7),
     ),
     Mistake(
         "no wait for a slot",
@@ -133,7 +133,7 @@ MISTAKES = [
         "        mbarrier.wait(v_empty.index(i % 2), ((i // 2) + 1) & 1)\n",
         "",
         r"load, .*: race: a TMA load writes v_smem\[[01]\]",
-        (3, 4, 7),
+        (3, 7),
     ),
     Mistake(
         "a store that nobody waits for",
@@ -162,6 +162,14 @@ MISTAKES = [
         "    mbarrier.wait(q_full, 0)\n",
         "    mbarrier.invalidate(q_full)\n",
         r"barrier: q_full is invalidated while in use|race: a product reads q_smem",
+    ),
+    Mistake(
+        "bytes that nobody waits for",
+        ATTENTION,
+        "    q_full = mbarrier.allocate_mbarrier()\n",
+        "    q_full = mbarrier.allocate_mbarrier()\n    spare = mbarrier.allocate_mbarrier()\n"
+        "    mbarrier.init(spare, count=1)\n    mbarrier.expect(spare, 16)\n",
+        r"attention, .*: barrier: spare is left in use \(phase 0, 0 of 1 arrivals left, 16 by",
     ),
     Mistake(
         "a box of another shape",
@@ -203,7 +211,7 @@ MISTAKES = [
         "mbarriers=[empty.index(j % 3)])\n            if i == 0:\n"
         "                tcgen05_commit(acc_full.index(t % 2))\n",
         r"race: a (load|product) (reads|writes) acc_tmem\[[01]\], which a (product|load) \(",
-        (2, 3, 4, 7),
+        (2, 3, 7),
     ),
     Mistake(
         "a slot that is not handed back",
@@ -211,7 +219,7 @@ MISTAKES = [
         "mbarriers=[empty.index(j % 3)]",
         "mbarriers=[]",
         r"deadlock: .*load, .*:\d+ waits for parity 0 of empty\[[012]\]",
-        (2, 3, 4, 7),
+        (2, 3, 7),
     ),
     Mistake(
         "a slot that is handed back at once",
@@ -220,7 +228,7 @@ MISTAKES = [
         "mbarriers=[])\n            mbarrier.arrive(empty.index(j % 3))\n",
         r"load, .*: race: a TMA load writes [ab]_smem\[[012]\], which a product "
         r"\(multiply, .*\) reads",
-        (2, 3, 4, 7),
+        (2, 3, 7),
     ),
     Mistake(
         "an accumulator that is read too late",
@@ -274,7 +282,7 @@ MISTAKES = [
         "tma.async_load(b_desc, [i * 64, column]",
         "tma.async_load(b_desc, [0, column]",
         r"error",
-        (2, 3, 4, 7),
+        (2, 3, 7),
     ),
 ]
 
@@ -295,7 +303,7 @@ def test_a_mistake_is_named_at_the_trip_counts_that_show_it(
     file = tmp_path / "kernel.py"
     file.write_text(text.replace(mistake.right, mistake.wrong))
     shown = set()
-    for count in (1, 2, 3, 4, 7):
+    for count in (1, 2, 3, 7):
         failed = [run for run in emulate(file, iterations=(count,)).runs if not run.passed]
         for run in failed:
             assert re.search(mistake.said, told(run)), told(run)
