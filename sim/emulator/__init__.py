@@ -1,0 +1,187 @@
+"""An emulator of Triton Gluon kernels: runs kernel files as they are, without Triton or a GPU.
+
+`emulate` executes a file's kernel for several trip counts and delays each partition and each kind
+of transfer and product in turn; it compares what the kernel writes with the file's own reference.
+`stand_ins` and `load` execute any function of any kernel file.
+
+What is emulated is one block at a time: partitions, mbarriers, TMA, cp.async, wgmma, tcgen05,
+shared and tensor memory, and the rules of `twill.sim.emulator.accesses`. Threads, layouts,
+registers and time are not; nor are clusters of blocks, races in global memory, and float8.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from twill.errors import InputError, TwillError
+from twill.sim.emulator.faults import FaultError, Place
+from twill.sim.emulator.hosts import load, stand_ins
+from twill.sim.emulator.machine import Session
+
+__all__ = ["Difference", "Emulation", "FaultError", "Place", "Run", "emulate", "load", "stand_ins"]
+
+CONTRACT = ("make_arguments", "launch", "reference", "OUTPUTS")
+"""What a kernel file has to define."""
+LARGEST_ERROR = 1e-2
+"""The largest error of an output that passes: products have factors of 16 bits."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far an output is from its reference, relative to the reference's largest magnitude.
+
+    Attributes
+    ----------
+    output : str
+        The argument.
+    exact : float
+        From the reference in float64; NaN where the output has NaN and the reference has not.
+    alike : float
+        From the reference in the kernel's own precision.
+    """
+
+    output: str
+    exact: float
+    alike: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the error is at most `LARGEST_ERROR`."""
+        return self.exact <= LARGEST_ERROR
+
+
+@dataclass(frozen=True)
+class Run:
+    """One execution: the trip count, the victim if there was one, and what came of it."""
+
+    iterations: int
+    victim: str | None
+    differences: tuple[Difference, ...] = ()
+    fault: FaultError | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether it broke no rule and computed what it should."""
+        return self.fault is None and all(one.passed for one in self.differences)
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """What `emulate` found.
+
+    Attributes
+    ----------
+    file : str
+        The kernel file.
+    runs : tuple of Run
+        For every trip count the one without a victim, then one for each victim.
+    """
+
+    file: str
+    runs: tuple[Run, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every run passed."""
+        return all(run.passed for run in self.runs)
+
+
+def emulate(
+    path: str | Path,
+    *,
+    iterations: Sequence[int] = (1, 2, 3, 8),
+    victims: bool = True,
+    seed: int = 0,
+    capability: tuple[int, int] = (9, 0),
+) -> Emulation:
+    """Execute the kernel of a file and compare what it writes with the file's reference.
+
+    Parameters
+    ----------
+    path : str or Path
+        A module that defines ``make_arguments(iterations, seed, device)``, ``launch(arguments,
+        grid)``, ``reference(arguments, grid, exact)`` and ``OUTPUTS``.
+    iterations : sequence of int, optional
+        Trip counts.
+    victims : bool, optional
+        Whether to repeat every run with each victim in turn, unless the run without one has failed.
+    seed : int, optional
+        Of the arguments, and of the order in which everything goes on.
+    capability : tuple of int, optional
+        The compute capability that the file is told of.
+
+    Raises
+    ------
+    InputError
+        If the file is not such a module, or uses what is not emulated.
+    """
+    runs: list[Run] = []
+    try:
+        for count in iterations:
+            first, session, expected = _first(path, count, seed, capability)
+            runs.append(first)
+            for victim in session.candidates if victims and first.passed else ():
+                with stand_ins(victim=victim, seed=seed, capability=capability):
+                    runs.append(_run(_loaded(path), Run(count, victim), seed, expected))
+    except TwillError:
+        raise
+    except Exception as error:
+        where = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+        line = f"line {where[-1].lineno}" if where else ""
+        message = f"{type(error).__name__}: {error}"
+        raise InputError(message, path=line, file=str(path)) from error
+    return Emulation(str(path), tuple(runs))
+
+
+_References = dict[str, tuple[Any, Any]]
+
+
+def _first(
+    path: str | Path, iterations: int, seed: int, capability: tuple[int, int]
+) -> tuple[Run, Session, _References]:
+    """Return the run without a victim, what could be one, and the references."""
+    with stand_ins(seed=seed, capability=capability) as session:
+        module = _loaded(path)
+        arguments, grid = module.make_arguments(iterations, seed)
+        exact, alike = (module.reference(arguments, grid, exact) for exact in (True, False))
+        expected = {name: (exact[name], alike[name]) for name in module.OUTPUTS}
+        return _run(module, Run(iterations, None), seed, expected), session, expected
+
+
+def _loaded(path: str | Path) -> ModuleType:
+    module = load(path)
+    for name in CONTRACT:
+        if not hasattr(module, name):
+            raise InputError(f"defines no {name}", file=str(path))
+    return module
+
+
+def _run(module: ModuleType, run: Run, seed: int, expected: _References) -> Run:
+    arguments, grid = module.make_arguments(run.iterations, seed)
+    try:
+        module.launch(arguments, grid)
+    except FaultError as fault:
+        return Run(run.iterations, run.victim, fault=fault)
+    found = tuple(_difference(name, arguments[name], *expected[name]) for name in module.OUTPUTS)
+    return Run(run.iterations, run.victim, found)
+
+
+def _difference(name: str, output: Any, exact: Any, alike: Any) -> Difference:
+    numbers = output.data.astype(np.float64)
+    errors = []
+    for reference in (exact, alike):
+        wanted = reference.data.astype(np.float64)
+        if wanted.shape != numbers.shape:
+            shapes = f"{list(numbers.shape)}, and its reference {list(wanted.shape)}"
+            raise InputError(f"the output {name} is of shape {shapes}")
+        scale = float(np.max(np.abs(wanted), initial=0.0)) or 1.0
+        apart = np.where(numbers == wanted, 0.0, np.abs(numbers - wanted))
+        errors.append(float(np.max(apart, initial=0.0)) / scale)
+    return Difference(name, *errors)

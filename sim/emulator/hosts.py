@@ -1,0 +1,214 @@
+"""Stand-ins for `torch`, `triton` and `pytest`, and kernel files that are loaded with them."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from twill.errors import InputError
+from twill.sim.emulator import barriers, float2, language, products, tensors, transfers
+from twill.sim.emulator.accesses import Actor
+from twill.sim.emulator.kernels import GLUON, aggregate, jit
+from twill.sim.emulator.machine import Session, machine, running
+from twill.sim.emulator.memory import (
+    Layout,
+    Memory,
+    TensorMemoryLayout,
+    allocate_tensor,
+    linear_layout,
+)
+
+SM_COUNT = 2
+"""Multiprocessors that the host is told of: persistent kernels have several tiles then."""
+
+
+class _Accepted:
+    """What kernel files name but nothing here calls for: decorators, markers, benchmarks."""
+
+    def __call__(self, *given: Any, **_: Any) -> Any:
+        return given[0] if len(given) == 1 and callable(given[0]) else self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+
+def _assert_close(
+    actual: Any, expected: Any, *, rtol: float = 0, atol: float = 0, **_: Any
+) -> None:
+    np.testing.assert_allclose(
+        actual.data.astype(np.float64), expected.data.astype(np.float64), rtol=rtol, atol=atol
+    )
+
+
+def _fence(**_: Any) -> None:
+    machine().accesses.fence(Actor(machine().current.number, "threads").partition)
+
+
+def _module(name: str, offered: dict[str, Any]) -> ModuleType:
+    module = ModuleType(name)
+    module.__dict__.update(offered, __path__=[])
+    return module
+
+
+def _device() -> dict[str, dict[str, Any]]:
+    """Return what kernel files import for kernels, by module."""
+    mbarrier = SimpleNamespace(**barriers.OFFERED)
+    tma = SimpleNamespace(**transfers.OFFERED)
+    nvidia = {"mbarrier": mbarrier, "tma": tma, "fence_async_shared": _fence}
+    blackwell = {
+        **nvidia,
+        **products.BLACKWELL,
+        **{name: language.OFFERED[name] for name in ("add2", "sub2", "mul2", "fma2")},
+        "TensorMemoryLayout": TensorMemoryLayout,
+        "allocate_tensor_memory": allocate_tensor,
+        "tensor_memory_descriptor": Memory,
+        "tensor_memory_descriptor_type": _TensorMemoryType,
+        "get_tmem_reg_layout": lambda _, shape, *__, **___: linear_layout(list(shape)),
+        "get_tmem_32x32b_reg_layout": lambda *_, **__: Layout(),
+    }
+    gl = "triton.experimental.gluon.language"
+    return {
+        "triton.language": language.OFFERED,
+        "triton.language.core": {"_aggregate": aggregate},
+        "triton.experimental": {},
+        "triton.experimental.gluon": GLUON,
+        gl: language.OFFERED,
+        f"{gl}.nvidia": {},
+        f"{gl}.nvidia.ampere": {"async_copy": SimpleNamespace(**transfers.COPIES)},
+        f"{gl}.nvidia.hopper": {**nvidia, **products.HOPPER},
+        f"{gl}.nvidia.hopper.mbarrier": vars(mbarrier),
+        f"{gl}.nvidia.hopper.tma": vars(tma),
+        f"{gl}.nvidia.blackwell": blackwell,
+        f"{gl}.nvidia.blackwell.float2": float2.OFFERED,
+    }
+
+
+def _host(session: Session) -> dict[str, dict[str, Any]]:
+    """Return what kernel files import for hosts, by module."""
+    target = SimpleNamespace(backend="cuda", arch="{}{}".format(*session.capability))
+    active = SimpleNamespace(get_current_target=lambda: target)
+    cuda = SimpleNamespace(
+        is_available=lambda: False,
+        get_device_capability=lambda *_: session.capability,
+        get_device_properties=lambda *_: SimpleNamespace(multi_processor_count=SM_COUNT),
+        current_device=lambda: 0,
+        synchronize=lambda: None,
+    )
+    accepted = ("Config", "autotune", "knobs", "testing")
+    triton = {
+        **{name: _Accepted() for name in accepted},
+        "cdiv": lambda x, y: -(-x // y),
+        "jit": jit,
+        "next_power_of_2": lambda n: 1 << (n - 1).bit_length(),
+        "runtime": SimpleNamespace(driver=SimpleNamespace(active=active)),
+        "set_allocator": lambda _: None,
+    }
+    descriptor = {"TensorDescriptor": transfers.TensorDescriptor}
+    return {
+        "pytest": {name: _Accepted() for name in ("mark", "skip", "fixture")},
+        "torch": {**tensors.OFFERED, "cuda": cuda, "nn": _Accepted()},
+        "torch.testing": {"assert_close": _assert_close},
+        "triton": triton,
+        "triton.testing": {name: _Accepted() for name in ("Benchmark", "perf_report", "do_bench")},
+        "triton.experimental.gluon.nvidia": {},
+        "triton.experimental.gluon.nvidia.hopper": descriptor,
+        "triton.experimental.gluon.nvidia.blackwell": descriptor,
+    }
+
+
+def _stand_ins(session: Session) -> dict[str, ModuleType]:
+    """Return the modules that kernel files import, by name."""
+    modules = {
+        name: _module(name, offered) for name, offered in (_host(session) | _device()).items()
+    }
+    for name, module in modules.items():
+        parent, _, last = name.rpartition(".")
+        if parent and last not in vars(modules[parent]):
+            setattr(modules[parent], last, module)
+    return modules
+
+
+class _TensorMemoryType:
+    """The type of a descriptor of tensor memory."""
+
+    def __init__(self, element_ty: Any, shape: Any, layout: Any, alloc_shape: Any = None) -> None:
+        self.element_ty, self.shape, self.layout = element_ty, list(shape), layout
+        self.alloc_shape = alloc_shape
+
+    def get_reg_layout(self, **_: object) -> object:
+        """Return a layout of registers for it."""
+        return linear_layout(self.shape)
+
+
+@contextlib.contextmanager
+def stand_ins(
+    *, victim: str | None = None, seed: int = 0, capability: tuple[int, int] = (9, 0)
+) -> Iterator[Session]:
+    """Let kernel files be loaded and their kernels be launched.
+
+    Parameters
+    ----------
+    victim : str, optional
+        A partition or a kind of transfer or product, as in `Session.candidates`, that goes on only
+        when nothing else can.
+    seed : int, optional
+        Of the order in which everything else goes on.
+    capability : tuple of int, optional
+        The compute capability that files are told of.
+
+    Yields
+    ------
+    Session
+        What was met while kernels ran.
+
+    Raises
+    ------
+    FaultError
+        From launches of kernels that break a rule.
+    """
+    session = Session(victim, seed, capability)
+    modules = _stand_ins(session)
+    roots = {name.split(".")[0] for name in modules}
+    hidden = {name: module for name, module in sys.modules.items() if name.split(".")[0] in roots}
+    before = running.session
+    for name in hidden:
+        del sys.modules[name]
+    sys.modules.update(modules)
+    running.session = session
+    tensors.OFFERED["manual_seed"](seed)
+    try:
+        yield session
+    finally:
+        running.session = before
+        for name in [name for name in sys.modules if name.split(".")[0] in roots]:
+            del sys.modules[name]
+        sys.modules.update(hidden)
+
+
+def load(path: str | Path) -> ModuleType:
+    """Return a kernel file as a module; it must be called within `stand_ins`.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it is no Python.
+    """
+    file = Path(path)
+    spec = importlib.util.spec_from_file_location(f"emulated_{file.stem}", file)
+    if spec is None or spec.loader is None or not file.is_file():
+        raise InputError("no such Python file", file=str(path))
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise InputError(str(error), file=str(path)) from error
+    return module

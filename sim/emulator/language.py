@@ -1,0 +1,216 @@
+"""The language: what kernels find in `triton.experimental.gluon.language` beside tiles.
+
+What only the compiler looks at (layouts, hints) is accepted. `OFFERED` has all functions by name.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from twill.sim.emulator import tiles
+from twill.sim.emulator.machine import machine, running
+from twill.sim.emulator.memory import DistributedLinearLayout, Layout, Memory, allocate_shared
+from twill.sim.emulator.tiles import array
+from twill.sim.emulator.values import BOOL, DTYPES, INT32, Array, DType, Numbers
+
+OFFERED: dict[str, Any] = DTYPES | tiles.OFFERED
+
+
+def _offered(function: Callable[..., Any]) -> Callable[..., Any]:
+    OFFERED[function.__name__.strip("_")] = function
+    return function
+
+
+def _same(value: Any, *_: Any, **__: Any) -> Any:
+    return value
+
+
+CONSTANTS: dict[type, Any] = {
+    kind: type(kind.__name__, (kind,), {"value": property(kind)})
+    for kind in (int, float, str, tuple, list)
+}
+"""Types of constants: what they are, with an attribute `value`."""
+
+
+class Constexpr:
+    """What `gl.constexpr` is: an annotation, and a function of constants."""
+
+    def __new__(cls, value: Any) -> Any:
+        """Return the value, as a type of `CONSTANTS` if there is one for it."""
+        return CONSTANTS.get(type(value), _same)(value)
+
+
+class Pointer:
+    """Addresses in a tensor of the host: its elements by number."""
+
+    def __init__(self, tensor: Array, offsets: Array) -> None:
+        self.tensor, self.offsets = tensor, offsets
+        self.dtype = PointerType(tensor.dtype)
+
+    def __add__(self, other: Any) -> Pointer:
+        return Pointer(self.tensor, self.offsets + other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Pointer:
+        return Pointer(self.tensor, self.offsets - other)
+
+    def __getitem__(self, key: Any) -> Pointer:
+        return Pointer(self.tensor, self.offsets[key])
+
+    def elements(self, mask: Any) -> tuple[Numbers, Numbers, Any]:
+        """Return the tensor's elements in a row, which of them these are, and which are meant."""
+        flat = self.tensor.data.reshape(-1)
+        meant = np.broadcast_to(True if mask is None else array(mask).data, self.offsets.shape)
+        where = np.where(meant, self.offsets.data, 0)
+        if (
+            not np.shares_memory(flat, self.tensor.data)
+            or (where < 0).any()
+            or (where >= flat.size).any()
+        ):
+            text = f"elements {where.min()} to {where.max()} of a tensor of {flat.size}"
+            raise machine().fault("bounds", text)
+        return flat, where, meant
+
+
+class PointerType:
+    """The type of a pointer."""
+
+    def __init__(self, element_ty: DType) -> None:
+        self.element_ty = element_ty
+
+
+@_offered
+def _program_id(axis: int) -> Array:
+    return Array(machine().program[int(axis)], INT32)
+
+
+@_offered
+def _num_programs(axis: int) -> Array:
+    return Array(machine().programs[int(axis)], INT32)
+
+
+# -- global memory -----------------------------------------------------------------------------
+
+
+@_offered
+def _load(pointer: Pointer, mask: Any = None, other: Any = None, **_: Any) -> Array:
+    flat, where, meant = pointer.elements(mask)
+    dtype = pointer.tensor.dtype
+    instead = 0 if other is None else array(other).data
+    return Array(np.where(meant, flat[where], instead), dtype, pointer.offsets.layout)
+
+
+@_offered
+def _store(pointer: Pointer, value: Any, mask: Any = None, **_: Any) -> None:
+    flat, where, meant = pointer.elements(mask)
+    numbers = pointer.tensor.dtype.rounded(np.broadcast_to(array(value).data, where.shape))
+    flat[where[meant]] = numbers[meant]
+
+
+@_offered
+def _atomic_add(pointer: Pointer, value: Any, mask: Any = None, **_: Any) -> Array:
+    flat, where, meant = pointer.elements(mask)
+    dtype = pointer.tensor.dtype
+    before = flat[where].copy()
+    np.add.at(flat, where[meant], np.broadcast_to(array(value).data, where.shape)[meant])
+    flat[where[meant]] = dtype.rounded(flat[where[meant]])
+    return Array(before, dtype)
+
+
+# -- the rest ----------------------------------------------------------------------------------
+
+
+@_offered
+def _constexpr_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def constant(*given: Any, **named: Any) -> Any:
+        before, running.constant = running.constant, True
+        try:
+            return function(*given, **named)
+        finally:
+            running.constant = before
+
+    return constant
+
+
+@_offered
+def _static_assert(condition: Any, message: str = "") -> None:
+    if not condition:
+        raise machine().fault("shape", f"static_assert: {message}")
+
+
+@_offered
+def _warp_specialize(parts: Any, *_: Any, **__: Any) -> Any:
+    return machine().specialize([(function, tuple(arguments)) for function, arguments in parts])
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """Do what a compiler's hint does here."""
+
+
+class NVMMASharedLayout(Layout):
+    """A layout of shared memory that TMA and the tensor core know."""
+
+    fields = ("swizzle_byte_width", "element_bitwidth", "rank", "transposed", "fp4_padded")
+
+    @staticmethod
+    def get_default_for(block_shape: Any, dtype: DType, **_: Any) -> NVMMASharedLayout:
+        """Return the layout with the widest swizzle that rows have bytes for."""
+        width = int(block_shape[-1]) * dtype.itemsize
+        swizzle = next((n for n in (128, 64, 32) if width % n == 0), 0)
+        return NVMMASharedLayout(swizzle, dtype.primitive_bitwidth, len(block_shape))
+
+
+LAYOUTS = (
+    *("AutoLayout", "BlockedLayout", "CoalescedLayout", "DotOperandLayout", "SliceLayout"),
+    *("NVMMADistributedLayout", "PaddedSharedLayout", "SharedLinearLayout", "SwizzledSharedLayout"),
+)
+HINTS = ("assume", "device_assert", "device_print", "static_print", "thread_barrier", "barrier")
+OFFERED |= {name: type(name, (Layout,), {}) for name in LAYOUTS}
+OFFERED |= dict.fromkeys(HINTS, _nothing)
+OFFERED |= dict.fromkeys(("multiple_of", "max_contiguous", "max_constancy"), _same)
+OFFERED |= {
+    "int1": BOOL,
+    "DistributedLinearLayout": DistributedLinearLayout,
+    "NVMMASharedLayout": NVMMASharedLayout,
+    "allocate_shared_memory": allocate_shared,
+    "constexpr": Constexpr,
+    "dtype": DType,
+    "num_ctas": lambda: 1,
+    "num_warps": lambda: 4,
+    "pointer_type": PointerType,
+    "shared_memory_descriptor": Memory,
+    "static_range": range,
+    "tensor": Array,
+    "tuple": tuple,
+}
+
+
+def _kernel_range(*bounds: Any) -> Any:
+    """Count with values, as loops of kernels do, where a kernel is what calls."""
+    if running.machine is None or running.constant:
+        return builtins.range(*(int(bound) for bound in bounds))
+    return (Array(n, INT32) for n in builtins.range(*(int(bound) for bound in bounds)))
+
+
+def _of_values(plain: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def function(*given: Any, **named: Any) -> Any:
+        if not any(isinstance(one, Array) for one in given):
+            return plain(*given, **named)
+        return functools.reduce(OFFERED[name], given)
+
+    return function
+
+
+BUILTINS = {
+    "range": _kernel_range,
+    "min": _of_values(builtins.min, "minimum"),
+    "max": _of_values(builtins.max, "maximum"),
+}
+"""What stands for Python's own functions in kernel files."""

@@ -1,0 +1,185 @@
+"""Products of the tensor core, asynchronous ones: wgmma on registers, tcgen05 on tensor memory.
+
+Products of one partition happen in the order of their issues. Those of wgmma are over when their
+partition has waited for all but the younger ones; those of tcgen05 when the barriers that they or a
+later commit arrive at have been waited for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from twill.sim.emulator.accesses import Actor
+from twill.sim.emulator.barriers import Barrier
+from twill.sim.emulator.faults import FaultError
+from twill.sim.emulator.machine import machine
+from twill.sim.emulator.memory import Memory
+from twill.sim.emulator.values import FLOAT32, OPERATORS, Array, Numbers
+
+
+class InFlight:
+    """The registers of a product that nobody has waited for; touching them is a fault."""
+
+    def __init__(self, where: object, shape: tuple[int, ...]) -> None:
+        self.__dict__.update(_where=where, _shape=shape, _value=None)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name not in OPERATORS:
+            raise AttributeError(name)
+        raise _touched(self)
+
+
+def _touched(product: InFlight) -> FaultError:
+    where = product.__dict__["_where"]
+    return machine().fault(
+        "in flight", f"the result of a product ({where}) is used before its wait"
+    )
+
+
+def _refused(self: InFlight, *_: Any) -> Any:
+    raise _touched(self)
+
+
+for _name in (*OPERATORS, "__getitem__", "__bool__", "__iter__"):
+    setattr(InFlight, _name, _refused)
+
+
+def _factor(a: Any) -> Numbers:
+    return np.asarray(a.numbers() if isinstance(a, Memory) else a.data, np.float32)
+
+
+def _fitting(a: Any, b: Memory, shape: tuple[int, ...]) -> None:
+    (m, k), (length, n) = a.shape, b.shape
+    if length != k or tuple(shape) != (m, n):
+        what = f"a product of {[m, k]} and {[length, n]} into {list(shape)}"
+        raise machine().fault("shape", what)
+
+
+def _shape(acc: Array | InFlight) -> tuple[int, ...]:
+    shape: tuple[int, ...] = acc.__dict__["_shape"] if isinstance(acc, InFlight) else acc.shape
+    return shape
+
+
+def _wgmma(
+    a: Any, b: Memory, acc: Any, *, use_acc: Any = True, is_async: bool = False, **_: Any
+) -> Any:
+    running = machine()
+    me = running.current
+    _fitting(a, b, _shape(acc))
+    access = running.access("a product", "wgmma")
+    for factor in (a, b):
+        if isinstance(factor, Memory):
+            running.accesses.read(factor.name, factor.cells(), access)
+    result, accumulates = InFlight(access.place, _shape(acc)), bool(use_acc)
+    a = a if isinstance(a, Memory) else Array(a.data, a.dtype)
+
+    def run() -> None:
+        before = acc.__dict__["_value"] if isinstance(acc, InFlight) else acc
+        total = _factor(a) @ _factor(b)
+        value = Array(before.data + total if accumulates else total, FLOAT32, before.layout)
+        result.__dict__["_value"] = value
+
+    label = f"products of {me.name}"
+    me.products.append([(running.later(label, run, label), access)])
+    if not is_async:
+        return _wgmma_wait(0, (result,))
+    running.step()
+    return result
+
+
+def _wgmma_wait(num_outstanding: int = 0, deps: Any = ()) -> Any:
+    running = machine()
+    running.settle(running.current.products, int(num_outstanding), "products")
+    late = [access.place for ((_, access),) in running.current.products]
+    values = tuple(_settled(one, late) for one in deps)
+    return values[0] if len(values) == 1 else values
+
+
+def _settled(value: Any, late: list[Any]) -> Any:
+    """Return the result of a product if it is over, else what was given."""
+    if not isinstance(value, InFlight) or any(value.__dict__["_where"] is one for one in late):
+        return value
+    return value.__dict__["_value"]
+
+
+def _tcgen05_mma(
+    a: Memory,
+    b: Memory,
+    acc: Memory,
+    *,
+    use_acc: Any = True,
+    pred: Any = True,
+    mbarriers: Any = None,
+    mbarrier_preds: Any = None,
+    **_: Any,
+) -> None:
+    if not pred:
+        return
+    running = machine()
+    _fitting(a, b, tuple(acc.shape))
+    for factor in (a, b):
+        access = running.access("a product", "tcgen05", shared=factor.in_shared)
+        running.accesses.read(factor.name, factor.cells(), access)
+    access = running.access("a product", "tcgen05", shared=False)
+    accumulates = bool(use_acc)
+    if accumulates:
+        running.accesses.read(acc.name, acc.cells(), access)
+    running.accesses.write(acc.name, acc.cells(), access)
+
+    def run() -> None:
+        total = _factor(a) @ _factor(b)
+        acc.put(acc.numbers() + total if accumulates else total)
+
+    label = f"products of {running.current.name}"
+    running.later(label, run, label)
+    preds = [True] * len(mbarriers or ()) if mbarrier_preds is None else mbarrier_preds
+    for barrier, wanted in zip(mbarriers or (), preds, strict=True):
+        _commit(barrier, pred=wanted)
+    running.step()
+
+
+def _commit(barrier: Barrier, pred: Any = True, **_: Any) -> None:  # noqa: FBT002
+    if not pred:
+        return
+    running = machine()
+    barrier.initialised().pending += 1
+    published = running.accesses.published(Actor(running.current.number, "tcgen05"))
+    label = f"products of {running.current.name}"
+
+    def run() -> None:
+        barrier.pending -= 1
+        barrier.arrive(1, published, f"a product of {label.removeprefix('products of ')}")
+
+    running.later(label, run, label)
+
+
+def _commit_apart(barrier: Barrier, pred: Any = True, **_: Any) -> None:  # noqa: FBT002
+    _commit(barrier, pred)
+    machine().step()
+
+
+def _copy(src: Memory, dst: Memory) -> None:
+    running = machine()
+    access = running.access("a copy", "tcgen05")
+    running.accesses.read(src.name, src.cells(), access)
+    access = running.access("a copy", "tcgen05", shared=False)
+    running.accesses.write(dst.name, dst.cells(), access)
+    label = f"products of {running.current.name}"
+    running.later(label, lambda: dst.put(src.numbers()), label)
+    running.step()
+
+
+HOPPER = {
+    "warpgroup_mma": _wgmma,
+    "warpgroup_mma_wait": _wgmma_wait,
+    "warpgroup_mma_init": lambda value: value,
+    "warpgroup_mma_accumulator": InFlight,
+}
+BLACKWELL = {
+    "tcgen05_mma": _tcgen05_mma,
+    "tcgen05_commit": _commit_apart,
+    "tcgen05_copy": _copy,
+    "tcgen05_mma_barrier_count": lambda *_, **__: 1,
+}

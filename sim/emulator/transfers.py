@@ -1,0 +1,241 @@
+"""Transfers between global and shared memory: boxes of tensors by TMA, tiles by cp.async."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from twill.errors import InputError
+from twill.sim.emulator.barriers import Barrier
+from twill.sim.emulator.language import Pointer
+from twill.sim.emulator.machine import machine
+from twill.sim.emulator.memory import Memory
+from twill.sim.emulator.values import INT32, Array, DType, Numbers
+
+ALIGNMENT = 16
+"""Bytes that strides of a tensor are a multiple of."""
+
+
+class TensorDescriptor:
+    """What TMA has to know of a tensor in global memory.
+
+    Parameters
+    ----------
+    base : Array
+        The host's tensor.
+    shape, strides, block_shape : sequence of int
+        Elements along each dimension, of steps along each, and of a box.
+    layout : object
+        Of the box in shared memory.
+    padding : str, optional
+        ``zero`` or ``nan``: what loads give outside of the tensor.
+
+    Raises
+    ------
+    InputError
+        If TMA cannot address the tensor so.
+    """
+
+    def __init__(
+        self,
+        base: Array,
+        shape: Any,
+        strides: Any,
+        block_shape: Any,
+        layout: object = None,
+        padding: str = "zero",
+    ) -> None:
+        sizes, steps = [int(n) for n in shape], [int(n) for n in strides]
+        self.block_shape = [int(n) for n in block_shape]
+        self.base, self.layout, self.padding = base, layout, padding
+        self.dtype: DType = base.dtype
+        bytes_apart = [step * self.dtype.itemsize for step in steps[:-1]]
+        if steps[-1] != 1 or any(step % ALIGNMENT for step in bytes_apart):
+            message = f"TMA takes strides of {ALIGNMENT} bytes, and of one element at last"
+            raise InputError(f"{message}, not {steps} elements of {self.dtype.name}")
+        if not len(sizes) == len(steps) == len(self.block_shape):
+            raise InputError(f"a box {self.block_shape} of a tensor {sizes} with strides {steps}")
+        last = sum((size - 1) * step for size, step in zip(sizes, steps, strict=True))
+        apart = tuple(step * base.data.itemsize for step in steps)
+        same = base.data.shape == tuple(sizes) and base.data.strides == apart
+        if not same and (last >= base.data.size or not base.data.flags.c_contiguous):
+            raise InputError(f"a tensor {sizes} with strides {steps} in one of {list(base.shape)}")
+        self.elements: Numbers = np.lib.stride_tricks.as_strided(base.data, sizes, apart)
+        self.shape = [Array(size, INT32) for size in sizes]
+        self.strides = [Array(step, INT32) for step in steps]
+
+    @classmethod
+    def from_tensor(
+        cls, tensor: Any, block_shape: Any, layout: object = None, padding: str = "zero"
+    ) -> TensorDescriptor:
+        """Return the descriptor of a whole tensor."""
+        return cls(tensor, tensor.shape, tensor.stride(), block_shape, layout, padding)
+
+    @property
+    def nbytes_per_cta(self) -> int:
+        """The bytes of a box."""
+        return int(np.prod(self.block_shape)) * self.dtype.itemsize
+
+    @property
+    def block_type(self) -> SimpleNamespace:
+        """What Gluon says of a box."""
+        shape, size = self.block_shape, self.nbytes_per_cta
+        return SimpleNamespace(shape=shape, nbytes=size, element_ty=self.dtype)
+
+    def box(self, coord: Any, lengths: list[int]) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+        """Return which elements a box has inside of the tensor, and where in the box they lie."""
+        inside, within = [], []
+        for start, length, size in zip(map(int, coord), lengths, self.shape, strict=True):
+            first, last = max(start, 0), max(min(start + length, int(size)), start, 0)
+            inside.append(slice(first, last))
+            within.append(slice(first - start, last - start))
+        return tuple(inside), tuple(within)
+
+    def fitting(self, memory: Memory, what: str, *, narrow: bool = False) -> list[int]:
+        """Return the lengths of the box that is transferred.
+
+        Parameters
+        ----------
+        memory : Memory
+            The other side of the transfer.
+        what : str
+            The transfer, for the fault.
+        narrow : bool, optional
+            Whether a part of the box's columns will do.
+
+        Raises
+        ------
+        FaultError
+            Of kind ``shape``, unless `memory` holds one box.
+        """
+        lengths = list(self.block_shape)
+        if narrow and memory.shape[-1] < lengths[-1]:
+            lengths[-1] = memory.shape[-1]
+        ours, theirs = ([n for n in shape if n != 1] for shape in (lengths, memory.shape))
+        if ours != theirs or memory.dtype != self.dtype:
+            box = f"a box of {self.dtype.name}{self.block_shape}"
+            text = f"{what} {box} and {memory.name} of {memory.dtype.name}{memory.shape}"
+            raise machine().fault("shape", text)
+        return lengths
+
+
+def _load(
+    tensor_desc: TensorDescriptor,
+    coord: Any,
+    barrier: Barrier,
+    result: Memory,
+    pred: Any = True,  # noqa: FBT002
+    **_: Any,
+) -> None:
+    if not pred:
+        return
+    running = machine()
+    lengths = tensor_desc.fitting(result, "a TMA load between")
+    access = running.access("a TMA load", "TMA")
+    running.accesses.write(result.name, result.cells(), access)
+    barrier.initialised().pending += 1
+    inside, within = tensor_desc.box(coord, lengths)
+
+    def run() -> None:
+        outside = np.nan if tensor_desc.padding == "nan" else 0
+        tile = np.full(lengths, outside, tensor_desc.dtype.computed)
+        tile[within] = tensor_desc.elements[inside]
+        result.put(tile.reshape(result.shape))
+        barrier.pending -= 1
+        barrier.land(tensor_desc.nbytes_per_cta, {access: False}, f"the load of {result.name}")
+
+    running.later(f"loads of {result.name.split('[')[0]}", run)
+    running.step()
+
+
+def _store(tensor_desc: TensorDescriptor, coord: Any, src: Memory, *, add: bool = False) -> None:
+    running = machine()
+    lengths = tensor_desc.fitting(src, "a TMA store between", narrow=True)
+    access = running.access("a TMA store", "TMA")
+    running.accesses.read(src.name, src.cells(), access)
+    inside, within = tensor_desc.box(coord, lengths)
+
+    def run() -> None:
+        tile = src.numbers().reshape(lengths)[within]
+        if add:
+            tile = tensor_desc.dtype.rounded(tensor_desc.elements[inside] + tile)
+        tensor_desc.elements[inside] = tile
+
+    event = running.later(f"stores of {src.name.split('[')[0]}", run)
+    running.current.stores.append([(event, access)])
+    running.step()
+
+
+def _store_wait(pendings: int = 0) -> None:
+    running = machine()
+    running.settle(running.current.stores, int(pendings), "TMA stores")
+
+
+def _add(tensor_desc: TensorDescriptor, coord: Any, src: Memory) -> None:
+    _store(tensor_desc, coord, src, add=True)
+
+
+OFFERED = {
+    "async_load": _load,
+    "async_copy_global_to_shared": _load,
+    "async_store": _store,
+    "async_copy_shared_to_global": _store,
+    "async_atomic_add": _add,
+    "store_wait": _store_wait,
+    "tensor_descriptor": TensorDescriptor,
+}
+"""The functions of `tma`."""
+
+
+def _copy(smem: Memory, pointer: Pointer, mask: Any = None, **_: Any) -> None:
+    running = machine()
+    me = running.current
+    access = running.access("a cp.async", "cp.async")
+    running.accesses.write(smem.name, smem.cells(), access)
+    flat, where, meant = pointer.elements(mask)
+
+    def run() -> None:
+        smem.put(np.where(meant, flat[where], 0).astype(flat.dtype))
+
+    event = running.later(f"copies to {smem.name.split('[')[0]}", run, f"copies of {me.name}")
+    me.staged.append((event, access))
+    running.step()
+
+
+def _commit_group() -> None:
+    me = machine().current
+    me.copies.append(me.staged)
+    me.staged = []
+
+
+def _wait_group(num_outstanding: int = 0) -> None:
+    running = machine()
+    running.settle(running.current.copies, int(num_outstanding), "groups of cp.async")
+
+
+def _arrive_after(barrier: Barrier, increment_count: bool = True) -> None:  # noqa: FBT001, FBT002
+    """Let the copies so far arrive when they are over."""
+    running = machine()
+    me = running.current
+    barrier.initialised().pending += 1
+    published = {access: False for group in (*me.copies, me.staged) for _, access in group}
+
+    def run() -> None:
+        barrier.pending -= 1
+        if increment_count:
+            barrier.left += 1
+        barrier.arrive(1, published, f"a cp.async of {me.name}")
+
+    running.later(f"copies of {me.name}", run, f"copies of {me.name}")
+
+
+COPIES = {
+    "async_copy_global_to_shared": _copy,
+    "async_load": _copy,
+    "commit_group": _commit_group,
+    "wait_group": _wait_group,
+    "mbarrier_arrive": _arrive_after,
+}
+"""The functions of `async_copy`."""

@@ -1,0 +1,86 @@
+"""What `emulate` reports, and what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.house.test_house import ROOT
+from twill.errors import InputError
+from twill.sim.emulator import emulate, load, stand_ins
+
+GEMM = ROOT / "tests" / "data" / "gluon" / "gemm_tcgen05.py"
+
+
+def test_runs_are_those_without_a_victim_and_then_with_each() -> None:
+    found = emulate(GEMM, iterations=(1, 2))
+    victims = [run.victim for run in found.runs if run.iterations == 2]
+    assert [run.iterations for run in found.runs] == [1] * len(victims) + [2] * len(victims)
+    assert victims[0] is None
+    assert set(victims[1:]) == {
+        *("epilogue", "multiply", "load"),
+        *("loads of a_smem", "loads of b_smem", "products of multiply", "stores of c_smem"),
+    }
+    assert [run.victim for run in emulate(GEMM, iterations=(2,), victims=False).runs] == [None]
+
+
+def test_the_same_seed_gives_the_same() -> None:
+    assert emulate(GEMM, iterations=(3,), seed=5) == emulate(GEMM, iterations=(3,), seed=5)
+    one, other = (emulate(GEMM, iterations=(3,), victims=False, seed=n).runs[0] for n in (5, 6))
+    assert one.differences != other.differences
+
+
+def test_an_output_that_is_not_written_is_not_passed(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(GEMM.read_text().replace('"tiles": TILES', '"tiles": TILES - 1'))
+    (run,) = emulate(file, iterations=(1,)).runs
+    assert not run.passed
+    assert np.isnan(run.differences[0].exact)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = 1", "kernel.py: defines no make_arguments"),
+        ("x = (", "kernel.py: '(' was never closed"),
+        ("import torch\ntorch.fft", "kernel.py: line 2: AttributeError: module 'torch' has no"),
+        ("import numba_of_nobody", "kernel.py: line 1: ModuleNotFoundError: No module named"),
+    ],
+)
+def test_a_file_that_cannot_be_run_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(text)
+    with pytest.raises(InputError) as caught:
+        emulate(tmp_path / "kernel.py")
+    assert said in str(caught.value)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nothing.py: no such Python file"):
+        emulate(tmp_path / "nothing.py")
+
+
+def test_what_is_stood_in_for_is_there_again_afterwards() -> None:
+    before = sys.modules["pytest"]
+    with stand_ins():
+        load(GEMM)
+        assert sys.modules["pytest"] is not before
+    assert sys.modules["pytest"] is before
+    assert not any(name.split(".")[0] in ("torch", "triton") for name in sys.modules)
+
+
+def test_a_kernel_is_launched_within_stand_ins_only() -> None:
+    with stand_ins():
+        module = load(GEMM)
+        arguments, grid = module.make_arguments(1)
+    with pytest.raises(InputError, match="a kernel is launched outside of stand_ins"):
+        module.launch(arguments, grid)
+
+
+def test_neither_triton_nor_torch_is_imported() -> None:
+    code = "import sys, twill.sim.emulator; print({'torch', 'triton'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
