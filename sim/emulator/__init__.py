@@ -27,6 +27,7 @@ from twill.sim.emulator.machine import Session
 
 __all__ = ["Difference", "Emulation", "FaultError", "Place", "Run", "emulate", "load", "stand_ins"]
 
+MANY = 8  # iterations of a longer run
 CONTRACT = ("make_arguments", "launch", "reference", "OUTPUTS")
 """What a kernel file has to define."""
 LARGEST_ERROR = 1e-2
@@ -96,7 +97,7 @@ class Emulation:
 def emulate(
     path: str | Path,
     *,
-    iterations: Sequence[int] = (1, 2, 3, 8),
+    iterations: Sequence[int] | None = None,
     victims: bool = True,
     seed: int = 0,
     capability: tuple[int, int] = (9, 0),
@@ -109,7 +110,8 @@ def emulate(
         A module that defines ``make_arguments(iterations, seed, device)``, ``launch(arguments,
         grid)``, ``reference(arguments, grid, exact)`` and ``OUTPUTS``.
     iterations : sequence of int, optional
-        Trip counts.
+        Trip counts; without them the least of the file's ``CONFIG.least_iterations`` (1 without
+        that), the next two, and 8.
     victims : bool, optional
         Whether to repeat every run with each victim in turn, unless the run without one has failed.
     seed : int, optional
@@ -124,7 +126,7 @@ def emulate(
     """
     runs: list[Run] = []
     try:
-        for count in iterations:
+        for count in iterations or _trip_counts(path, capability):
             first, session, expected = _first(path, count, seed, capability)
             runs.append(first)
             for victim in session.candidates if victims and first.passed else ():
@@ -138,6 +140,13 @@ def emulate(
         message = f"{type(error).__name__}: {error}"
         raise InputError(message, path=line, file=str(path)) from error
     return Emulation(str(path), tuple(runs))
+
+
+def _trip_counts(path: str | Path, capability: tuple[int, int]) -> list[int]:
+    with stand_ins(capability=capability):
+        config = getattr(_loaded(path), "CONFIG", None)
+    least = int(getattr(config, "least_iterations", 1))
+    return sorted({least, least + 1, least + 2, max(MANY, least)})
 
 
 _References = dict[str, tuple[Any, Any]]

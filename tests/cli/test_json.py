@@ -47,6 +47,10 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
     },
     "diff": {("s.json", HAND): "schedule-differences"},
     "extract": {("s.mlir",): "schedule-summary"},
+    "run-kernel": {
+        (str(ROOT / "tests/data/gluon/gemm_tcgen05.py"), "--emulate", "--iterations", "2",
+         "--no-victims"): "emulation",
+    },
     "reproduce": {("--case", "running_example"): "claims"},
     "loop list": {(): "loop-list"},
     "loop show": {
@@ -79,7 +83,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
     },
 }  # fmt: skip
 """Words behind each command that prints JSON, with the schema of what it prints then."""
-WITHOUT = {"loop dump", "sim report"}
+WITHOUT = {"emit", "loop dump", "sim report"}
 """Commands that print no data."""
 SAME = {"loop", "machine", "order", "schedule", "sweep", "journal", "swept"}
 """Artifacts, of which commands print no JSON: they write and read them as files."""

@@ -76,6 +76,8 @@ def rounded(value, kind, exact):
 
 
 def product(a, b, exact):
+    if exact is None:  # only shapes count
+        return torch.zeros((a.shape[0], b.shape[1]))
     return a.to(wide(exact)) @ b.to(wide(exact))
 '''
 
@@ -224,7 +226,7 @@ def make_arguments(kernel: _Kernel) -> list[str]:
         f"{INDENT}arguments = {{{', '.join(numbers)}}}",
         f"{INDENT}kinds = {{{kinds}}}",
         f"{INDENT}memory = {{name: Memory() for name in kinds}}",
-        f'{INDENT}every_program(memory, arguments, grid, False, "cpu")',
+        f'{INDENT}every_program(memory, arguments, grid, None, "cpu")',
         f"{INDENT}generator = torch.Generator().manual_seed(seed)",
         f"{INDENT}for name, kind in kinds.items():",
         f"{INDENT * 2}shape = memory[name].reach",

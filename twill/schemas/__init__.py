@@ -30,6 +30,7 @@ SCHEMAS: dict[str, type[Part]] = {
     "bench": documents.BenchOfSolver,
     "bench-simulator": documents.BenchOfSimulator,
     "claims": documents.Claims,
+    "emulation": documents.Emulated,
     "explanation": schedule_documents.Explanation,
     "program-explanation": schedule_documents.ProgramExplanation,
     "loop-costs": documents.LoopCosts,

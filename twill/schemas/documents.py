@@ -329,3 +329,31 @@ class BenchOfSimulator(Document):
     schema_name: Literal["twill.bench-simulator"] = Field(alias="schema")
     speeds: tuple[Speed, ...]
     peak_bytes: int
+
+
+class EmulatedOutput(Part):
+    """An output's largest error, from the reference in float64 and from that in its own types."""
+
+    output: str
+    error: float
+    error_alike: float
+
+
+class EmulatedRun(Part):
+    """A run of a kernel on the emulator, perhaps with something delayed."""
+
+    iterations: int
+    victim: str | None
+    passed: bool
+    fault: str | None
+    outputs: tuple[EmulatedOutput, ...]
+
+
+class Emulated(Document):
+    """``twill run-kernel --emulate --json``."""
+
+    schema_name: Literal["twill.emulation"] = Field(alias="schema")
+    file: str
+    passed: bool
+    limit: float
+    runs: tuple[EmulatedRun, ...]
