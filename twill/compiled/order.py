@@ -15,14 +15,15 @@ from dataclasses import dataclass, replace
 from twill.compiled.sass import Frames, Instruction, Listing, Loop
 from twill.errors import InputError
 
-PRODUCT, PRODUCT_WAIT, COMMIT = "product", "product wait", "commit"
+PRODUCT, PRODUCT_WAIT = "product", "product wait"
+TENSOR_PRODUCT, COMMIT = "tcgen05 product", "commit"
 WAIT, ARRIVE, LOAD, STORE, STORE_WAIT = "wait", "arrive", "load", "store", "store wait"
 CALLS = {
     "warpgroup_mma": PRODUCT,
     "warpgroup_mma_wait": PRODUCT_WAIT,
-    "tcgen05_mma": PRODUCT,
-    "tcgen05_mma_scaled": PRODUCT,
-    "tcgen05_copy": PRODUCT,
+    "tcgen05_mma": TENSOR_PRODUCT,
+    "tcgen05_mma_scaled": TENSOR_PRODUCT,
+    "tcgen05_copy": TENSOR_PRODUCT,
     "tcgen05_commit": COMMIT,
     "mbarrier.wait": WAIT,
     "mbarrier.arrive": ARRIVE,
@@ -38,8 +39,9 @@ CALLS = {
 }
 """Gluon's functions, by the end of their names."""
 OPERATIONS = {
-    PRODUCT: r"HGMMA|UTC\w*MMA|UTCCP",
+    PRODUCT: r"HGMMA",
     PRODUCT_WAIT: r"WARPGROUP\.DEPBAR",
+    TENSOR_PRODUCT: r"UTC\w*MMA|UTCCP",
     COMMIT: r"UTCBAR",
     WAIT: r"SYNCS\.PHASECHK",
     ARRIVE: r"SYNCS\.ARRIVE",
@@ -48,6 +50,8 @@ OPERATIONS = {
     STORE_WAIT: r"DEPBAR",
 }
 _OPERATION = {kind: re.compile(rf"(?:{names})(?:\.|$)") for kind, names in OPERATIONS.items()}
+ELECTED = {TENSOR_PRODUCT, COMMIT, ARRIVE, LOAD, STORE}
+"""What one thread of a partition does; the others go past it."""
 MOST_COPIES = 1024  # of the body of a loop that Triton unrolls
 
 
@@ -198,7 +202,7 @@ def _marks_of_call(
     yield Mark(kind, (call.lineno,))
     if name.endswith("warpgroup_mma") and not getattr(given.get("is_async"), "value", False):
         yield Mark(PRODUCT_WAIT, (call.lineno,))
-    if kind == PRODUCT and getattr(given.get("mbarriers"), "elts", ()):
+    if kind == TENSOR_PRODUCT and getattr(given.get("mbarriers"), "elts", ()):
         yield Mark(COMMIT, (call.lineno,))
 
 
@@ -280,6 +284,6 @@ def _after(marks: Sequence[Mark], at: int, mark: Mark) -> int | None:
         following = marks[(at + step) % size]
         if (following.kind, following.lines) == same:
             return (at + step) % size + 1
-        if not following.optional:
+        if not (following.optional or following.kind in ELECTED):
             return None
     return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 PIPES = {
@@ -208,7 +208,29 @@ def read_listing(text: str) -> Listing:
             predicate, operation, operands = (part or "" for part in found.groups())
             code.append(Instruction(predicate, operation, operands, frames))
         told = source is not None
-    return Listing(tuple(_blocks(code, starts)))
+    return Listing(tuple(_blocks(_placed(code, starts), starts)))
+
+
+def _placed(code: list[Instruction], starts: dict[str, int]) -> list[Instruction]:
+    """Give instructions that ptxas gives no line, and so seem to be of the one before, their own.
+
+    A product has that of the fence before it; the first attempt of a wait, that of the next one,
+    which stands out of the way.
+    """
+    placed = list(code)
+    fence: Frames = ()
+    for i, instruction in enumerate(code):
+        if instruction.operation == "WARPGROUP.ARRIVE":
+            fence = instruction.lines
+        elif instruction.operation.startswith("HGMMA") and fence:
+            placed[i] = replace(instruction, lines=fence)
+        elif instruction.operation.startswith("SYNCS.PHASECHK"):
+            branch = next((later for later in code[i + 1 :] if _leaves(later)), None)
+            target = _TARGET.findall(branch.operands) if branch else []
+            again = starts.get(target[0], len(code)) if target else len(code)
+            if again < len(code) and code[again].operands == instruction.operands:
+                placed[i] = replace(instruction, lines=code[again].lines)
+    return placed
 
 
 def _blocks(code: list[Instruction], starts: dict[str, int]) -> Iterator[Block]:
