@@ -52,7 +52,7 @@ def compiled(module: ModuleType, architecture: int) -> dict[str, Any]:
     }
     source = runtime.GluonASTSource(getattr(module, module.KERNEL), signature, {}, aligned)
     kernel = triton.compile(source, target=target, options={"num_warps": WARPS})
-    tools = Path(nvidia.__file__).parent / "bin"
+    tools = Path(str(nvidia.__file__)).parent / "bin"
     disassembler = [str(tools / "nvdisasm"), "-c"]
     with tempfile.TemporaryDirectory() as folder:
         ptx, cubin, again = (f"{folder}/{name}" for name in ("ptx", "cubin", "again"))

@@ -1,4 +1,4 @@
-"""Compile the kernel of a Gluon file, in a process of its own: a compiler that crashes ends alone."""
+"""Compile the kernel of a Gluon file, in a process of its own, which a crash of LLVM ends alone."""
 
 from __future__ import annotations
 

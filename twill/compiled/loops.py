@@ -119,9 +119,9 @@ def _first_attempts(listing: Listing, loop: Loop, marks: Found) -> frozenset[int
     for inner in listing.loops:
         met = {(m.kind, m.lines) for block in inner.blocks for m in marks[block]}
         before = {(m.kind, m.lines) for b in loop.blocks - inner.blocks for m in marks[b]}
-        if inner.blocks < loop.blocks and len(met) == 1 and met <= before:
-            if {kind for kind, _ in met} == {WAIT}:
-                again |= {b for b in loop.blocks if listing.dominates(inner.header, b)}
+        waits = len(met) == 1 and met <= before and all(kind == WAIT for kind, _ in met)
+        if waits and inner.blocks < loop.blocks:
+            again |= {b for b in loop.blocks if listing.dominates(inner.header, b)}
     return loop.blocks - again
 
 

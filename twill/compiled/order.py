@@ -1,8 +1,8 @@
 """What synchronizes in a steady loop, and in which order: in a kernel file and in its SASS.
 
 Both are *marks*: products and waits for them, waits and arrivals at mbarriers, transfers, commits,
-each with the line that asks for it. A compiler may turn a loop, copy its body or move a spin loop out
-of the way; the cyclic order of its marks stays.
+each with the line that asks for it. A compiler may turn a loop, copy its body or move a spin loop
+out of the way; the cyclic order of its marks stays.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class Mark:
     kind : str
         A key of `OPERATIONS`.
     lines : tuple of int
-        Its line in the role's function; then, if that calls another one of the file, its line there.
+        Its line in the role's function; then, if that calls another one of the file, the line
+        there.
     optional : bool
         Whether it stands under a condition.
     """
@@ -125,7 +126,7 @@ def read_roles(text: str, file: str = "") -> tuple[Role, ...]:
         tree = ast.parse(text)
     except SyntaxError as error:
         raise InputError(f"not Python: {error}", file=file) from None
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    functions = dict(_functions(tree))
     calls = [node for node in ast.walk(tree) if _called(node).endswith("warp_specialize")]
     if len(calls) != 1:
         raise InputError(f"one call of gl.warp_specialize (got {len(calls)})", file=file)
@@ -142,6 +143,15 @@ def read_roles(text: str, file: str = "") -> tuple[Role, ...]:
         raise InputError(
             f"gl.warp_specialize lists its functions, warps and registers ({error})", file=file
         ) from None
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Yield the functions of a file, and with a dot before their names the methods of its classes."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name, node
+        elif isinstance(node, ast.ClassDef):
+            yield from ((f".{f.name}", f) for f in node.body if isinstance(f, ast.FunctionDef))
 
 
 def _steady(
@@ -163,9 +173,7 @@ def _called(node: ast.AST) -> str:
     return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
 
 
-def _marks(
-    nodes: Iterable[ast.AST], functions: Mapping[str, ast.FunctionDef]
-) -> Iterator[Mark]:
+def _marks(nodes: Iterable[ast.AST], functions: Mapping[str, ast.FunctionDef]) -> Iterator[Mark]:
     """Yield the marks of statements in the order of execution."""
     for node in nodes:
         if isinstance(node, ast.If | ast.IfExp):
@@ -188,21 +196,18 @@ def _copies(loop: ast.For) -> int:
     return min(MOST_COPIES, len(range(*numbers)))
 
 
-def _marks_of_call(
-    call: ast.Call, functions: Mapping[str, ast.FunctionDef]
-) -> Iterator[Mark]:
+def _marks_of_call(call: ast.Call, functions: Mapping[str, ast.FunctionDef]) -> Iterator[Mark]:
     name, given = _called(call), {k.arg: k.value for k in call.keywords}
-    if name in functions:
-        for mark in _marks(functions[name].body, functions):
-            yield replace(mark, lines=(call.lineno, *mark.lines))
-        return
     kind = next((kind for end, kind in CALLS.items() if f".{name}".endswith(f".{end}")), None)
     if kind is None:
+        function = functions.get(f".{name.rsplit('.', 1)[1]}" if "." in name else name)
+        for mark in _marks(function.body if function else (), functions):
+            yield replace(mark, lines=(call.lineno, *mark.lines))
         return
     yield Mark(kind, (call.lineno,))
     if name.endswith("warpgroup_mma") and not getattr(given.get("is_async"), "value", False):
         yield Mark(PRODUCT_WAIT, (call.lineno,))
-    if kind == TENSOR_PRODUCT and getattr(given.get("mbarriers"), "elts", ()):
+    if kind == TENSOR_PRODUCT and getattr(given.get("mbarriers"), "elts", None):
         yield Mark(COMMIT, (call.lineno,))
 
 
@@ -244,7 +249,7 @@ def disorder(
     if not marks:
         return None
     trials = [_follow(listing, loop, marks, found, start) for start in range(len(marks))]
-    return None if None in trials else max(trials, key=lambda trial: trial[0])[1]  # type: ignore[index,return-value]  # none is None
+    return None if ("", 0) in trials else max(trials, key=lambda trial: trial[1])[0]
 
 
 def _follow(
@@ -253,25 +258,28 @@ def _follow(
     marks: Sequence[Mark],
     found: Mapping[int, Sequence[Mark]],
     start: int,
-) -> tuple[int, str] | None:
-    """Follow all ways from the header, where `start` marks of a round are behind; None is success."""
+) -> tuple[str, int]:
+    """Follow all ways from the header, where `start` marks of a round are behind.
+
+    Returns where one leaves the order and how many marks kept it until then; an empty text and 0
+    if none does.
+    """
     waiting, known = [(loop.header, start)], {(loop.header, start)}
-    agreed = 0
+    kept = 0
     while waiting:
         block, at = waiting.pop()
         for mark in found[block]:
             following = _after(marks, at, mark)
             if following is None:
-                expected = marks[at % len(marks)]
-                return agreed, f"{mark} where the file has {expected}"
-            agreed += following != at
+                return f"{mark} where the file has {marks[at % len(marks)]}", kept
+            kept += following != at
             at = following
         for successor in listing.blocks[block].successors:
             state = successor, at % len(marks)
             if successor in loop.blocks and state not in known:
                 known.add(state)
                 waiting.append(state)
-    return None
+    return "", 0
 
 
 def _after(marks: Sequence[Mark], at: int, mark: Mark) -> int | None:

@@ -6,6 +6,7 @@ kernels of 255 registers.)
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -31,7 +32,9 @@ PIPES = {
 """Operations, their modifiers left out, by the pipe that executes them; the first that matches."""
 OTHER = "other"
 _PIPE = {pipe: re.compile(rf"(?:{names})(?:\.|$)") for pipe, names in PIPES.items()}
-_INSTRUCTION = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+\{?\s*(@!?U?P[T\d]+)?\s*(\S+?)(?:,|\s+(.*?))?\s*;")
+_INSTRUCTION = re.compile(
+    r"\s*/\*[0-9a-f]{4,}\*/\s+\{?\s*(@!?U?P[T\d]+)?\s*(\S+?)(?:,|\s+(.*?))?\s*;"
+)
 _LABEL = re.compile(r"(\.L\w+):")
 _SOURCE = re.compile(r'\s*//## File "([^"]*)", line (\d+)')
 _TARGET = re.compile(r"`\((\.L\w+)\)")
@@ -225,7 +228,7 @@ def _placed(code: list[Instruction], starts: dict[str, int]) -> list[Instruction
         elif instruction.operation.startswith("HGMMA") and fence:
             placed[i] = replace(instruction, lines=fence)
         elif instruction.operation.startswith("SYNCS.PHASECHK"):
-            branch = next((later for later in code[i + 1 :] if _leaves(later)), None)
+            branch = next(filter(_leaves, itertools.islice(code, i, None)), None)
             target = _TARGET.findall(branch.operands) if branch else []
             again = starts.get(target[0], len(code)) if target else len(code)
             if again < len(code) and code[again].operands == instruction.operands:

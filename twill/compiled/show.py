@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from twill.compiled.findings import Compiled
+from twill.compiled.operations import MOST_DIFFERENCE, Calibration
 from twill.compiled.sass import OTHER, PIPES
 from twill.console import say
 from twill.formats import count, plural
@@ -61,3 +62,27 @@ def print_loops(made: Compiled) -> None:
         for loop in made.loops
     ]
     Table(columns, rows, notes=["instructions of one warp in a round, by pipe"]).print()
+
+
+def print_calibration(found: Calibration) -> None:
+    """Print the instructions of single operations beside what the machine file books for them."""
+    rows, columns = found.shape
+    say(
+        f"{found.machine}: instructions of a warp for a tile of {rows} x {columns} f32 that four "
+        f"warps hold, compiled for {found.architecture}"
+    )
+    headings = [
+        Column("operation"),
+        Column("pipe"),
+        Column("compiled", form=count),
+        Column("machine file", form=count),
+        Column(""),
+    ]
+    cells = [
+        [r.operation, r.pipe, r.counted, r.booked, "differs" if r.differs else ""]
+        for r in found.rows
+    ]
+    different = len({row.operation for row in found.rows if row.differs})
+    verdict = f"{plural(different, 'operation')} of {len({r.operation for r in found.rows})}"
+    note = f"{verdict} by more than {MOST_DIFFERENCE:.0%}"
+    Table(headings, cells, notes=[note if different else "no operation differs"]).print()
