@@ -11,7 +11,7 @@ from pathlib import Path
 
 from twill.compiled.cubin import Cubin, compile_file
 
-HOPPER = '''
+HOPPER = """
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
@@ -57,8 +57,8 @@ def kernel(a_desc, c_ptr, n):
         (compute, (a_smem, full, empty, c_ptr, n)),
         (load, (a_smem, full, empty, a_desc, n)),
     ], [1], [24])
-'''
-BLACKWELL = '''
+"""
+BLACKWELL = """
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.blackwell import (
@@ -98,7 +98,7 @@ def kernel(a_desc, n):
         (compute, (a_smem, c_tmem, full, empty, n)),
         (load, (a_smem, full, empty, a_desc, n)),
     ], [1], [24])
-'''
+"""
 
 RECORDED = Path(__file__).parents[1] / "data" / "compiled"
 TEXTS = {90: HOPPER, 100: BLACKWELL}

@@ -33,9 +33,16 @@ def main(path: str, architecture: int, result: str) -> None:
     try:
         found = compiled(_imported(path), architecture)
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        found = {"error": elided(one_line(reason), LONGEST_REASON)}
+        found = {"error": elided(one_line(_reason(error)), LONGEST_REASON)}
     write_whole(result, json.dumps(found))
+
+
+def _reason(error: BaseException) -> str:
+    """Return what an error says; of one in a called function, where that is and its last line."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = str(error).splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0]} {lines[-1] if len(lines) > 1 else ''}"
 
 
 def compiled(module: ModuleType, architecture: int) -> dict[str, Any]:

@@ -15,7 +15,26 @@ from twill.compiled.sass import read_listing
 from twill.files import read_bytes
 from twill.formats import plural
 
-_SERIALIZED = re.compile(r"C75\d\d")
+_LOSS = re.compile(r"\(C75\d\d\)")
+# What ptxas warns of: the finding, what it means, what avoids it.
+_LOSSES = {
+    "serialized": (
+        "serialized",
+        "ptxas makes every warp group product wait for the one before",
+        "let no product with its accumulator in registers be in flight where a loop ends",
+    ),
+    "injected": (
+        "serialized",
+        "ptxas waits for a warp group product earlier than the file",
+        "await a product in the round that issues it, before its accumulator is read or copied",
+    ),
+    "setmaxnreg": (
+        "allocation",
+        "ptxas gives all partitions the same registers",
+        "ask for enough registers for each partition",
+    ),
+    "": ("loss", "ptxas warns", "look for the message in the manual of ptxas"),
+}
 _USED = re.compile(r"Used (\d+) registers")
 
 
@@ -113,20 +132,16 @@ def judge(cubin: Cubin, text: str, file: str, limits: Limits | None = None) -> C
 
 def _warnings(log: str) -> Iterator[str]:
     for line in log.splitlines():
-        if " warning " in line or _SERIALIZED.search(line):
+        if " warning " in line or _LOSS.search(line):
             yield line.split(" : ", 1)[-1].strip()
 
 
-def serialized(made: Compiled, _roles: tuple[Role, ...], _limits: Limits) -> Iterator[Finding]:
-    """No product of a warp group waits for the one before it."""
+def losses(made: Compiled, _roles: tuple[Role, ...], _limits: Limits) -> Iterator[Finding]:
+    """Neither are products serialized nor is another request of the file left aside."""
     for warning in made.warnings:
-        if _SERIALIZED.search(warning):
-            yield Finding(
-                "serialized",
-                f"ptxas makes every warp group product wait for the one before: {warning}",
-                "let no product with its accumulator in registers be in flight where a loop ends, "
-                "and read no accumulator before it is awaited",
-            )
+        if _LOSS.search(warning):
+            name, what, avoid = next(found for key, found in _LOSSES.items() if key in warning)
+            yield Finding(name, f"{what}: {warning}", avoid)
 
 
 def spills(made: Compiled, _roles: tuple[Role, ...], _limits: Limits) -> Iterator[Finding]:
@@ -193,7 +208,7 @@ def order(made: Compiled, roles: tuple[Role, ...], _limits: Limits) -> Iterator[
 
 # In the order in which their findings are listed.
 CHECKS: tuple[Callable[[Compiled, tuple[Role, ...], Limits], Iterator[Finding]], ...] = (
-    serialized,
+    losses,
     spills,
     memory,
     registers,

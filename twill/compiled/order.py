@@ -146,7 +146,7 @@ def read_roles(text: str, file: str = "") -> tuple[Role, ...]:
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
-    """Yield the functions of a file, and with a dot before their names the methods of its classes."""
+    """Yield the functions of a file, and the methods of its classes with a dot before the name."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             yield node.name, node
