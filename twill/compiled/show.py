@@ -75,7 +75,7 @@ def print_calibration(found: Calibration) -> None:
         Column("operation"),
         Column("pipe"),
         Column("compiled", form=count),
-        Column("machine file", form=count),
+        Column("booked", form=count),
         Column(""),
     ]
     cells = [
@@ -83,6 +83,5 @@ def print_calibration(found: Calibration) -> None:
         for r in found.rows
     ]
     different = len({row.operation for row in found.rows if row.differs})
-    verdict = f"{plural(different, 'operation')} of {len({r.operation for r in found.rows})}"
-    note = f"{verdict} by more than {MOST_DIFFERENCE:.0%}"
-    Table(headings, cells, notes=[note if different else "no operation differs"]).print()
+    note = f"{different} of {len({r.operation for r in found.rows})} operations differ"
+    Table(headings, cells, notes=[f"{note} by more than {MOST_DIFFERENCE:.0%}"]).print()
