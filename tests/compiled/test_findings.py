@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +14,8 @@ import pytest
 from tests.compiled.kernels import HOPPER, RECORDED, TEXTS, compiled_text, recorded
 from twill.compiled import Compiled, Limits, check, judge, print_compiled
 from twill.compiled.cubin import Cubin
+from twill.compiled.order import read_roles
+from twill.compiled.show import compiled_data
 from twill.errors import InputError, MissingLibraryError
 
 LOG = "ptxas info    : Used 255 registers, used 2 barriers"
@@ -49,6 +54,7 @@ def test_a_kernel_as_it_is_written(architecture: int, capsys: pytest.CaptureFixt
     printed = capsys.readouterr().out
     assert "kept" in printed
     assert "compiled as it is written" in printed
+    assert json.loads(json.dumps(compiled_data(made)))["loops"][1]["role"] == "load"
 
 
 ARRIVE = r'( //## File "kernel.py", line 21[^\n]*\n)?[^\n]*SYNCS.ARRIVE.TRANS64.A1T0[^\n]*\n'
@@ -84,15 +90,29 @@ def test_spills_outside_steady_loops_are_told(capsys: pytest.CaptureFixture[str]
     assert "1 instruction of spills outside steady loops" in capsys.readouterr().out
 
 
-def test_an_order_of_another_file_is_found() -> None:
-    turned = HOPPER.replace(
-        "        s = warpgroup_mma_wait(num_outstanding=0, deps=(s,))\n"
-        "        mbarrier.arrive(empty.index(i % 2))\n",
-        "        mbarrier.arrive(empty.index(i % 2))\n"
-        "        s = warpgroup_mma_wait(num_outstanding=0, deps=(s,))\n",
+def swapped(architecture: int) -> Iterator[tuple[int, int]]:
+    """Yield the lines of each two calls that follow each other in a steady loop."""
+    for role in read_roles(TEXTS[architecture]):
+        for loop in role.loops:
+            lines = sorted({mark.lines[0] for mark in loop.marks})
+            yield from itertools.pairwise(lines)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "first", "second"),
+    [(architecture, *lines) for architecture in TEXTS for lines in swapped(architecture)],
+)
+def test_an_order_of_another_file_is_found(architecture: int, first: int, second: int) -> None:
+    """Two calls change their places in the file; their instructions keep theirs."""
+    text = TEXTS[architecture].split("\n")
+    text[first - 1], text[second - 1] = text[second - 1], text[first - 1]
+    listing = (RECORDED / f"sm_{architecture}.sass").read_text()
+    other = {str(first): str(second), str(second): str(first)}
+    listing = re.sub(
+        rf'(?<="kernel.py", line )({first}|{second})\b', lambda line: other[line[0]], listing
     )
-    assert turned != HOPPER
-    assert checks(judged(text=turned)) == ["order"]
+    made = judged(architecture=architecture, text="\n".join(text), listing=listing)
+    assert checks(made) == ["order"]
 
 
 @pytest.mark.parametrize(

@@ -195,14 +195,14 @@ def order(made: Compiled, roles: tuple[Role, ...], _limits: Limits) -> Iterator[
                 yield Finding(
                     "order",
                     f"no loop of SASS is the steady loop of {role.name} (line {loop.first})",
-                    "let its waits, arrivals, products and transfers have effects",
+                    "let it be a loop at run time, with all that it waits for and starts",
                 )
     for compiled in made.loops:
         if compiled.order is not None:
             yield Finding(
                 "order",
                 f"the steady loop of {compiled.role} has {compiled.order}",
-                "put a wait or an arrival where the order matters, or report it to the compiler",
+                "put a wait or an arrival between what has to keep its order",
             )
 
 

@@ -50,7 +50,7 @@ OPERATIONS = {
     STORE_WAIT: r"DEPBAR",
 }
 _OPERATION = {kind: re.compile(rf"(?:{names})(?:\.|$)") for kind, names in OPERATIONS.items()}
-ELECTED = {TENSOR_PRODUCT, COMMIT, ARRIVE, LOAD, STORE}
+ELECTED = frozenset({TENSOR_PRODUCT, COMMIT, ARRIVE, LOAD, STORE})
 """What one thread of a partition does; the others go past it."""
 MOST_COPIES = 1024  # of the body of a loop that Triton unrolls
 
@@ -230,8 +230,9 @@ def disorder(
 ) -> str | None:
     """Say where a loop of SASS leaves the cyclic order of a file's marks; None if it never does.
 
-    Every way through the loop is followed. A mark may be repeated at once, as instructions of one
-    product or attempts of one wait; one under a condition may be left out.
+    Every way through the loop is followed. It may begin anywhere in a round, if what is before that
+    is found outside too. A mark may be repeated at once, as instructions of one product or attempts
+    of one wait; one under a condition may be left out.
 
     Parameters
     ----------
@@ -240,7 +241,7 @@ def disorder(
     marks : sequence of Mark
         Those of one iteration in the file.
     found : mapping
-        Those of each block of the loop.
+        Those of each block.
     """
     seen = {(mark.kind, mark.lines) for block in loop.blocks for mark in found[block]}
     for mark in marks:
@@ -248,7 +249,9 @@ def disorder(
             return f"no {mark}"
     if not marks:
         return None
-    trials = [_follow(listing, loop, marks, found, start) for start in range(len(marks))]
+    before = {(m.kind, m.lines) for b in set(found) - loop.blocks for m in found[b]}
+    starts = [s for s in range(len(marks)) if {(m.kind, m.lines) for m in marks[:s]} <= before]
+    trials = [_follow(listing, loop, marks, found, start) for start in starts]
     return None if ("", 0) in trials else max(trials, key=lambda trial: trial[1])[0]
 
 
@@ -262,36 +265,40 @@ def _follow(
     """Follow all ways from the header, where `start` marks of a round are behind.
 
     Returns where one leaves the order and how many marks kept it until then; an empty text and 0
-    if none does.
+    if none does. Only behind a branch may there be a thread that is not the elected one.
     """
-    waiting, known = [(loop.header, start)], {(loop.header, start)}
+    first = loop.header, start, False
+    waiting, known = [first], {first}
     kept = 0
     while waiting:
-        block, at = waiting.pop()
+        block, at, branched = waiting.pop()
         for mark in found[block]:
-            following = _after(marks, at, mark)
+            following = _after(marks, at, mark, ELECTED if branched else frozenset())
             if following is None:
                 return f"{mark} where the file has {marks[at % len(marks)]}", kept
-            kept += following != at
-            at = following
-        for successor in listing.blocks[block].successors:
-            state = successor, at % len(marks)
+            if following != at:
+                kept, at, branched = kept + 1, following, False
+        successors = listing.blocks[block].successors
+        for successor in successors:
+            state = successor, at, branched or len(successors) > 1
             if successor in loop.blocks and state not in known:
                 known.add(state)
                 waiting.append(state)
     return "", 0
 
 
-def _after(marks: Sequence[Mark], at: int, mark: Mark) -> int | None:
-    """Return how many marks are behind after one more, None if it is not its turn."""
+def _after(marks: Sequence[Mark], at: int, mark: Mark, others: frozenset[str]) -> int | None:
+    """Return how many marks of a round are behind after one more, None if it is not its turn.
+
+    `others`: kinds of marks that may be left out here.
+    """
     size, same = len(marks), (mark.kind, mark.lines)
-    before = marks[(at - 1) % size]
-    if (before.kind, before.lines) == same:
+    if at and (marks[at - 1].kind, marks[at - 1].lines) == same:
         return at
     for step in range(size):
         following = marks[(at + step) % size]
         if (following.kind, following.lines) == same:
             return (at + step) % size + 1
-        if not (following.optional or following.kind in ELECTED):
+        if not (following.optional or following.kind in others):
             return None
     return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 PIPES = {
-    "tensor": r"HGMMA|[HIQD]MMA|UTC\w*MMA|UTCBAR|UTCCP|WARPGROUP",
+    "tensor": r"HGMMA|[HIQD]MMA|UTC\w*MMA|UTCCP",
     "fma": r"FFMA2?|FMUL2?|FADD2?|FSWZADD|HFMA2|HADD2|HMUL2",
     "alu": r"FMNMX3?|HMNMX2|F2FP|FSEL|FSETP|FSET",
     "mufu": r"MUFU",
@@ -23,7 +23,7 @@ PIPES = {
     "tma": r"UTMA\w+|UBLK\w+",
     "spill": r"LDL|STL",
     "global": r"LDG|STG|LDGSTS|LDGDEPBAR|REDG?|ATOMG?|LDC",
-    "barrier": r"SYNCS|BAR|DEPBAR|MEMBAR|FENCE|ERRBAR|CCTL|USETMAXREG",
+    "barrier": r"SYNCS|WARPGROUP|UTCBAR|BAR|DEPBAR|MEMBAR|FENCE|ERRBAR|CCTL|USETMAXREG",
     "move": r"MOV|CS2R|IMAD\.MOV\S*|IMAD\.U32|S2R|R2P|P2R",
     "branch": r"BRA|BRX|BSSY|BSYNC|CALL|RET|EXIT|NOP|WARPSYNC|ELECT|YIELD|BREAK",
     "uniform": r"U\w+|R2UR|S2UR|LDCU|VOTEU|REDUX",
