@@ -24,7 +24,7 @@ gl.warp_specialize([(compute, (x,))], [], [])
 FILE = ROLE.format(more="")
 TRY = "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R2"
 ARRIVE = "SYNCS.ARRIVE.TRANS64.A1T0 RZ, [UR4], RZ"
-LINES = {"W": (5, TRY), "A": (7, ARRIVE), "F": (6, "FADD R1, R1, R2")}
+LINES = {"W": (5, TRY), "A": (7, ARRIVE), "B": (9, ARRIVE), "F": (6, "FADD R1, R1, R2")}
 
 
 def listing(text: str) -> str:
@@ -60,8 +60,18 @@ def orders(text: str, file: str = FILE) -> list[tuple[int, str | None, int]]:
         ("1: W ?3 2: F A ?1 >4 3: W ?3 >2 4:", 1, 5),
         ("1: W ?1 F A >1", 1, 5),
         ("1: W F ?2 A 2: F ?1", 1, 6),
+        ("1: W A A F ?1", 1, 5),
     ],
-    ids=["as written", "turned", "unrolled", "left early", "a wait aside", "a wait", "elected"],
+    ids=[
+        "as written",
+        "turned",
+        "unrolled",
+        "left early",
+        "a wait aside",
+        "a wait",
+        "elected",
+        "repeated",
+    ],
 )
 def test_an_order_is_kept(text: str, copies: int, instructions: int) -> None:
     assert orders(text) == [(copies, None, instructions)]
@@ -82,6 +92,12 @@ def test_an_order_is_changed(text: str, told: str | None) -> None:
     ((_, order, _),) = orders(text, file)
     assert order is not None
     assert told is None or order in (told, "no wait (line 8)")
+
+
+def test_copies_of_one_call_are_kept() -> None:
+    more = "        for part in gl.static_range(2):\n            mbarrier.arrive(full)"
+    assert orders("1: W F A B B ?1", ROLE.format(more=more)) == [(1, None, 6)]
+    assert orders("1: W F B B A ?1", ROLE.format(more=more))[0][1] is not None
 
 
 def test_two_loops_of_one() -> None:

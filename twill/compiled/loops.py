@@ -117,8 +117,8 @@ def _first_attempts(listing: Listing, loop: Loop, marks: Found) -> frozenset[int
     """Return the blocks of a loop but for those that repeat a wait that has failed."""
     again = set()
     for inner in listing.loops:
-        met = {(m.kind, m.lines) for block in inner.blocks for m in marks[block]}
-        before = {(m.kind, m.lines) for b in loop.blocks - inner.blocks for m in marks[b]}
+        met = {mark.same for block in inner.blocks for mark in marks[block]}
+        before = {mark.same for block in loop.blocks - inner.blocks for mark in marks[block]}
         waits = len(met) == 1 and met <= before and all(kind == WAIT for kind, _ in met)
         if waits and inner.blocks < loop.blocks:
             again |= {b for b in loop.blocks if listing.dominates(inner.header, b)}
@@ -126,9 +126,9 @@ def _first_attempts(listing: Listing, loop: Loop, marks: Found) -> frozenset[int
 
 
 def _copies(listing: Listing, blocks: frozenset[int], steady: SteadyLoop, marks: Found) -> int:
-    sequence = [(m.kind, m.lines) for b in listing.order if b in blocks for m in marks[b]]
+    sequence = [mark.same for b in listing.order if b in blocks for mark in marks[b]]
     runs = Counter(mark for mark, _ in itertools.groupby(sequence))
-    asked = Counter((mark.kind, mark.lines) for mark in steady.marks)
+    asked = Counter(mark.same for mark in steady.marks)
     return max((runs[mark] // times for mark, times in asked.items()), default=1) or 1
 
 

@@ -8,6 +8,7 @@ out of the way; the cyclic order of its marks stays.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -73,6 +74,11 @@ class Mark:
     kind: str
     lines: tuple[int, ...]
     optional: bool = False
+
+    @property
+    def same(self) -> tuple[str, tuple[int, ...]]:
+        """What is the same of a mark of the file and of the instructions that it becomes."""
+        return self.kind, self.lines
 
     def __str__(self) -> str:
         return f"{self.kind} (line {', '.join(map(str, self.lines))})"
@@ -243,15 +249,14 @@ def disorder(
     found : mapping
         Those of each block.
     """
-    seen = {(mark.kind, mark.lines) for block in loop.blocks for mark in found[block]}
-    for mark in marks:
-        if (mark.kind, mark.lines) not in seen and not mark.optional:
-            return f"no {mark}"
-    if not marks:
-        return None
-    before = {(m.kind, m.lines) for b in set(found) - loop.blocks for m in found[b]}
-    starts = [s for s in range(len(marks)) if {(m.kind, m.lines) for m in marks[:s]} <= before]
-    trials = [_follow(listing, loop, marks, found, start) for start in starts]
+    seen = {mark.same for block in loop.blocks for mark in found[block]}
+    missing = [m for m in marks if m.same not in seen and not m.optional]
+    if missing or not marks:
+        return f"no {missing[0]}" if missing else None
+    once = [next(group) for _, group in itertools.groupby(marks, key=lambda mark: mark.same)]
+    before = {mark.same for block in set(found) - loop.blocks for mark in found[block]}
+    starts = [s for s in range(len(once)) if {mark.same for mark in once[:s]} <= before]
+    trials = [_follow(listing, loop, once, found, start) for start in starts]
     return None if ("", 0) in trials else max(trials, key=lambda trial: trial[1])[0]
 
 
@@ -292,12 +297,12 @@ def _after(marks: Sequence[Mark], at: int, mark: Mark, others: frozenset[str]) -
 
     `others`: kinds of marks that may be left out here.
     """
-    size, same = len(marks), (mark.kind, mark.lines)
-    if at and (marks[at - 1].kind, marks[at - 1].lines) == same:
+    size = len(marks)
+    if at and marks[at - 1].same == mark.same:
         return at
     for step in range(size):
         following = marks[(at + step) % size]
-        if (following.kind, following.lines) == same:
+        if following.same == mark.same:
             return (at + step) % size + 1
         if not (following.optional or following.kind in others):
             return None

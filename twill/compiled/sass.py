@@ -31,6 +31,7 @@ PIPES = {
 }
 """Operations, their modifiers left out, by the pipe that executes them; the first that matches."""
 OTHER = "other"
+ATTEMPT = "SYNCS.PHASECHK"
 _PIPE = {pipe: re.compile(rf"(?:{names})(?:\.|$)") for pipe, names in PIPES.items()}
 _INSTRUCTION = re.compile(
     r"\s*/\*[0-9a-f]{4,}\*/\s+\{?\s*(@!?U?P[T\d]+)?\s*(\S+?)(?:,|\s+(.*?))?\s*;"
@@ -218,7 +219,7 @@ def _placed(code: list[Instruction], starts: dict[str, int]) -> list[Instruction
     """Give instructions that ptxas gives no line, and so seem to be of the one before, their own.
 
     A product has that of the fence before it; the first attempt of a wait, that of the next one,
-    which stands out of the way.
+    which follows or stands out of the way.
     """
     placed = list(code)
     fence: Frames = ()
@@ -227,13 +228,29 @@ def _placed(code: list[Instruction], starts: dict[str, int]) -> list[Instruction
             fence = instruction.lines
         elif instruction.operation.startswith("HGMMA") and fence:
             placed[i] = replace(instruction, lines=fence)
-        elif instruction.operation.startswith("SYNCS.PHASECHK"):
-            branch = next(filter(_leaves, itertools.islice(code, i, None)), None)
-            target = _TARGET.findall(branch.operands) if branch else []
-            again = starts.get(target[0], len(code)) if target else len(code)
-            if again < len(code) and code[again].operands == instruction.operands:
-                placed[i] = replace(instruction, lines=code[again].lines)
+        elif instruction.operation.startswith(ATTEMPT):
+            again = _attempted_again(code, starts, i)
+            placed[i] = replace(instruction, lines=again.lines if again else instruction.lines)
     return placed
+
+
+def _attempted_again(
+    code: list[Instruction], starts: dict[str, int], first: int
+) -> Instruction | None:
+    """Return the next attempt of a wait, which asks the same barrier behind a branch."""
+    end = next((i for i in range(first, len(code)) if _leaves(code[i])), len(code) - 1)
+    for start in (
+        *(starts[t] for t in _TARGET.findall(code[end].operands) if t in starts),
+        end + 1,
+    ):
+        for later in itertools.islice(code, start, None):
+            if later.operation.startswith(ATTEMPT):
+                if _ADDRESS.findall(later.operands) == _ADDRESS.findall(code[first].operands):
+                    return later
+                break
+            if _leaves(later):
+                break
+    return None
 
 
 def _blocks(code: list[Instruction], starts: dict[str, int]) -> Iterator[Block]:
