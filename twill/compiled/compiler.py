@@ -15,12 +15,15 @@ import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 from twill.files import write_whole
 from twill.names import elided, one_line
 
 LONGEST_REASON = 300
 WARPS = 4  # of the default partition
+ALIGNED = ":16"  # behind the type of an integer that 16 divides
+HOST = ("torch", "pytest")  # what a kernel file may import and compiling needs not
 _DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[([\d,]+)\]>")
 # LLVM numbers the lines of inline assembly as if they were lines of the kernel file.
 _ASSEMBLY = re.compile(r"// begin inline asm.*?// end inline asm", re.DOTALL)
@@ -51,11 +54,12 @@ def compiled(module: ModuleType, architecture: int) -> dict[str, Any]:
     nvidia = importlib.import_module("triton.backends.nvidia.compiler")
     runtime = importlib.import_module("triton.experimental.gluon._runtime")
     target = importlib.import_module("triton.backends.compiler").GPUTarget("cuda", architecture, 32)
-    signature = {name: _with_layout(kind) for name, kind in module.SIGNATURE.items()}
+    kinds = module.SIGNATURE
+    signature = {name: _with_layout(kind.removesuffix(ALIGNED)) for name, kind in kinds.items()}
     aligned = {
         (position,): [["tt.divisibility", 16]]
-        for position, kind in enumerate(signature.values())
-        if kind.startswith("*")
+        for position, kind in enumerate(kinds.values())
+        if kind.startswith("*") or kind.endswith(ALIGNED)
     }
     source = runtime.GluonASTSource(getattr(module, module.KERNEL), signature, {}, aligned)
     kernel = triton.compile(source, target=target, options={"num_warps": WARPS})
@@ -98,7 +102,11 @@ def _imported(path: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError("not a Python file")
     module = importlib.util.module_from_spec(spec)
+    missing = [name for name in HOST if importlib.util.find_spec(name) is None]
+    sys.modules.update({name: mock.MagicMock() for name in missing})
     spec.loader.exec_module(module)
+    for name in missing:
+        del sys.modules[name]
     return module
 
 
