@@ -46,6 +46,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
         ("fa4_forward", "--as", "json", "--iterations", "5"): "program",
     },
     "diff": {("s.json", HAND): "schedule-differences"},
+    "calibrate": {("hopper_h100", "--from-cubin"): "calibration"},
     "extract": {("s.mlir",): "schedule-summary"},
     "run-kernel": {
         (str(ROOT / "tests/data/gluon/gemm_tcgen05.py"), "--emulate", "--iterations", "2",
@@ -83,6 +84,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
     },
 }  # fmt: skip
 """Words behind each command that prints JSON, with the schema of what it prints then."""
+NEEDS_TRITON = {"calibrate"}
 WITHOUT = {"emit", "loop dump", "sim report"}
 """Commands that print no data."""
 SAME = {"loop", "machine", "order", "schedule", "sweep", "journal", "swept"}
@@ -122,7 +124,13 @@ def test_every_command_with_data_is_called() -> None:
 @pytest.mark.parametrize(
     ("command", "words", "schema"),
     [
-        pytest.param(command, words, schema, id=f"{command} {' '.join(words[:3])}")
+        pytest.param(
+            command,
+            words,
+            schema,
+            id=f"{command} {' '.join(words[:3])}",
+            marks=[pytest.mark.triton] if command in NEEDS_TRITON else [],
+        )
         for command, calls in CALLS.items()
         for words, schema in calls.items()
     ],

@@ -23,7 +23,8 @@ SOLVERS = {
     "simpy": {"sim/engine/events.py", "twill/studies/bench/simulator.py"},
     "simpleeval": {"twill/artifacts/costs.py"},
     "triton": {str(file.relative_to(ROOT)) for file in (ROOT / "traces/kernels").glob("*.py")}
-    | {f"twill/frontends/triton_dump/{name}.py" for name in ("__init__", "lower")},
+    | {f"twill/frontends/triton_dump/{name}.py" for name in ("__init__", "lower")}
+    | {"twill/compiled/compiler.py"},
     "xdsl": {
         f"twill/frontends/ttgir/{name}.py"
         for name in ("__init__", "graph", "kinds", "memory", "reader")

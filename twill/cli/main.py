@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from twill.cli import judge, kernel, loop, machine, run, schedule, show, studies, sweep
+from twill.cli import (
+    calibrate,
+    judge,
+    kernel,
+    loop,
+    machine,
+    run,
+    schedule,
+    show,
+    studies,
+    sweep,
+)
 from twill.console import run_app, say
 
 
@@ -31,6 +42,7 @@ app = _tree(
 for command in (
     *(schedule.schedule, schedule.polish, judge.verify, judge.explain),
     *(show.show, show.diff, show.extract, kernel.emit, kernel.run_kernel, studies.reproduce),
+    calibrate.calibrate,
 ):
     app.command()(command)
 trees = {"loop": loop.app, "machine": machine.app, "sim": simulator, "bench": studies.bench}

@@ -29,6 +29,7 @@ SCHEMAS: dict[str, type[Part]] = {
     "swept": Swept,
     "bench": documents.BenchOfSolver,
     "bench-simulator": documents.BenchOfSimulator,
+    "calibration": documents.Calibration,
     "claims": documents.Claims,
     "emulation": documents.Emulated,
     "explanation": schedule_documents.Explanation,

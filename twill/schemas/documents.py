@@ -11,6 +11,7 @@ from twill.artifacts.base import Part
 from twill.artifacts.loop import Dependence, Invariant, Origin, Tile
 from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import JournalRow, Sweep
+from twill.compiled.operations import Calibrated
 from twill.studies.audit import Finding
 from twill.studies.bench import Growth, Outcome, SpeedUp
 from twill.studies.bench.simulator import Speed
@@ -271,6 +272,16 @@ class MachineAudit(Document):
     loops: Strings
     clean: bool
     findings: tuple[AuditFinding, ...]
+
+
+class Calibration(Document):
+    """``twill calibrate --json``; see `twill.compiled.operations.Calibration`."""
+
+    schema_name: Literal["twill.calibration"] = Field(alias="schema")
+    machine: str
+    architecture: str
+    shape: tuple[int, int]
+    rows: tuple[Calibrated, ...]
 
 
 # -- studies --------------------------------------------------------------------------------------

@@ -1,0 +1,20 @@
+"""Checks of a kernel file against the compiler: what Triton makes of it for a GPU, without one."""
+
+from __future__ import annotations
+
+from twill.compiled.cubin import compile_file
+from twill.compiled.findings import CHECKS, Compiled, Finding, Limits, check, judge
+from twill.compiled.loops import CompiledLoop
+from twill.compiled.show import print_compiled
+
+__all__ = [
+    "CHECKS",
+    "Compiled",
+    "CompiledLoop",
+    "Finding",
+    "Limits",
+    "check",
+    "compile_file",
+    "judge",
+    "print_compiled",
+]

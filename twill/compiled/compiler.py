@@ -1,0 +1,120 @@
+"""What of Triton a kernel file is compiled with: ``python -m twill.compiled.compiler FILE ...``.
+
+It is started with the file, an architecture and the name of a file for the result.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+from twill.files import write_whole
+from twill.names import elided, one_line
+
+LONGEST_REASON = 300
+WARPS = 4  # of the default partition
+ALIGNED = ":16"  # behind the type of an integer that 16 divides
+HOST = ("torch", "pytest")  # what a kernel file may import and compiling needs not
+_DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[([\d,]+)\]>")
+# LLVM numbers the lines of inline assembly as if they were lines of the kernel file.
+_ASSEMBLY = re.compile(r"// begin inline asm.*?// end inline asm", re.DOTALL)
+_LINE = re.compile(r"^\s*\.loc\s.*\n", re.MULTILINE)
+_ELEMENTS = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32"}
+
+
+def main(path: str, architecture: int, result: str) -> None:
+    """Compile a kernel file and write what is known of it, or why it is not compiled, as JSON."""
+    try:
+        found = compiled(_imported(path), architecture)
+    except Exception as error:
+        found = {"error": elided(one_line(_reason(error)), LONGEST_REASON)}
+    write_whole(result, json.dumps(found))
+
+
+def _reason(error: BaseException) -> str:
+    """Return what an error says; of one in a called function, where that is and its last line."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = str(error).splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0]} {lines[-1] if len(lines) > 1 else ''}"
+
+
+def compiled(module: ModuleType, architecture: int) -> dict[str, Any]:
+    """Return the fields of `twill.compiled.cubin.Cubin` but for the architecture."""
+    triton = importlib.import_module("triton")
+    nvidia = importlib.import_module("triton.backends.nvidia.compiler")
+    runtime = importlib.import_module("triton.experimental.gluon._runtime")
+    target = importlib.import_module("triton.backends.compiler").GPUTarget("cuda", architecture, 32)
+    kinds = module.SIGNATURE
+    signature = {name: _with_layout(kind.removesuffix(ALIGNED)) for name, kind in kinds.items()}
+    aligned = {
+        (position,): [["tt.divisibility", 16]]
+        for position, kind in enumerate(kinds.values())
+        if kind.startswith("*") or kind.endswith(ALIGNED)
+    }
+    source = runtime.GluonASTSource(getattr(module, module.KERNEL), signature, {}, aligned)
+    kernel = triton.compile(source, target=target, options={"num_warps": WARPS})
+    tools = Path(str(nvidia.__file__)).parent / "bin"
+    disassembler = [str(tools / "nvdisasm"), "-c"]
+    with tempfile.TemporaryDirectory() as folder:
+        ptx, cubin, again = (f"{folder}/{name}" for name in ("ptx", "cubin", "again"))
+        write_whole(ptx, _ASSEMBLY.sub(lambda found: _LINE.sub("", found[0]), kernel.asm["ptx"]))
+        write_whole(cubin, kernel.asm["cubin"])
+        name = nvidia.sm_arch_from_capability(architecture)
+        options = ["-lineinfo", "-v", "--regAllocOptLevel=2", f"--gpu-name={name}"]
+        log = _said([nvidia.get_ptxas(architecture).path, *options, ptx, "-o", again])
+        if _said([*disassembler, cubin]) != _said([*disassembler, again]):
+            raise RuntimeError("ptxas makes other code of the same PTX")
+        listing = _said([*disassembler, "-gi", again])
+    return {
+        "kernel": module.KERNEL,
+        "warps": kernel.metadata.num_warps,
+        "shared": kernel.metadata.shared,
+        "tensor_columns": kernel.metadata.tmem_size or 0,
+        "log": log,
+        "listing": listing,
+    }
+
+
+def _with_layout(kind: str) -> str:
+    """Return Triton's type of an argument, of a descriptor with the layout of what it copies."""
+    found = _DESCRIPTOR.fullmatch(kind)
+    if found is None:
+        return kind
+    language = importlib.import_module("triton.experimental.gluon.language")
+    shape = [int(extent) for extent in found[2].split(",")]
+    element = getattr(language, _ELEMENTS.get(found[1], found[1]))
+    layout = language.NVMMASharedLayout.get_default_for(shape, element)
+    return f"{kind[:-1]},{layout!r}>"
+
+
+def _imported(path: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("kernel", path)
+    if spec is None or spec.loader is None:
+        raise ImportError("not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    missing = [name for name in HOST if importlib.util.find_spec(name) is None]
+    sys.modules.update({name: mock.MagicMock() for name in missing})
+    spec.loader.exec_module(module)
+    for name in missing:
+        del sys.modules[name]
+    return module
+
+
+def _said(command: list[str]) -> str:
+    """Return what one of Triton's programs says."""
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - ours
+    return done.stdout + done.stderr
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

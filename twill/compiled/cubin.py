@@ -1,0 +1,99 @@
+"""Compile the kernel of a Gluon file, in a process of its own, which a crash of LLVM ends alone."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from twill.errors import InputError, MissingLibraryError, short
+from twill.files import read_bytes
+
+ARCHITECTURES = (90, 100)
+# Nothing is kept; lines of the source are in the cubin; products and sums become one instruction.
+SETTINGS = {
+    "TRITON_ALWAYS_COMPILE": "1",
+    "TRITON_DISABLE_LINE_INFO": "0",
+    "TRITON_DEFAULT_FP_FUSION": "1",
+}
+
+
+@dataclass(frozen=True)
+class Cubin:
+    """A compiled kernel, as text.
+
+    Attributes
+    ----------
+    kernel : str
+        Name of its entry.
+    architecture : int
+        90 or 100: compiled for ``sm_90a`` or ``sm_100a``.
+    warps : int
+        Warps that it starts with, those that partitions are filled up with included.
+    shared : int
+        Bytes of shared memory.
+    tensor_columns : int
+        Columns of tensor memory.
+    log : str
+        What ``ptxas -v`` says.
+    listing : str
+        What ``nvdisasm -c -gi`` says.
+    """
+
+    kernel: str
+    architecture: int
+    warps: int
+    shared: int
+    tensor_columns: int
+    log: str
+    listing: str
+
+
+def compile_file(path: str | os.PathLike[str], architecture: int) -> Cubin:
+    """Compile the entry of a kernel file; the file is imported, so that what it does happens.
+
+    Parameters
+    ----------
+    path : path
+        A Python file with ``SIGNATURE`` (Triton's type of each argument of the entry) and
+        ``KERNEL`` (its name).
+    architecture : int
+        90 or 100.
+
+    Raises
+    ------
+    MissingLibraryError
+        If Triton is not installed.
+    InputError
+        If there is no such file, or it does not compile.
+    """
+    if architecture not in ARCHITECTURES:
+        known = ", ".join(f"sm_{a}a" for a in ARCHITECTURES)
+        raise InputError(f"kernels are compiled for {known} (got {short(architecture)})")
+    if importlib.util.find_spec("triton") is None:
+        raise MissingLibraryError(
+            "Triton is not installed; install it with: pip install 'twill-gpu[triton]'"
+        )
+    read_bytes(path)
+    with tempfile.TemporaryDirectory() as folder:
+        file, result = str(Path(path).resolve()), Path(folder) / "result.json"
+        command = [sys.executable, "-m", "twill.compiled.compiler", file, str(architecture)]
+        ended = subprocess.run(  # noqa: S603 - this Python, with files as arguments
+            [*command, str(result)],
+            env={**os.environ, **SETTINGS, "TRITON_CACHE_DIR": folder},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if not result.exists():
+            message = f"the compiler crashed for sm_{architecture}a (status {ended.returncode})"
+            raise InputError(f"{message}: {short(ended.stderr[-200:], 200)}", file=str(path))
+        found = json.loads(read_bytes(result))
+    if "error" in found:
+        raise InputError(f"not compiled for sm_{architecture}a: {found['error']}", file=str(path))
+    return Cubin(architecture=architecture, **found)

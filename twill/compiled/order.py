@@ -1,0 +1,309 @@
+"""What synchronizes in a steady loop, and in which order: in a kernel file and in its SASS.
+
+Both are *marks*: products and waits for them, waits and arrivals at mbarriers, transfers, commits,
+each with the line that asks for it. A compiler may turn a loop, copy its body or move a spin loop
+out of the way; the cyclic order of its marks stays.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from twill.compiled.sass import Frames, Instruction, Listing, Loop
+from twill.errors import InputError
+
+PRODUCT, PRODUCT_WAIT = "product", "product wait"
+TENSOR_PRODUCT, COMMIT = "tcgen05 product", "commit"
+WAIT, ARRIVE, LOAD, STORE, STORE_WAIT = "wait", "arrive", "load", "store", "store wait"
+CALLS = {
+    "warpgroup_mma": PRODUCT,
+    "warpgroup_mma_wait": PRODUCT_WAIT,
+    "tcgen05_mma": TENSOR_PRODUCT,
+    "tcgen05_mma_scaled": TENSOR_PRODUCT,
+    "tcgen05_copy": TENSOR_PRODUCT,
+    "tcgen05_commit": COMMIT,
+    "mbarrier.wait": WAIT,
+    "mbarrier.arrive": ARRIVE,
+    "mbarrier.expect": ARRIVE,
+    "tma.async_load": LOAD,
+    "tma.async_copy_global_to_shared": LOAD,
+    "tma.async_gather": LOAD,
+    "tma.async_store": STORE,
+    "tma.async_copy_shared_to_global": STORE,
+    "tma.async_scatter": STORE,
+    "tma.async_atomic_add": STORE,
+    "tma.store_wait": STORE_WAIT,
+}
+"""Gluon's functions, by the end of their names."""
+OPERATIONS = {
+    PRODUCT: r"HGMMA",
+    PRODUCT_WAIT: r"WARPGROUP\.DEPBAR",
+    TENSOR_PRODUCT: r"UTC\w*MMA|UTCCP",
+    COMMIT: r"UTCBAR",
+    WAIT: r"SYNCS\.PHASECHK",
+    ARRIVE: r"SYNCS\.ARRIVE",
+    LOAD: r"UTMALDG",
+    STORE: r"UTMASTG|UTMAREDG",
+    STORE_WAIT: r"DEPBAR",
+}
+_OPERATION = {kind: re.compile(rf"(?:{names})(?:\.|$)") for kind, names in OPERATIONS.items()}
+ELECTED = frozenset({TENSOR_PRODUCT, COMMIT, ARRIVE, LOAD, STORE})
+"""What one thread of a partition does; the others go past it."""
+MOST_COPIES = 1024  # of the body of a loop that Triton unrolls
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What synchronizes, and where it stands.
+
+    Attributes
+    ----------
+    kind : str
+        A key of `OPERATIONS`.
+    lines : tuple of int
+        Its line in the role's function; then, if that calls another one of the file, the line
+        there.
+    optional : bool
+        Whether it stands under a condition.
+    """
+
+    kind: str
+    lines: tuple[int, ...]
+    optional: bool = False
+
+    @property
+    def same(self) -> tuple[str, tuple[int, ...]]:
+        """What is the same of a mark of the file and of the instructions that it becomes."""
+        return self.kind, self.lines
+
+    def __str__(self) -> str:
+        return f"{self.kind} (line {', '.join(map(str, self.lines))})"
+
+
+@dataclass(frozen=True)
+class SteadyLoop:
+    """A loop of a role over iterations that are counted at run time, and the marks of one."""
+
+    first: int  # line
+    last: int
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class Role:
+    """What one partition executes: a function of the kernel file.
+
+    Attributes
+    ----------
+    name : str
+        Name of the function.
+    warps : int
+        Warps of its partition.
+    registers : int or None
+        Registers of a thread that the file asks for; None of the default partition, which has what
+        is left.
+    first, last : int
+        Its lines.
+    loops : tuple of SteadyLoop
+        Its innermost loops over ``range``.
+    """
+
+    name: str
+    warps: int
+    registers: int | None
+    first: int
+    last: int
+    loops: tuple[SteadyLoop, ...]
+
+
+def read_roles(text: str, file: str = "") -> tuple[Role, ...]:
+    """Return the roles of a kernel file as its call of ``gl.warp_specialize`` lists them.
+
+    Raises
+    ------
+    InputError
+        If it has no such call, or one that is not written out.
+    """
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        raise InputError(f"not Python: {error}", file=file) from None
+    functions = dict(_functions(tree))
+    calls = [node for node in ast.walk(tree) if _called(node).endswith("warp_specialize")]
+    if len(calls) != 1:
+        raise InputError(f"one call of gl.warp_specialize (got {len(calls)})", file=file)
+    try:
+        partitions, warps, registers = calls[0].args  # type: ignore[attr-defined]  # it is a call
+        names = [entry.elts[0].id for entry in partitions.elts]
+        found = [functions[name] for name in names]
+        every = [(4, None), *zip(ast.literal_eval(warps), ast.literal_eval(registers), strict=True)]
+        return tuple(
+            Role(f.name, w, r, f.lineno, f.end_lineno or 0, tuple(_steady(f, functions)))
+            for f, (w, r) in zip(found, every, strict=True)
+        )
+    except (AttributeError, KeyError, ValueError) as error:
+        raise InputError(
+            f"gl.warp_specialize lists its functions, warps and registers ({error})", file=file
+        ) from None
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Yield the functions of a file, and the methods of its classes with a dot before the name."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name, node
+        elif isinstance(node, ast.ClassDef):
+            yield from ((f".{f.name}", f) for f in node.body if isinstance(f, ast.FunctionDef))
+
+
+def _steady(
+    function: ast.FunctionDef, functions: Mapping[str, ast.FunctionDef]
+) -> Iterator[SteadyLoop]:
+    for node in ast.walk(function):
+        if _counts(node) and not any(_counts(n) for n in ast.walk(node) if n is not node):
+            assert isinstance(node, ast.For)
+            marks = tuple(_marks(node.body, functions))
+            yield SteadyLoop(node.lineno, node.end_lineno or 0, marks)
+
+
+def _counts(node: ast.AST) -> bool:
+    """Whether it is a loop whose iterations are counted at run time."""
+    return isinstance(node, ast.For) and _called(node.iter).split(".")[-1] == "range"
+
+
+def _called(node: ast.AST) -> str:
+    return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+
+
+def _marks(nodes: Iterable[ast.AST], functions: Mapping[str, ast.FunctionDef]) -> Iterator[Mark]:
+    """Yield the marks of statements in the order of execution."""
+    for node in nodes:
+        if isinstance(node, ast.If | ast.IfExp):
+            parts = [node.body, node.orelse]
+            inner = [p for part in parts for p in (part if isinstance(part, list) else [part])]
+            yield from _marks([node.test], functions)
+            yield from (replace(mark, optional=True) for mark in _marks(inner, functions))
+        elif isinstance(node, ast.For) and (body := tuple(_marks(node.body, functions))):
+            for _ in range(_copies(node)):
+                yield from body
+        else:
+            yield from _marks(ast.iter_child_nodes(node), functions)
+            if isinstance(node, ast.Call):
+                yield from _marks_of_call(node, functions)
+
+
+def _copies(loop: ast.For) -> int:
+    """Return how often Triton copies the body of a loop that it unrolls."""
+    numbers = [ast.literal_eval(a) for a in getattr(loop.iter, "args", ())]
+    return min(MOST_COPIES, len(range(*numbers)))
+
+
+def _marks_of_call(call: ast.Call, functions: Mapping[str, ast.FunctionDef]) -> Iterator[Mark]:
+    name, given = _called(call), {k.arg: k.value for k in call.keywords}
+    kind = next((kind for end, kind in CALLS.items() if f".{name}".endswith(f".{end}")), None)
+    if kind is None:
+        function = functions.get(f".{name.rsplit('.', 1)[1]}" if "." in name else name)
+        for mark in _marks(function.body if function else (), functions):
+            yield replace(mark, lines=(call.lineno, *mark.lines))
+        return
+    yield Mark(kind, (call.lineno,))
+    if name.endswith("warpgroup_mma") and not getattr(given.get("is_async"), "value", False):
+        yield Mark(PRODUCT_WAIT, (call.lineno,))
+    if kind == TENSOR_PRODUCT and getattr(given.get("mbarriers"), "elts", None):
+        yield Mark(COMMIT, (call.lineno,))
+
+
+def lines_in(frames: Frames, file: str, role: Role) -> tuple[int, ...]:
+    """Return the lines of an instruction as marks have them; none if it is not the role's."""
+    lines = [line for name, line in frames if name == file]
+    inside = [i for i, line in enumerate(lines) if role.first <= line <= role.last]
+    return tuple(reversed(lines[: inside[-1] + 1])) if inside else ()
+
+
+def mark_of(instruction: Instruction, file: str, role: Role) -> Mark | None:
+    """Return the mark that an instruction is; None if it is none, or not the role's."""
+    found = (k for k, operation in _OPERATION.items() if operation.match(instruction.operation))
+    kind, lines = next(found, None), lines_in(instruction.lines, file, role)
+    return Mark(kind, lines) if kind and lines else None
+
+
+def disorder(
+    listing: Listing, loop: Loop, marks: Sequence[Mark], found: Mapping[int, Sequence[Mark]]
+) -> str | None:
+    """Say where a loop of SASS leaves the cyclic order of a file's marks; None if it never does.
+
+    Every way through the loop is followed. It may begin anywhere in a round, if what is before that
+    is found outside too. A mark may be repeated at once, as instructions of one product or attempts
+    of one wait; one under a condition may be left out.
+
+    Parameters
+    ----------
+    listing, loop
+        The loop of SASS.
+    marks : sequence of Mark
+        Those of one iteration in the file.
+    found : mapping
+        Those of each block.
+    """
+    seen = {mark.same for block in loop.blocks for mark in found[block]}
+    missing = [m for m in marks if m.same not in seen and not m.optional]
+    if missing or not marks:
+        return f"no {missing[0]}" if missing else None
+    once = [next(group) for _, group in itertools.groupby(marks, key=lambda mark: mark.same)]
+    before = {mark.same for block in set(found) - loop.blocks for mark in found[block]}
+    starts = [s for s in range(len(once)) if {mark.same for mark in once[:s]} <= before]
+    trials = [_follow(listing, loop, once, found, start) for start in starts]
+    return None if ("", 0) in trials else max(trials, key=lambda trial: trial[1])[0]
+
+
+def _follow(
+    listing: Listing,
+    loop: Loop,
+    marks: Sequence[Mark],
+    found: Mapping[int, Sequence[Mark]],
+    start: int,
+) -> tuple[str, int]:
+    """Follow all ways from the header, where `start` marks of a round are behind.
+
+    Returns where one leaves the order and how many marks kept it until then; an empty text and 0
+    if none does. Only behind a branch may there be a thread that is not the elected one.
+    """
+    first = loop.header, start, False
+    waiting, known = [first], {first}
+    kept = 0
+    while waiting:
+        block, at, branched = waiting.pop()
+        for mark in found[block]:
+            following = _after(marks, at, mark, ELECTED if branched else frozenset())
+            if following is None:
+                return f"{mark} where the file has {marks[at % len(marks)]}", kept
+            if following != at:
+                kept, at, branched = kept + 1, following, False
+        successors = listing.blocks[block].successors
+        for successor in successors:
+            state = successor, at, branched or len(successors) > 1
+            if successor in loop.blocks and state not in known:
+                known.add(state)
+                waiting.append(state)
+    return "", 0
+
+
+def _after(marks: Sequence[Mark], at: int, mark: Mark, others: frozenset[str]) -> int | None:
+    """Return how many marks of a round are behind after one more, None if it is not its turn.
+
+    `others`: kinds of marks that may be left out here.
+    """
+    size = len(marks)
+    if at and marks[at - 1].same == mark.same:
+        return at
+    for step in range(size):
+        following = marks[(at + step) % size]
+        if following.same == mark.same:
+            return (at + step) % size + 1
+        if not (following.optional or following.kind in others):
+            return None
+    return None
