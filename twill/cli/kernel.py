@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
-from twill.cli import Json, ScheduleName, command, print_json
-from twill.console import say, say_written
+from twill.cli import Json, ScheduleName, command, tell
+from twill.console import progress, say, say_written
 from twill.errors import InputError
 from twill.files import STANDARD_OUTPUT, write_whole
+
+if TYPE_CHECKING:
+    from twill.artifacts.schedule import Schedule
 
 Language = StrEnum("Language", ["gluon"])
 HOPPER, BLACKWELL = (9, 0), (10, 0)
@@ -28,6 +32,15 @@ def emit(
         str | None,
         Option("--output", "-o", help="Write the kernel here; - or nothing is stdout."),
     ] = None,
+    checked: Annotated[
+        bool,
+        Option(
+            "--check",
+            help="Compile the kernel and hold what comes out against it: registers, spills, "
+            "memory, order. Needs Triton, and no GPU; the status is 1 if something is found.",
+        ),
+    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Write a schedule as a kernel: complete, with launch, reference, tests and benchmark.
 
@@ -37,13 +50,37 @@ def emit(
     from twill.emit import emitted
     from twill.frontends.schedules import load_schedule
 
-    text = emitted(load_schedule(schedule_file))
-    if output in (None, STANDARD_OUTPUT):
+    assert language is Language.gluon
+    if checked and output in (None, STANDARD_OUTPUT):
+        raise InputError("name the kernel's file with -o", path="--check")
+    if as_json and not checked:
+        raise InputError("only of use with --check", path="--json")
+    schedule = load_schedule(schedule_file)
+    text = emitted(schedule)
+    if output is None or output == STANDARD_OUTPUT:
         say(text.removesuffix("\n"))
-    else:
-        assert output is not None
-        write_whole(output, text)
+        return
+    write_whole(output, text)
+    if not as_json:
         say_written(output)
+    if checked:
+        _check(schedule, output, as_json=as_json)
+
+
+def _check(schedule: Schedule, file: str, *, as_json: bool) -> None:
+    from twill import compiled
+    from twill.compiled.show import compiled_data
+
+    memories = schedule.machine.memories
+    shared = memories.smem.capacity if memories.smem is not None else 0
+    columns = memories.tmem.capacity if memories.tmem is not None else 0
+    family = BLACKWELL if memories.tmem is not None else HOPPER
+    with progress("compiling"):
+        found = compiled.check(file, 10 * family[0], compiled.Limits(shared, columns))
+    show = partial(compiled.print_compiled, found)
+    tell("compiled", partial(compiled_data, found), show, as_json=as_json)
+    if found.findings:
+        raise typer.Exit(1)
 
 
 @command
@@ -84,10 +121,8 @@ def run_kernel(
         seed=seed,
         capability=capability,
     )
-    if as_json:
-        print_json("emulation", emulation_data(found))
-    else:
-        print_emulation(found)
+    show = partial(print_emulation, found)
+    tell("emulation", partial(emulation_data, found), show, as_json=as_json)
     if not found.passed:
         raise typer.Exit(1)
 
