@@ -79,6 +79,8 @@ def argument(value: Any) -> Any:
     """Return what a kernel gets of an argument of its host."""
     if isinstance(value, Array):
         return Pointer(value, Array(0, INT32))
+    if isinstance(value, tuple):
+        return tuple(argument(one) for one in value)
     if isinstance(value, float):
         return Array(value, FLOAT32)
     if isinstance(value, int) and not isinstance(value, bool):
