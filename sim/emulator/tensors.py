@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -205,6 +206,7 @@ FUNCTIONS |= {name: _elementwise(getattr(np, name)) for name in ELEMENTWISE}
 FUNCTIONS |= {
     "rsqrt": _elementwise(lambda x: 1 / np.sqrt(x)),
     "sigmoid": _elementwise(lambda x: 1 / (1 + np.exp(-x))),
+    "erf": _elementwise(np.vectorize(math.erf)),
     "maximum": _pairwise(np.maximum),
     "minimum": _pairwise(np.minimum),
     "matmul": Tensor.__matmul__,

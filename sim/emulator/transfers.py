@@ -216,16 +216,18 @@ def _wait_group(num_outstanding: int = 0) -> None:
 
 
 def _arrive_after(barrier: Barrier, increment_count: bool = True) -> None:  # noqa: FBT001, FBT002
-    """Let the copies so far arrive when they are over."""
+    """Let the copies so far arrive when they are over.
+
+    The phase counts one arrival more from now on (as Triton's `async_copy_mbarrier_kernel` has it).
+    """
     running = machine()
     me = running.current
     barrier.initialised().pending += 1
+    barrier.left += increment_count
     published = {access: False for group in (*me.copies, me.staged) for _, access in group}
 
     def run() -> None:
         barrier.pending -= 1
-        if increment_count:
-            barrier.left += 1
         barrier.arrive(1, published, f"a cp.async of {me.name}")
 
     running.later(f"copies of {me.name}", run, f"copies of {me.name}")

@@ -40,6 +40,8 @@ class Flights:
         By round and place in it, how many younger ones an await may leave in flight.
     left : list
         Products in flight when the loop ends.
+    stores : bool
+        Whether stores are.
     over : frozenset
         Products in flight where a round begins.
     holders : dict
@@ -49,6 +51,7 @@ class Flights:
 
     least: dict[tuple[Iteration, int], int]
     left: list[str]
+    stores: bool
     over: frozenset[str]
     holders: dict[tuple[Iteration, int], str]
 
@@ -110,12 +113,13 @@ class Role(Operations):
         return self.names(text)
 
     def _drained(self) -> list[str]:
-        """Wait for the products that are in flight when the loop ends."""
+        """Wait for what is in flight when the loop ends."""
+        stored = ["tma.store_wait(pendings=0)"] if self.flights.stores else []
         names = [self._last_name(name) for name in self.flights.left]
         if not names:
-            return []
+            return stored
         waited = f"warpgroup_mma_wait(num_outstanding=0, deps=({', '.join(names)},))"
-        return [f"{', '.join(names)} = {waited}"]
+        return [*stored, f"{', '.join(names)} = {waited}"]
 
     # -- before the first iteration --------------------------------------------------------------
 
@@ -190,7 +194,7 @@ class Role(Operations):
                         holders[place] = holder
                     flying[self.operations[name].kind] = there[len(there) - younger :]
         left = list(dict.fromkeys(name for name, _ in flying["mma"]))
-        return Flights(least, left, frozenset(over), holders)
+        return Flights(least, left, bool(flying["store"]), frozenset(over), holders)
 
     def _holder(self, product: tuple[str, int], younger: list[tuple[str, int]]) -> str | None:
         """Return the last of younger products that adds to a product's result, if one does."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from twill.artifacts.loop import Dependence, Operation
 from twill.artifacts.schedule import Group
@@ -15,7 +15,7 @@ from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.reader import integers, name_of
-from twill.show.rounds import Iteration, Places
+from twill.show.rounds import Iteration, Place, Places
 
 
 @dataclass
@@ -35,6 +35,20 @@ class Chunk:
     layout: str
 
 
+class Variables(Places):
+    """Places of values; whatever registers hold for several iterations is renamed each round."""
+
+    def result(self, value: str) -> Place:
+        """Return where an operation puts its result."""
+        place = super().result(value)
+        if self._memory(value) != "registers" or place.rotating:
+            return place
+        stages, oldest = self._ages(value)
+        if len(stages) != 1:
+            return place
+        return replace(place, slots=1, rotating=oldest > 0, stage=min(stages), oldest=oldest)
+
+
 class Values:
     """Texts of values inside the loop of one group."""
 
@@ -42,7 +56,7 @@ class Values:
         self.memories, self.gluon, self.group = memories, gluon, group
         self.schedule, self.source = memories.schedule, memories.source
         self.names, self.operations = memories.names, memories.operations
-        self.places = Places(self.schedule)
+        self.places = Variables(self.schedule)
         self.outside = Outside(memories, gluon)
         self.where = Where(Iteration("", 0), Iteration("", 0))
         self.chunk: Chunk | None = None

@@ -138,7 +138,7 @@ class _Writer:
                 of = own.minus(instruction.distance)
             if self._exists(own) and self._exists(of):
                 condition = self._condition(instruction, of)
-                if of.base == "i" and not condition and self.program.last_stage + of.offset < 0:
+                if of.base and not condition and self.program.last_stage + of.offset < 0:
                     of = replace(of, early=True)
                 yield Step(instruction, of, condition)
 
@@ -336,16 +336,24 @@ class Places:
         carried = max((d.distance for d in self._data if d.producer == value), default=0)
         if storage is None:
             return Place(value, None, carried)
-        stages = self._stages[value]
+        stages, oldest = self._ages(value)
         made = min(stages, default=0)
-        # rounds after its own in which its group reads it
-        oldest = max((stage + d.distance - made for d in self._data if d.producer == value
-                      and self._group[d.consumer] == self._group[value]
-                      for stage in self._stages[d.consumer]), default=0)  # fmt: skip
         rotating = storage.memory == "registers" and 1 < storage.slots <= MOST_ROTATING
         if rotating and len(stages) == 1 and storage.slots == oldest + 1:
             return Place(value, storage.slots, carried, rotating=True, stage=made, oldest=oldest)
         return Place(value, storage.slots, carried)
+
+    def _ages(self, value: str) -> tuple[set[int], int]:
+        """Return the stages in which a value is made, and rounds after which it is read last.
+
+        By its own group, since others read copies.
+        """
+        stages = self._stages[value]
+        made = min(stages, default=0)
+        oldest = max((stage + d.distance - made for d in self._data if d.producer == value
+                      and self._group[d.consumer] == self._group[value]
+                      for stage in self._stages[d.consumer]), default=0)  # fmt: skip
+        return stages, oldest
 
     def staging(self, value: str) -> Place:
         """Return where a register value is staged for other groups."""
