@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -88,6 +89,7 @@ OFFERED |= {
     "sqrt": _elementwise(np.sqrt),
     "sqrt_rn": _elementwise(np.sqrt),
     "rsqrt": _elementwise(lambda x: 1 / np.sqrt(x)),
+    "erf": _elementwise(np.vectorize(math.erf)),
     "sin": _elementwise(np.sin),
     "cos": _elementwise(np.cos),
     "floor": _elementwise(np.floor),

@@ -1,0 +1,174 @@
+"""Emitted kernels compute what the user's kernel does, whatever is late, and hide nothing."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import twill
+from twill.artifacts.schedule import Schedule
+from twill.emit import emitted
+from twill.errors import RefusedError
+from twill.frontends import load_loop, packaged_loops
+from twill.search.request import Options
+from twill.sim.emulator import emulate, load, stand_ins
+
+QUICK = (
+    *("gemm_two_tiles_hopper", "gemm_blackwell", "gemm_geglu_hopper", "gemm_geglu_blackwell"),
+    *("gemm_persistent_hopper", "gemm_persistent_blackwell"),
+    *("gemm_pointers_hopper", "gemm_pointers_blackwell"),
+    *("attention_forward_hopper", "fa_fwd_hopper", "attention_forward_blackwell"),
+)
+SLOW = (
+    *("fa_fwd_blackwell", "attention_backward_d64_hopper", "fa_bwd_hopper", "fa_bwd_blackwell"),
+    *("attention_backward_two_tiles_d64_hopper", "attention_backward_two_tiles_d64_blackwell"),
+    *("attention_backward_d64_blackwell", "linear_attention_hopper", "linear_attention_blackwell"),
+)
+BLACKWELL, HOPPER = (10, 0), (9, 0)
+
+
+@functools.cache
+def solved(name: str) -> Schedule:
+    """Return a static schedule of a packaged loop."""
+    machine = twill.Machine.named(packaged_loops()[name].machine)
+    return twill.schedule(load_loop(name), machine, options=Options(effort=0.5))
+
+
+def written(name: str, folder: Path) -> Path:
+    file = folder / f"{name}.py"
+    file.write_text(emitted(solved(name)))
+    return file
+
+
+def capability(name: str) -> tuple[int, int]:
+    return BLACKWELL if name.endswith("blackwell") else HOPPER
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_kernel_computes_what_its_loop_does(name: str, tmp_path: Path) -> None:
+    file = written(name, tmp_path)
+    found = emulate(file, iterations=(2, 3), victims=False, capability=capability(name))
+    assert [str(run.fault) for run in found.runs if run.fault is not None] == []
+    assert found.passed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.sample] if n in QUICK[:4] else []) for n in
+             (*QUICK, *SLOW)]
+)  # fmt: skip
+def test_whatever_is_late_a_kernel_computes_the_same(name: str, tmp_path: Path) -> None:
+    found = emulate(written(name, tmp_path), capability=capability(name))
+    assert [str(run.fault) for run in found.runs if run.fault is not None] == []
+    assert found.passed
+    assert len({run.victim for run in found.runs}) > 2
+
+
+# -- references ------------------------------------------------------------------------------------
+
+
+def arguments_of(name: str, folder: Path, iterations: int = 2) -> tuple[dict[str, np.ndarray], ...]:
+    """Return a kernel's random arguments, and what its own reference says of the outputs."""
+    with stand_ins(capability=capability(name)):
+        module = load(written(name, folder))
+        arguments, grid = module.make_arguments(iterations)
+        outputs = module.reference(arguments, grid)
+    given = {
+        key: np.asarray(value.data if hasattr(value, "data") else value, dtype=np.float64)
+        for key, value in arguments.items()
+    }
+    return given, {key: np.asarray(value.data) for key, value in outputs.items()}
+
+
+def close(found: np.ndarray, wanted: np.ndarray) -> bool:
+    return bool(np.abs(found - wanted).max() <= 1e-6 * np.abs(wanted).max())
+
+
+def test_the_reference_of_a_product_is_a_product(tmp_path: Path) -> None:
+    given, outputs = arguments_of("gemm_two_tiles_hopper", tmp_path)
+    assert close(outputs["c_desc"], given["a_desc"] @ given["b_desc"])
+
+
+def test_the_reference_of_attention_is_attention(tmp_path: Path) -> None:
+    """Against the definition, two heads one after the other in the rows."""
+    given, outputs = arguments_of("fa_fwd_hopper", tmp_path)
+    queries = len(given["q_desc"]) // 2
+    for head in range(2):
+        rows = slice(head * queries, (head + 1) * queries)
+        keys = given["k_desc"][rows], given["v_desc"][rows]
+        scores = given["scale"] * given["q_desc"][rows] @ keys[0].T
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        wanted = weights / weights.sum(axis=1, keepdims=True) @ keys[1]
+        assert close(outputs["o_desc"][rows], wanted)
+
+
+# -- what the file says ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["gemm_blackwell", "fa_fwd_hopper", "attention_forward_blackwell"])
+def test_no_slot_and_no_parity_has_a_negative_operand(name: str) -> None:
+    """`//` and `%` truncate in Triton as in C: every one is evaluated from the first round on."""
+    tree = ast.parse(emitted(solved(name)))
+    checked = 0
+    for function in (f for f in tree.body if isinstance(f, ast.FunctionDef)):
+        for loop in (n for n in ast.walk(function) if isinstance(n, ast.For)):
+            bounds = getattr(loop.iter, "args", [])
+            first = ast.literal_eval(bounds[0]) if len(bounds) == 2 and loop.target.id == "i" else 0  # type: ignore[attr-defined]
+            for part in (n for n in ast.walk(loop) if isinstance(n, ast.BinOp)):
+                if isinstance(part.op, ast.Mod | ast.FloorDiv):
+                    code = compile(ast.Expression(part.left), "slot", "eval")
+                    known = {"i": first, "iterations": 3, "done": 0}
+                    if set(code.co_names) <= known.keys():
+                        assert eval(code, {}, known) >= 0  # noqa: S307 - of our own text
+                        checked += 1
+    assert checked > 3
+
+
+def test_a_kernel_refuses_fewer_iterations_than_stages(tmp_path: Path) -> None:
+    name = "attention_forward_blackwell"
+    with stand_ins(capability=BLACKWELL):
+        module = load(written(name, tmp_path))
+        least = module.CONFIG.least_iterations
+        assert least >= 2
+        arguments, grid = module.make_arguments(least - 1)
+        with pytest.raises(ValueError, match=f"at least {least} iterations"):
+            module.launch(arguments, grid)
+
+
+def test_what_has_no_template_is_refused_by_name() -> None:
+    loop = load_loop("online_softmax_hopper")
+    machine = twill.Machine.named("hopper_h100")
+    schedule = twill.schedule(loop, machine)
+    with pytest.raises(RefusedError, match=r"another loop follows \(online_softmax\.py"):
+        emitted(schedule)
+    unknown = schedule.model_copy(update={"loop": loop.model_copy(update={"source": None})})
+    with pytest.raises(RefusedError, match="know the kernel around them"):
+        emitted(unknown)
+
+
+def test_a_name_of_the_kernel_is_never_taken_twice() -> None:
+    """The loop of attention has a value `n`, the number of iterations another name."""
+    text = emitted(solved("attention_forward_hopper"))
+    assert re.search(r"\bn = n_next\b", text)
+    assert "iterations = gl.cdiv(sequence, 128)" in text
+
+
+# -- with the compiler -----------------------------------------------------------------------------
+
+
+@pytest.mark.triton
+@pytest.mark.parametrize(
+    "name",
+    ["gemm_blackwell", "gemm_two_tiles_hopper", "fa_fwd_hopper", "gemm_persistent_blackwell"],
+)
+def test_a_kernel_is_compiled_as_it_is_written(name: str, tmp_path: Path) -> None:
+    from twill import compiled
+
+    found = compiled.check(written(name, tmp_path), 10 * capability(name)[0])
+    assert [f"{f.check}: {f.what}" for f in found.findings] == []
+    assert len(found.loops) >= 2

@@ -1,0 +1,72 @@
+"""What no compiler keeps is left out, and rounds begin where no product is in flight."""
+
+from __future__ import annotations
+
+import pytest
+
+import twill
+from twill.artifacts.loop import Loop
+from twill.artifacts.program import Arrive, Await, Issue, Program, Wait
+from twill.artifacts.schedule import Schedule
+from twill.errors import RefusedError
+from twill.frontends import load_loop
+from twill.lower.prepare import prepared
+from twill.search.request import Options
+
+
+@pytest.fixture(scope="module")
+def attention() -> Schedule:
+    machine = twill.Machine.named("hopper_h100")
+    return twill.schedule(load_loop("fa_fwd_hopper"), machine, options=Options(effort=0.5))
+
+
+def flying_at_the_edge(program: Program, loop: Loop) -> list[str]:
+    """Return the products in registers that are in flight where a round begins, in the third."""
+    products = {o.name for o in loop.operations if o.kind == "mma"}
+    flying: list[str] = []
+    for turn in range(3):
+        if turn == 2:
+            return flying
+        for instruction in program.body:
+            if isinstance(instruction, Await) and instruction.operation in flying:
+                del flying[: flying.index(instruction.operation) + 1]
+            parts = getattr(instruction, "parts", (instruction,))
+            flying += [
+                p.operation
+                for p in parts
+                if isinstance(p, Issue) and p.first and p.operation in products
+            ]
+    return flying
+
+
+def test_rounds_begin_where_no_product_is_in_flight(attention: Schedule) -> None:
+    before = [flying_at_the_edge(p, attention.loop) for p in attention.programs]
+    after = [flying_at_the_edge(p, attention.loop) for p in prepared(attention).programs]
+    assert any(before)
+    assert not any(after)
+
+
+def test_turns_on_the_tensor_core_stay_and_others_go(attention: Schedule) -> None:
+    made = prepared(attention)
+    products = {o.name for o in attention.loop.operations if o.kind == "mma"}
+    turns = {b.name.removesuffix(".issued") for b in made.barriers if b.name.endswith(".issued")}
+    assert turns
+    assert turns <= products
+    named = {i.barrier for p in made.programs for i in p.body if isinstance(i, Wait | Arrive)}
+    assert named <= {b.name for b in made.barriers}
+
+
+def test_what_is_prepared_is_valid_and_as_fast(attention: Schedule) -> None:
+    made = prepared(attention)
+    assert twill.verify(made).violations == ()
+    runs = [twill.sim.run(s, iterations=64).iterations_per_cycle for s in (attention, made)]
+    assert runs[0] == pytest.approx(runs[1], rel=0.005)
+
+
+def test_a_product_that_is_always_in_flight_is_refused(attention: Schedule) -> None:
+    never = tuple(
+        p.model_copy(update={"body": tuple(i for i in p.body if not isinstance(i, Await))})
+        for p in attention.programs
+    )
+    with pytest.raises(RefusedError, match="always in flight"):
+        prepared(attention.model_copy(update={"programs": never}))
