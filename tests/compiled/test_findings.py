@@ -205,6 +205,13 @@ def test_a_broken_kernel_is_found(text: str, found: str, tmp_path: Path) -> None
 
 
 @pytest.mark.triton
+def test_what_the_host_needs_may_be_missing(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(f"import torch\n{HOPPER}".replace('"n": "i32"', '"n": "i32:16"'))
+    assert checks(check(file, 90)) == []
+
+
+@pytest.mark.triton
 @pytest.mark.parametrize(
     ("text", "told"),
     [

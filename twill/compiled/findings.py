@@ -175,7 +175,7 @@ def registers(made: Compiled, roles: tuple[Role, ...], _limits: Limits) -> Itera
             yield Finding(
                 "allocation",
                 f"a thread of {loop.role} has {allocated} registers, the file asks for {wanted}",
-                "ask for a multiple of 8 from 24 to 256 that the partitions share out",
+                "ask for multiples of 8 from 24, in all no more than the kernel starts with",
             )
         if loop.allocated and loop.registers > min(loop.allocated):
             yield Finding(

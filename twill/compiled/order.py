@@ -20,25 +20,17 @@ PRODUCT, PRODUCT_WAIT = "product", "product wait"
 TENSOR_PRODUCT, COMMIT = "tcgen05 product", "commit"
 WAIT, ARRIVE, LOAD, STORE, STORE_WAIT = "wait", "arrive", "load", "store", "store wait"
 CALLS = {
-    "warpgroup_mma": PRODUCT,
-    "warpgroup_mma_wait": PRODUCT_WAIT,
-    "tcgen05_mma": TENSOR_PRODUCT,
-    "tcgen05_mma_scaled": TENSOR_PRODUCT,
-    "tcgen05_copy": TENSOR_PRODUCT,
-    "tcgen05_commit": COMMIT,
-    "mbarrier.wait": WAIT,
-    "mbarrier.arrive": ARRIVE,
-    "mbarrier.expect": ARRIVE,
-    "tma.async_load": LOAD,
-    "tma.async_copy_global_to_shared": LOAD,
-    "tma.async_gather": LOAD,
-    "tma.async_store": STORE,
-    "tma.async_copy_shared_to_global": STORE,
-    "tma.async_scatter": STORE,
-    "tma.async_atomic_add": STORE,
-    "tma.store_wait": STORE_WAIT,
+    PRODUCT: r"warpgroup_mma",
+    PRODUCT_WAIT: r"warpgroup_mma_wait",
+    TENSOR_PRODUCT: r"tcgen05_(mma|mma_scaled|copy)",
+    COMMIT: r"tcgen05_commit",
+    WAIT: r"mbarrier\.wait",
+    ARRIVE: r"mbarrier\.(arrive|expect)|async_copy\.mbarrier_arrive",
+    LOAD: r"(tma|async_copy)\.(async_load\w*|async_copy_global_to_shared\w*|async_gather)",
+    STORE: r"tma\.(async_store|async_copy_shared_to_global|async_scatter|async_atomic_\w+)",
+    STORE_WAIT: r"tma\.store_wait",
 }
-"""Gluon's functions, by the end of their names."""
+"""Gluon's functions."""
 OPERATIONS = {
     PRODUCT: r"HGMMA",
     PRODUCT_WAIT: r"WARPGROUP\.DEPBAR",
@@ -46,10 +38,11 @@ OPERATIONS = {
     COMMIT: r"UTCBAR",
     WAIT: r"SYNCS\.PHASECHK",
     ARRIVE: r"SYNCS\.ARRIVE",
-    LOAD: r"UTMALDG",
+    LOAD: r"UTMALDG|LDGSTS",
     STORE: r"UTMASTG|UTMAREDG",
     STORE_WAIT: r"DEPBAR",
 }
+_CALL = {kind: re.compile(rf"(?:.*\.)?(?:{names})") for kind, names in CALLS.items()}
 _OPERATION = {kind: re.compile(rf"(?:{names})(?:\.|$)") for kind, names in OPERATIONS.items()}
 ELECTED = frozenset({TENSOR_PRODUCT, COMMIT, ARRIVE, LOAD, STORE})
 """What one thread of a partition does; the others go past it."""
@@ -204,7 +197,7 @@ def _copies(loop: ast.For) -> int:
 
 def _marks_of_call(call: ast.Call, functions: Mapping[str, ast.FunctionDef]) -> Iterator[Mark]:
     name, given = _called(call), {k.arg: k.value for k in call.keywords}
-    kind = next((kind for end, kind in CALLS.items() if f".{name}".endswith(f".{end}")), None)
+    kind = next((kind for kind, known in _CALL.items() if known.fullmatch(name)), None)
     if kind is None:
         function = functions.get(f".{name.rsplit('.', 1)[1]}" if "." in name else name)
         for mark in _marks(function.body if function else (), functions):
