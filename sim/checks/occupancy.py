@@ -21,7 +21,7 @@ from pydantic import NonNegativeFloat, NonNegativeInt
 
 from twill.artifacts.base import Part
 from twill.artifacts.hardware import HALVES
-from twill.artifacts.loop import pieces
+from twill.artifacts.pieces import pieces
 from twill.artifacts.program import Storage
 from twill.artifacts.schedule import Schedule
 from twill.sim.engine.events import Access, Handlers, ReadEnds, WriteBegins, WriteEnds

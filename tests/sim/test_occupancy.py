@@ -12,7 +12,7 @@ from tests.sim.test_races import ring
 from tests.support.programs import unsolved
 from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.hardware import Memories
-from twill.artifacts.loop import pieces
+from twill.artifacts.pieces import pieces
 from twill.artifacts.program import Await, Instruction, Issue, Storage
 from twill.artifacts.schedule import Schedule
 from twill.cli.main import simulator as app

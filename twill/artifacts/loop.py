@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Container, Iterable
-from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Literal, Self
 
@@ -42,11 +40,6 @@ ELEMENT_BITS = {
     "f4e2m1": 4,
 }
 REGISTER_BITS = 32
-# Kinds of element-wise functions.
-BY_ELEMENT = {
-    *("add", "sub", "mul", "divide", "max", "min", "select", "fma"),
-    *("exp2", "exp", "log2", "log", "sqrt", "rsqrt", "sin", "cos", "tanh"),
-}
 
 
 class Tile(Part):
@@ -385,30 +378,3 @@ def zero_distance_cycle(dependences: Iterable[Dependence]) -> list[str]:
     except CycleError as error:
         return list(error.args[1])
     return []
-
-
-def pieces(loop: Loop) -> dict[str, dict[tuple[str, int], Fraction]]:
-    """Return which part of a value each of those reads that share it among them.
-
-    They do where each applies an element-wise function, has fewer results than the value has
-    elements, and all together have as many: then each reads what its results are made of, and
-    nobody else does.
-
-    Returns: for each such value its readers, with the distance, and the part that each reads.
-    """
-    found: dict[str, dict[tuple[str, int], Fraction]] = defaultdict(dict)
-    tiles = {operation.name: operation.result for operation in loop.operations}
-    for dependence in loop.dependences:
-        part = _part(tiles[dependence.producer], loop.operation(dependence.consumer))
-        if dependence.kind == "data" and part is not None:
-            found[dependence.producer][dependence.consumer, dependence.distance] = part
-    return {value: parts for value, parts in found.items() if sum(parts.values()) == 1}
-
-
-def _part(value: Tile | None, reader: Operation) -> Fraction | None:
-    """Return the part of a value that makes a smaller result, element by element."""
-    made = reader.result
-    alike = reader.kind in BY_ELEMENT
-    if value is None or made is None or not alike or made.elements >= value.elements:
-        return None
-    return Fraction(made.elements, value.elements)

@@ -19,7 +19,7 @@ from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.reader import name_of, string
 from twill.frontends.types import Layout
-from twill.show.rounds import Iteration
+from twill.show.iterations import Iteration
 
 EFFECTS = ("tt.descriptor_store", "tt.store", "tt.descriptor_reduce")
 EPILOGUE = "epilogue"

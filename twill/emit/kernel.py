@@ -22,7 +22,7 @@ from twill.emit.source import Source, SSAValue, Statement
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
 from twill.lower.prepare import prepared
-from twill.show.rounds import Iteration
+from twill.show.iterations import Iteration
 
 LINE = 100
 DEFAULT_WARPS = 4

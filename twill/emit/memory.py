@@ -17,7 +17,7 @@ from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import ALLOCATIONS, VIEWS, kind_of
 from twill.frontends.ttgir.reader import name_of
 from twill.frontends.types import Layout
-from twill.show.rounds import Iteration
+from twill.show.iterations import Iteration
 
 TILE_COLUMNS_F32 = 1  # columns of tensor memory for each column of an f32 tile
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from twill.show.rounds import Iteration
+from twill.show.iterations import Iteration
 
 COUNTER, TRIPS, DONE = "i", "iterations", "done"
 RESERVED = {

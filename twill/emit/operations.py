@@ -15,7 +15,7 @@ from twill.emit.values import Chunk, Values
 from twill.errors import RefusedError
 from twill.frontends.ttgir.kinds import product_operands
 from twill.frontends.ttgir.reader import integers, name_of
-from twill.show.rounds import Iteration
+from twill.show.iterations import Iteration
 
 USE_C = 3  # operand of ``ttng.warp_group_dot``: whether it accumulates
 INDENT = "    "

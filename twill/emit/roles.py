@@ -25,7 +25,8 @@ from twill.emit.source import SSAValue
 from twill.emit.values import Where
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
-from twill.show.rounds import Iteration, Pipelined, Round, Step, pipelined
+from twill.show.iterations import Iteration
+from twill.show.rounds import Pipelined, Round, Step, pipelined
 
 TRIAL_ROUNDS = 6  # after which what is in flight where repeats
 

@@ -15,7 +15,8 @@ from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.reader import integers, name_of
-from twill.show.rounds import Iteration, Place, Places
+from twill.show.iterations import Iteration
+from twill.show.rounds import Place, Places
 
 
 @dataclass

@@ -14,7 +14,8 @@ from twill.artifacts.schedule import Group, Schedule
 from twill.errors import InputError
 from twill.formats import plural
 from twill.show import unit_of_time
-from twill.show.rounds import Iteration, Places, Round, Step, phase, pipelined, reads, ring, slot
+from twill.show.iterations import Iteration, phase, ring, slot
+from twill.show.rounds import Places, Round, Step, pipelined, reads
 
 FUNCTIONS = {"mma": "gemm"}
 ZERO_KINDS = ("mma",)  # kinds whose results begin at zero; what others begin with is the kernel's

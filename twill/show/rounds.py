@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from twill.artifacts.loop import Dependence, Loop, Operation
 from twill.artifacts.program import (
@@ -28,30 +27,10 @@ from twill.artifacts.program import (
     Wait,
 )
 from twill.artifacts.schedule import Schedule
+from twill.show.iterations import Iteration, ring
 
 MOST_ROTATING = 3  # slots in registers up to which each has a name
 NEXT = "_next"
-
-
-@dataclass(frozen=True)
-class Iteration:
-    """A number of an iteration: a constant, or relative to the counter i or the trip count n.
-
-    It is `early` if it may be negative: there is no such iteration, and nothing to wait for.
-    """
-
-    base: Literal["", "i", "n"]
-    offset: int
-    early: bool = False
-
-    def __str__(self) -> str:
-        if not self.base:
-            return str(self.offset)
-        return f"{self.base}{self.offset:+d}" if self.offset else self.base
-
-    def minus(self, distance: int) -> Iteration:
-        """Return the iteration so many before."""
-        return Iteration(self.base, self.offset - distance)
 
 
 @dataclass(frozen=True)
@@ -189,46 +168,6 @@ def _joined(first: Step, second: Step) -> Step | None:
 
 
 # -- where values lie -------------------------------------------------------------------------
-
-
-def slot(iteration: Iteration, slots: int | None) -> str:
-    """Return the index of an iteration's slot; each has one of its own where there is no number."""
-    if slots is None:
-        return str(iteration)
-    if slots == 1:
-        return "0"
-    if not iteration.base:
-        return str(iteration.offset % slots)
-    return f"{_bracketed(_later(iteration, slots)[0])} % {slots}"
-
-
-def _later(iteration: Iteration, slots: int) -> tuple[Iteration, int]:
-    """Return an iteration so many turns of the ring later that it is not negative, and how many.
-
-    C, and Triton, truncate: of a negative number neither quotient nor remainder is what is wanted.
-    """
-    turns = max(0, -(iteration.offset // slots)) if iteration.early else 0
-    return iteration.minus(-turns * slots), turns
-
-
-def ring(iteration: Iteration, slots: int | None) -> str:
-    """Return the index of an iteration's slot in brackets; nothing where there is one slot."""
-    return "" if slots == 1 else f"[{slot(iteration, slots)}]"
-
-
-def phase(iteration: Iteration, slots: int) -> str:
-    """Return the parity of a barrier's phase of an iteration."""
-    if not iteration.base:
-        return str(iteration.offset // slots & 1)
-    later, turns = _later(iteration, slots)
-    if slots == 1:
-        return f"{_bracketed(later if turns % 2 == 0 else later.minus(-1))} & 1"
-    turn = f"{_bracketed(later)} // {slots}"
-    return f"({turn}{' + 1' if turns % 2 else ''}) & 1"
-
-
-def _bracketed(iteration: Iteration) -> str:
-    return f"({iteration})" if iteration.offset else str(iteration)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from twill.artifacts.loop import pieces
+from twill.artifacts.pieces import pieces
 from twill.artifacts.program import Await, Get, Issue, Program, Put, Single, singles
 from twill.artifacts.schedule import Group, Schedule
 from twill.verification.reading import Edge, Model, RegisterFile, Work, read_model
