@@ -17,6 +17,9 @@ demo: $(VENV)/run
 	$(BIN)/python -m twill.sim run demo/schedule.json --strict
 	@echo "== against the naive loops"
 	$(BIN)/python -m twill.sim compare demo/schedule.json
+	@echo "== write it as a Gluon kernel, and execute that on NumPy"
+	$(BIN)/twill emit demo/schedule.json -o demo/kernel.py
+	$(BIN)/twill run-kernel demo/kernel.py --emulate --no-victims
 
 test: $(VENV)/test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
