@@ -1,0 +1,69 @@
+"""Kernels that no package has: a product with bias, attention in a window, two layers in one."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def product_with_bias(
+    a_desc, b_desc, c_desc, bias_ptr, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr
+):
+    """C = max(A B + bias, 0), the bias one number a column."""
+    row = tl.program_id(0) * M
+    column = tl.program_id(1) * N
+    c = tl.zeros([M, N], tl.float32)
+    for k in range(0, depth, K):
+        a = a_desc.load([row, k])
+        b = b_desc.load([k, column])
+        c = tl.dot(a, b, c)
+    bias = tl.load(bias_ptr + column + tl.arange(0, N))
+    c = tl.maximum(c + bias[None, :], 0.0)
+    c_desc.store([row, column], c.to(tl.float16))
+
+
+@triton.jit
+def attention_in_a_window(
+    q_desc, k_desc, v_desc, o_desc, scale, sequence, group, window,
+    M: tl.constexpr, N: tl.constexpr, D: tl.constexpr,
+):
+    """Heads share keys in groups; a query sees no key that is `window` or more away."""
+    head = tl.program_id(1) * sequence
+    shared = tl.program_id(1) // group * sequence
+    row = tl.program_id(0) * M
+    q = q_desc.load([head + row, 0])
+    m = tl.full([M], -1e30, tl.float32)
+    l = tl.zeros([M], tl.float32)
+    o = tl.zeros([M, D], tl.float32)
+    log2_scale = scale * 1.44269504
+    queries = row + tl.arange(0, M)
+    for start in range(0, sequence, N):
+        k = k_desc.load([shared + start, 0])
+        v = v_desc.load([shared + start, 0])
+        s = tl.dot(q, k.T) * log2_scale
+        keys = start + tl.arange(0, N)
+        apart = queries[:, None] - keys[None, :]
+        s = tl.where((apart < window) & (apart > -window), s, -1e30)
+        n = tl.maximum(m, tl.max(s, 1))
+        p = tl.exp2(s - n[:, None])
+        a = tl.exp2(m - n)
+        l = l * a + tl.sum(p, 1)
+        o = tl.dot(p.to(tl.float16), v, o * a[:, None])
+        m = n
+    o_desc.store([head + row, 0], (o / l[:, None]).to(tl.float16))
+
+
+@triton.jit
+def two_layers(
+    x_desc, first_desc, second_desc, y_desc, width,
+    M: tl.constexpr, N: tl.constexpr, D: tl.constexpr,
+):
+    """Y = max(X first, 0) second, N columns of the hidden layer at a time."""
+    row = tl.program_id(0) * M
+    x = x_desc.load([row, 0])
+    y = tl.zeros([M, D], tl.float32)
+    for hidden in range(0, width, N):
+        first = first_desc.load([0, hidden])
+        second = second_desc.load([hidden, 0])
+        h = tl.maximum(tl.dot(x, first), 0.0)
+        y = tl.dot(h.to(tl.float16), second, y)
+    y_desc.store([row, 0], y.to(tl.float16))
