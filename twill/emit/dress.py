@@ -39,6 +39,7 @@ CASTS = (
     *("arith.truncf", "arith.extf", "arith.trunci", "arith.extsi", "arith.extui"),
     *("tt.fp_to_fp", "arith.sitofp", "arith.uitofp", "arith.fptosi"),
 )
+USE_C = 3  # operand of ``ttng.warp_group_dot``: whether it accumulates
 FUNCTIONS = ("exp2", "exp", "log2", "log", "sqrt", "rsqrt", "sin", "cos", "erf")
 
 
@@ -220,6 +221,27 @@ class Gluon(Dress):
         if function is None:
             raise RefusedError("a reduction by a function of its own has no template for kernels")
         return self.call(function, operands[0].text, f"axis={integer(statement, 'axis') or 0}")
+
+
+    def load(self, statement: Statement, operands: list[Text]) -> str:
+        """Return a load through pointers."""
+        counts = integers(statement, "operandSegmentSizes") or [1, 0, 0]
+        keys = [k for k, c in zip(("", "mask=", "other="), counts, strict=True) if c]
+        given = ", ".join(f"{k}{o.text}" for k, o in zip(keys, operands, strict=True))
+        return f"gl.load({given})"
+
+    def wgmma(self, statement: Statement, operands: list[str]) -> str:
+        """Return the arguments of a product whose accumulator lies in registers."""
+        use = operands[USE_C] if len(operands) > USE_C else "True"
+        if use == "True" and self.source.is_zero(statement.operands[2]):
+            use = "False"
+        return ", ".join([*operands[:USE_C], *([] if use == "True" else [f"use_acc={use}"])])
+
+    def tcgen05(self, a: str, b: str, d: str, used: str, signals: list[str]) -> str:
+        """Return a product that tensor memory accumulates."""
+        extra = "" if used == "True" else f", use_acc={used}"
+        extra += f", mbarriers=[{', '.join(signals)}]" if signals else ""
+        return f"tcgen05_mma({a}, {b}, {d}{extra})"
 
 
 class Torch(Dress):

@@ -148,6 +148,8 @@ def guard(kernel: _Kernel) -> list[str]:
 
 def least_iterations(kernel: _Kernel) -> int:
     """Return the fewest iterations of the loop that the kernel may run."""
+    if kernel.source.varies or kernel.source.trips is not None:
+        return 1
     return max(1, *(p.last_stage for p in kernel.schedule.programs))
 
 
@@ -198,7 +200,7 @@ def reference(kernel: _Kernel, body: list[str]) -> list[str]:
 def make_arguments(kernel: _Kernel) -> list[str]:
     """Return the function that makes random arguments for a number of iterations."""
     source, parameters = kernel.source, kernel.memories.parameters
-    bounds = kernel.bound_names([source.upper, source.lower])
+    bounds = source.origins([source.upper, source.lower])
     axes = kernel.grid_axes()
     step = kernel.outside.value(source.step).text
     grid = ["1", "1", "1"]

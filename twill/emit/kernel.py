@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
 
 from xdsl.ir import Operation as Statement
 from xdsl.ir import SSAValue
@@ -339,7 +338,7 @@ class _Kernel:
     def trips_on_host(self) -> str | None:
         """Return the number of iterations in terms of the arguments, if it follows from those."""
         bounds = (self.source.lower, self.source.upper, self.source.step)
-        if any("program_id" in name or not name for name in self.bound_names(list(bounds))):
+        if any("program_id" in name or not name for name in self.source.origins(bounds)):
             return None
         lower, upper, step = (self._on_host(value) for value in bounds)
         span = upper if lower.text == "0" else joined(upper, "-", lower)
@@ -352,21 +351,6 @@ class _Kernel:
         return Torch(self.source).expression(
             statement, [self._on_host(o) for o in statement.operands]
         )
-
-    def bound_names(self, values: Iterator[SSAValue] | list[SSAValue]) -> set[str]:
-        """Return the arguments, and ``program_id`` of an axis, that values are computed from."""
-        found: set[str] = set()
-        pending = list(values)
-        while pending:
-            value = pending.pop()
-            owner = self.source.statement(value)
-            if owner is None:
-                found.add(value.name_hint or "")
-            elif name_of(owner) == "tt.get_program_id":
-                found.add(f"program_id {owner.properties['axis'].value.data}")  # type: ignore[attr-defined]
-            else:
-                pending += list(owner.operands)
-        return found
 
 
 class _Fixed:

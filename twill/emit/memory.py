@@ -14,7 +14,7 @@ from twill.artifacts.schedule import Schedule
 from twill.emit.dress import Gluon
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.names import Names, names_beside, slot_and_parity
-from twill.emit.source import Source, constant
+from twill.emit.source import Source
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import ALLOCATIONS, VIEWS, kind_of
@@ -403,16 +403,14 @@ class Memories:
             d.producer == operation and d.consumer != operation and d.distance
             for d in self.schedule.loop.dependences
         )
-        if seen or [d.producer for d in chained] != [operation]:
+        if self.source.varies or seen or [d.producer for d in chained] != [operation]:
             return False
         for owner, statement in self.filled_before():
             if owner == operation or self._tensor[owner] is self._tensor[operation]:
                 value = next(
                     o for o in statement.operands if self.source.type_of(o).kind == "tensor"
                 )
-                made = self.source.statement(value)
-                if made is not None and name_of(made) == "arith.constant":
-                    return constant(made, self.source.type_of(value).dtype) == 0
+                return self.source.is_zero(value)
         return False
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.ir import Operation as Statement
 
-from twill.emit.dress import PLUS, Text, Torch, joined
+from twill.emit.dress import PLUS, USE_C, Text, Torch, joined
 from twill.emit.names import Names
-from twill.emit.source import Source, constant
+from twill.emit.source import Source
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS, product_operands
@@ -18,7 +18,6 @@ from twill.frontends.ttgir.reader import integers, name_of
 INDENT = "    "
 INLINE = ("arith.constant", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.trans")
 INLINE_MEMORY = ("ttg.memdesc_trans", "ttg.convert_layout", "ttg.local_alloc", "ttg.local_load")
-USE_C = 3
 LONGEST = 60  # characters of an expression that is part of another
 
 
@@ -134,7 +133,7 @@ class Reference:
     def _wgmma(self, statement: Statement) -> Text:
         a, b, c = (self._text(o) for o in statement.operands[:3])
         product = f"product({a}, {b}, exact)"
-        if self._is_zero(statement.operands[2]):
+        if self.source.is_zero(statement.operands[2]):
             return Text(product)
         if len(statement.operands) > USE_C:
             flag = self._text(statement.operands[USE_C])
@@ -221,12 +220,6 @@ class Reference:
                 pointer = parent.operands[2 + pointer.index]
                 continue
             raise RefusedError("an address of a computed tensor has no template for the reference")
-
-    def _is_zero(self, value: SSAValue) -> bool:
-        owner = self.source.statement(value)
-        if owner is None or name_of(owner) != "arith.constant":
-            return False
-        return constant(owner, self.source.type_of(value).dtype) == 0
 
     def _is_token(self, value: SSAValue) -> bool:
         return "token" in str(value.type)
