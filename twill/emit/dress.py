@@ -177,9 +177,13 @@ class Gluon(Dress):
 
     def layout_of(self, statement: Statement) -> str:
         """Return the layout of a statement's result."""
-        layout = self.source.type_of(statement.results[0]).layout
+        return self.layout(statement.results[0])
+
+    def layout(self, value: SSAValue) -> str:
+        """Return the layout of a tile in registers."""
+        layout = self.source.type_of(value).layout
         if layout is None:
-            raise RefusedError(f"{name_of(statement)} makes a tile without a layout")
+            raise RefusedError(f"{self.source.hint(value) or 'a tile'} has no layout")
         return self.layouts.of_tile(layout)
 
     def filled(self, statement: Statement, number: object) -> Text:
@@ -221,7 +225,6 @@ class Gluon(Dress):
         if function is None:
             raise RefusedError("a reduction by a function of its own has no template for kernels")
         return self.call(function, operands[0].text, f"axis={integer(statement, 'axis') or 0}")
-
 
     def load(self, statement: Statement, operands: list[Text]) -> str:
         """Return a load through pointers."""

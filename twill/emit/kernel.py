@@ -22,6 +22,7 @@ from twill.emit.prepare import prepared
 from twill.emit.reference import Reference
 from twill.emit.roles import Role
 from twill.emit.source import Source
+from twill.emit.written import Rooms, Written, begun
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
 from twill.show.rounds import Iteration
@@ -29,6 +30,7 @@ from twill.show.rounds import Iteration
 LINE = 100
 DEFAULT_WARPS = 4
 LEAST_REGISTERS = 24  # that `setmaxnreg` takes
+DONE_BEFORE = "before_done"
 BLACKWELL = "sm_10"
 FUNCTIONS = {
     "hopper": (
@@ -75,6 +77,11 @@ class _Kernel:
         """Refuse a persistent kernel some of whose waits the first iterations leave out."""
         if not self.memories.persistent:
             return
+        others = self.source.loops([*self.source.before(), *self.source.after()])
+        if others or self.source.varies:
+            raise RefusedError(
+                "a persistent kernel with other loops, or with none, has no template"
+            )
         for program in self.schedule.programs:
             behind = [i for i in program.body if isinstance(i, Wait) and i.distance > 0]
             if behind and program.last_stage:
@@ -171,8 +178,10 @@ class _Kernel:
     # -- partitions ------------------------------------------------------------------------------
 
     def _role(self, name: str, role: Role | None) -> list[str]:
-        outside = role.outside if role is not None else Outside(self.memories, self.gluon)
-        loop = role.loop() if role is not None else []
+        outside = (
+            role.outside if role is not None else Outside(self.memories, self.gluon, begun=True)
+        )
+        loop = role.loop(self.epilogue.left(name)) if role is not None else []
         told = self.epilogue.told(name, role)
         after = self.epilogue.code(name, role, outside)
         trips = self._trips(outside) if role is not None else ""
@@ -196,6 +205,8 @@ class _Kernel:
         ]
 
     def _trips(self, outside: Outside) -> str:
+        if self.source.trips is not None:
+            return str(self.source.trips)
         lower, upper, step = (
             outside.value(v) for v in (self.source.lower, self.source.upper, self.source.step)
         )
@@ -241,10 +252,11 @@ class _Kernel:
             else:
                 barriers.append(f"for slot in gl.static_range({slots}):")
                 barriers.append(f"{INDENT}mbarrier.init({name}.index(slot), count={arrivals})")
+        written = self._written_before()
         filled = [
             f"{self.memories.tensor(owner, _ZERO)}.store({self._tile(s)})"
             for owner, s in self.memories.filled_before()
-            if not self.memories.begins_at_zero(owner)
+            if not self.memories.begins_at_zero(owner) and not written
         ]
         if filled and self.memories.persistent:
             raise RefusedError("tensor memory that is filled for each output tile has no template")
@@ -262,11 +274,34 @@ class _Kernel:
             *barriers,
             *fixed.lines,
             *filled,
+            *written,
             *tuple_lines,
             "gl.warp_specialize([",
             *calls,
             f"], {warps}, {registers})",
         ]
+
+    def _written_before(self) -> list[str]:
+        """Return the loops before the scheduled one, and what passes on what they leave."""
+        statements = self.source.before()
+        if not self.source.loops(statements):
+            return []
+        room = Rooms(self.memories, statements).given("before")
+        outside = Outside(self.memories, self.gluon)
+        writer = Written(self.memories, self.gluon, outside, room)
+        first = statements.index(self.source.loops(statements)[0])
+        writer.own = {inner for s in statements[first:] for inner in s.walk()}
+        writer.barrier = DONE_BEFORE
+        writer.run(statements)
+        passed = [
+            f"{self.memories.begun(v)}.store({writer.value(v).text})"
+            for v in self.memories.left_before
+        ]
+        barrier = [
+            f"{DONE_BEFORE} = mbarrier.allocate_mbarrier()",
+            f"mbarrier.init({DONE_BEFORE}, count=1)",
+        ]
+        return [*room.made, *outside.lines, *barrier, *begun(writer.lines), *passed]
 
     @property
     def _variables(self) -> list[str]:

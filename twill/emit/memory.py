@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir import Operation as Statement
@@ -23,6 +24,21 @@ from twill.frontends.types import Layout
 from twill.show.rounds import Iteration
 
 TILE_COLUMNS_F32 = 1  # columns of tensor memory for each column of an f32 tile
+
+
+class Kind(NamedTuple):
+    """What a buffer is; the layout as it is called in the emitted file."""
+
+    memory: str
+    shape: tuple[int, ...]
+    dtype: str
+    layout: str
+
+
+def plain_layout(shape: tuple[int, ...]) -> str:
+    """Return a layout of shared memory that takes a tile as it is."""
+    order = list(range(len(shape)))[::-1]
+    return f"gl.SwizzledSharedLayout(vec=1, per_phase=1, max_phase=1, order={order})"
 
 
 class Memories:
@@ -163,6 +179,10 @@ class Memories:
                 size = storage.size * storage.slots
                 made = f"pool{number}.slice({begin}, {size}).reinterpret({what})"
             yield f"{self.buffer(storage)} = {made}"
+        for value in self.left_before:
+            kind = self.source.type_of(value)
+            what = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, {plain_layout(kind.shape)}"
+            yield f"{self.begun(value)} = gl.allocate_shared_memory({what})"
         yield from self._tensor_allocations()
 
     @property
@@ -174,6 +194,7 @@ class Memories:
     def bytes_apart(self) -> int:
         """Return the bytes that the loop's buffers take if none shares them with another."""
         used = sum(s.size * s.slots for s in (*self._held.values(), *self._staged.values()))
+        used += sum(self.source.type_of(v).checked_tile().bytes for v in self.left_before)
         return used + sum(f.size for f in self.schedule.fixed if f.memory == "smem")
 
     def _pools(self, shared: list[Storage]) -> dict[str, tuple[int, int, int]]:
@@ -245,7 +266,7 @@ class Memories:
         owner = next((o for o in owners if _within(storage, o)), None)
         variable = f"{self.names(name)}_tmem"
         if owner is None:
-            if any(_meets(storage, o) for o in owners):
+            if any(meets(storage, o) for o in owners):
                 raise RefusedError(f"{name} overlaps another value of tensor memory in part")
             owners.append(storage)
             shape = [storage.slots, *tile.shape] if storage.slots > 1 else list(tile.shape)
@@ -265,6 +286,41 @@ class Memories:
                 if kind.memory == "tmem" and kind.shape == tile.shape and kind.dtype == tile.dtype:
                     return self.layouts.of_memory(self.source.layout_text(seen))
         raise RefusedError(f"{value} has no layout in tensor memory")
+
+    # -- other loops -----------------------------------------------------------------------------
+
+    @cached_property
+    def left_before(self) -> list[SSAValue]:
+        """The tiles in registers that loops before this one leave."""
+        results = [r for loop in self.source.loops(self.source.before()) for r in loop.results]
+        return [r for r in results if self.source.type_of(r).kind == "tensor" and list(r.uses)]
+
+    def begun(self, value: SSAValue) -> str:
+        """Return the buffer through which a tile that a loop before this one leaves gets here."""
+        return f"begun{self.left_before.index(value)}_smem"
+
+    def kind_of(self, value: SSAValue) -> Kind:
+        """Return what a buffer is, or the one that tiles of a descriptor are loaded into."""
+        text = self.source.layout_text(value).replace("!tt.tensordesc", "memdesc", 1)
+        kind = self.source.type_of(value)
+        return Kind(kind.memory, kind.shape, kind.dtype, self.layouts.of_memory(text))
+
+    def in_columns(self, operation: str) -> Storage:
+        """Return the columns of tensor memory of an operation's result."""
+        return self._tensor[operation]
+
+    def rings(self) -> Iterator[tuple[Storage, Kind, str]]:
+        """Yield the slots that share bytes with no other value, and what they are."""
+        shared = [*self._held.values(), *self._staged.values()]
+        for storage in shared if self.bytes_apart() <= self.capacity else ():
+            tile = self._tile(storage.value)
+            kind = Kind("smem", tile.shape, tile.dtype, self._shared_layout(storage))
+            for slot in range(storage.slots):
+                yield storage, kind, f"{self.buffer(storage)}.index({slot})"
+        for storage in self._tensor.values():
+            tile = self._tile(storage.value)
+            kind = Kind("tmem", tile.shape, tile.dtype, self._tensor_layout(storage.value))
+            yield storage, kind, self.tensor(storage.value, Iteration("", 0))
 
     # -- barriers that only a kernel needs -------------------------------------------------------
 
@@ -423,7 +479,8 @@ def _within(inner: Storage, outer: Storage) -> bool:
     return b <= a and a + inner.size <= b + outer.size and inner.halves == outer.halves
 
 
-def _meets(a: Storage, b: Storage) -> bool:
+def meets(a: Storage, b: Storage) -> bool:
+    """Return whether two values take some of the same columns of tensor memory."""
     return any(
         x < y + b.size and y < x + a.size and (not a.halves or a.halves == b.halves)
         for x in a.addresses

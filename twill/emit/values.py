@@ -45,7 +45,7 @@ class Values:
         self.schedule, self.source = memories.schedule, memories.source
         self.names, self.operations = memories.names, memories.operations
         self.places = Places(self.schedule)
-        self.outside = Outside(memories, gluon)
+        self.outside = Outside(memories, gluon, begun=True)
         self.where = Where(Iteration("", 0), Iteration("", 0))
         self.chunk: Chunk | None = None
 
