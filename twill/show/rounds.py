@@ -138,7 +138,7 @@ class _Writer:
                 of = own.minus(instruction.distance)
             if self._exists(own) and self._exists(of):
                 condition = self._condition(instruction, of)
-                if of.base == "i" and not condition and self.program.last_stage + of.offset < 0:
+                if of.base and not condition and self.program.last_stage + of.offset < 0:
                     of = replace(of, early=True)
                 yield Step(instruction, of, condition)
 
