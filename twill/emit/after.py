@@ -203,14 +203,14 @@ class Epilogue:
 
     def _stage(self) -> None:
         """Send values to another group through slots of the loop's that only theirs has read."""
-        for value, (maker, _) in self.plan.moved.items() if self.rooms is not None else ():
+        for value, (maker, _) in self.plan.moved.items():
             tile = self.source.type_of(value)
             kind = Kind("smem", tile.shape, tile.dtype, plain_layout(tile.shape))
 
             def over(name: str, maker: str = maker) -> bool:
                 return {self.assignment[reader] for reader in self._readers(name)} == {maker}
 
-            place = self.rooms.taken(kind, (0, 0), over)
+            place = self.rooms.taken(kind, (0, 0), over) if self.rooms is not None else None
             if place is not None:
                 self.staged[value] = place
 
@@ -288,8 +288,8 @@ class Epilogue:
         for value in self.plan.moved:
             kind = self.source.type_of(value)
             what = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, {plain_layout(kind.shape)}"
-            made = self.staged.get(value, f"gl.allocate_shared_memory({what})")
-            yield f"{self.moved_name(value)} = {made}"
+            place = self.staged.get(value, f"gl.allocate_shared_memory({what})")
+            yield f"{self.moved_name(value)} = {place}"
         yield from self.room.made
 
     def moved_name(self, value: SSAValue) -> str:
@@ -473,10 +473,7 @@ class _Writer(Written):
         if owner is None or owner not in self.own:
             return self.outside.value(value)
         if name_of(owner) == "ttng.tmem_load":
-            if self.columns is not None:
-                return self._columns_of(owner)
-            self.run([owner])
-            return self.known[value]
+            return self._tensor(owner)
         if self.columns is not None and name_of(owner) == "tt.expand_dims":
             layout = f"gl.SliceLayout(1, {self._chunk(owner)})"
             operand = self.value(owner.operands[0])
@@ -487,7 +484,10 @@ class _Writer(Written):
         """Return a value as a variable, if it is used more than once and not only in parts."""
         return super().shared(value, text) if self.columns is None else text
 
-    def _columns_of(self, load: Statement) -> Text:
+    def _tensor(self, load: Statement) -> Text:
+        if self.columns is None:
+            self.run([load])
+            return self.known[load.results[0]]
         owner, value = self.buffer(root_of(load.operands[0], VIEWS)), load.results[0]
         variable = self.memories.local(self.memories.names(self.source.hint(value) or owner), value)
         cut = f"{owner}.slice(begin, {self.columns}).load({self._chunk(load)})"

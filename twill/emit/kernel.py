@@ -296,6 +296,7 @@ class _Kernel:
         passed = [
             f"{self.memories.begun(v)}.store({writer.value(v).text})"
             for v in self.memories.left_before
+            if self.memories.begun(v) not in room.places.values()
         ]
         barrier = [
             f"{DONE_BEFORE} = mbarrier.allocate_mbarrier()",

@@ -120,6 +120,10 @@ class Memories:
         """Return the slots through which a register value goes to other groups."""
         return self._staged[value]
 
+    def is_flag(self, value: str) -> bool:
+        """Return whether an operation makes truth values, each of which takes a byte of memory."""
+        return self._tile(value).dtype == "i1"
+
     def turn(self, iteration: Iteration, slots: int) -> tuple[str, str]:
         """Return slot and parity of an iteration."""
         return slot_and_parity(iteration, slots, persistent=self.persistent)
@@ -172,7 +176,8 @@ class Memories:
         for storage in shared:
             tile = self._tile(storage.value)
             shape = [storage.slots, *tile.shape]
-            what = f"gl.{dtype(tile.dtype)}, {shape}, {self._shared_layout(storage)}"
+            element = "int8" if tile.dtype == "i1" else dtype(tile.dtype)
+            what = f"gl.{element}, {shape}, {self._shared_layout(storage)}"
             made = f"gl.allocate_shared_memory({what})"
             if storage.value in pooled:
                 number, begin, _ = pooled[storage.value]

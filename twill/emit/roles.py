@@ -281,7 +281,8 @@ class Role(Operations):
             case Put():
                 to = self.memories.slot(self.memories.staging(instruction.value), at)
                 value = self.places.result(instruction.value).text(at, self.where.round)
-                lines = [f"{to}.store({self.names(value)})"]
+                cast = ".to(gl.int8)" if self.memories.is_flag(instruction.value) else ""
+                lines = [f"{to}.store({self.names(value)}{cast})"]
             case Get():
                 lines = [self._gotten(instruction, at)]
             case Fence():
@@ -293,7 +294,9 @@ class Role(Operations):
         place = self.places.copy(get.value, get.reader, get.distance)
         to = self.names(place.text(at, self.where.round))
         layout = self.memories.register_layout(get.value, self.gluon)
-        return f"{to} = {self.memories.slot(self.memories.staging(get.value), at)}.load({layout})"
+        test = " != 0" if self.memories.is_flag(get.value) else ""
+        slot = self.memories.slot(self.memories.staging(get.value), at)
+        return f"{to} = {slot}.load({layout}){test}"
 
     def _awaited(self, name: str, at: Iteration, place: tuple[Iteration, int]) -> list[str]:
         operation = self.operations[name]

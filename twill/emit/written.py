@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir import Operation as Statement
-from xdsl.ir import SSAValue
 
 from twill.artifacts.loop import ELEMENT_BITS
 from twill.artifacts.program import Storage
 from twill.emit.dress import Gluon, Text
 from twill.emit.layouts import dtype
-from twill.emit.memory import Kind, Memories, meets
+from twill.emit.memory import Kind, Memories, meets, plain_layout
 from twill.emit.names import PHASE
 from twill.emit.operations import INDENT
 from twill.emit.outside import TRIVIAL, Outside
@@ -78,13 +78,21 @@ class Rooms:
         for statement in self.statements:
             for inner in statement.walk():
                 for value, kind in self._needed(inner, top=inner is statement):
-                    place = self.taken(kind, self._used(value), self.over)
+                    place = self._passed_on(value) or self.taken(kind, self._used(value), self.over)
                     if place is not None:
                         self.room.places[value] = place
                     else:
                         name = f"{prefix}{len(self.room.made) or ''}_{kind.memory}"
                         self.room.put(value, kind, name)
         return self.room
+
+    def _passed_on(self, value: SSAValue) -> str | None:
+        """Return the buffer through which what a loop carries gets into the scheduled one."""
+        loop = value.block.parent_op() if isinstance(value, BlockArgument) else None
+        if not isinstance(value, BlockArgument) or loop is None:
+            return None
+        result = loop.results[value.index - 1]
+        return self.memories.begun(result) if result in self.memories.left_before else None
 
     def taken(
         self, kind: Kind, used: tuple[int, int], over: Callable[[str], bool] | None
@@ -104,7 +112,11 @@ class Rooms:
         return None
 
     def _needed(self, statement: Statement, *, top: bool) -> Iterator[tuple[SSAValue, Kind]]:
-        """Yield the buffers that a statement needs; those filled before the loop have some."""
+        """Yield the buffers that a statement needs; those filled before the loop have some.
+
+        Registers do not hold the results of two products, so that a tile that a loop carries
+        from one iteration to the next lies in shared memory meanwhile.
+        """
         name, fixed = name_of(statement), top and self.over is None
         tensor = name == "ttng.tmem_alloc"
         if tensor:
@@ -115,6 +127,12 @@ class Rooms:
             tile = self.source.type_of(statement.results[0])
             layout = self.memories.kind_of(statement.operands[0]).layout
             yield statement.results[0], Kind("smem", tile.shape, tile.dtype, layout)
+        elif sum(name_of(s) == "ttng.warp_group_dot" for s in statement.walk()) > 1:
+            for argument in statement.regions[0].blocks[0].args:
+                tile = self.source.type_of(argument)
+                if len(tile.shape) > 1:
+                    layout = plain_layout(tile.shape)
+                    yield argument, Kind("smem", tile.shape, tile.dtype, layout)
 
     def _used(self, value: SSAValue) -> tuple[int, int]:
         """Return the first and the last of the statements that use a buffer."""
@@ -295,25 +313,40 @@ class Written:
             if "token" not in str(c[0].type)
         ]
         for argument, first, result in carried:
-            self.known[result] = self.assigned(argument, self.value(first).text)
+            if argument in self.room.places:
+                self._parked(argument, first)
+            else:
+                self.assigned(argument, self.value(first).text)
+            self.known[result] = self.known[argument]
         for value in self._from_around(loop):
-            self.value(value)
+            text = self.value(value).text
+            if value.owner in self.own and not text.isidentifier():
+                self.assigned(value, text)
         self.known[counter] = Text(self.memories.local(counter.name_hint or "index", counter))
         before, self.lines = self.lines, []
         *_, end = block.ops
         self.run(block.ops)
         following = dict(zip(arguments, end.operands, strict=True))
-        left = ", ".join(self.known[a].text for a, _, _ in carried)
-        right = ", ".join(self.value(following[a]).text for a, _, _ in carried)
-        if carried:
-            self.lines.append(f"{left} = {right}")
+        kept = [a for a, _, _ in carried if a not in self.room.places]
+        texts = [self.value(following[a]).text for a in kept]
+        for argument in (a for a, _, _ in carried if a in self.room.places):
+            self._parked(argument, following[argument])
+        if kept:
+            left = ", ".join(self.known[a].text for a in kept)
+            self.lines.append(f"{left} = {', '.join(texts)}")
         head = f"for {self.known[counter]} in range({bounds}):"
         self.lines = [*before, head, *(INDENT + line for line in self.lines)]
 
+    def _parked(self, argument: SSAValue, value: SSAValue) -> None:
+        """Put what a loop carries into shared memory."""
+        place = self.room.places[argument]
+        self.lines.append(f"{place}.store({self.value(value).text})")
+        self.known[argument] = Text(f"{place}.load({self.gluon.layout(argument)})")
+
     def _from_around(self, loop: Statement) -> Iterator[SSAValue]:
         """Yield numbers and tiles that a loop reads and that are made outside of it."""
-        inside = set(loop.walk())
-        for statement in loop.walk():
+        _, *inside = loop.walk()
+        for statement in inside:
             for value in statement.operands:
                 owner = self.source.statement(value)
                 kind = self.source.type_of(value).kind
