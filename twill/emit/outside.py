@@ -37,8 +37,8 @@ class Outside:
         name = name_of(statement)
         if name == "scf.for" and self.begun and self.source.type_of(value).kind == "tensor":
             variable = self.memories.local(self.source.hint(value) or "begun", value)
-            text = f"{self.memories.begun(value)}.load({self.gluon.layout(value)})"
-            self.lines.append(f"{variable} = {text}")
+            buffer, layout = self.memories.begun(value), self.gluon.layout(value)
+            self.lines.append(f"{variable} = {buffer}.load({layout})")
             return Text(variable)
         if name == "scf.for":
             raise RefusedError("a value of another loop is read; it has no template for kernels")
