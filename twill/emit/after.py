@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation as Statement
 from xdsl.ir import SSAValue
 
+from twill.artifacts.loop import Dependence
 from twill.emit.dress import Gluon, Text
 from twill.emit.layouts import dtype
 from twill.emit.memory import Kind, Memories, plain_layout
@@ -16,7 +17,7 @@ from twill.emit.names import DONE
 from twill.emit.operations import INDENT
 from twill.emit.outside import Outside
 from twill.emit.roles import Role
-from twill.emit.written import Room, Rooms, Written, begun
+from twill.emit.written import Room, Written, begun
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
@@ -38,9 +39,7 @@ class Plan:
     """Which partition does which of the effects, and what is left for it by others."""
 
     effects: dict[str, list[Statement]] = field(default_factory=dict)
-    left: dict[SSAValue, str | None] = field(
-        default_factory=dict
-    )  # results of the loop: from group
+    left: dict[SSAValue, str] = field(default_factory=dict)  # results of the loop: by whom
     tensors: dict[str, str] = field(default_factory=dict)  # buffer's operation: who writes it last
     moved: dict[SSAValue, tuple[str, str]] = field(default_factory=dict)  # from group, to group
 
@@ -55,8 +54,8 @@ class Epilogue:
         self.own = {inner for s in self.statements for inner in s.walk()}
         self.looping = bool(self.source.loops(self.statements))
         self.plan = self._planned()
-        self.rooms = Rooms(memories, self.statements, self._is_read) if self.looping else None
-        self.room = self.rooms.given("after") if self.rooms is not None else Room()
+        written = self.statements if self.looping else []
+        self.room = Room(memories, written, "after", self._is_read)
         self.staged: dict[SSAValue, str] = {}
         self._stage()
         self.reused: dict[tuple[str, tuple[int, ...], str], str] = {}
@@ -195,11 +194,11 @@ class Epilogue:
     def _is_read(self, name: str) -> bool:
         """Whether nobody reads an operation's results any more once the loops after it begin."""
         group = next(iter(self.plan.effects))
-        return self._is_over(self._readers(name), group)
+        return self._is_over([name, *(d.consumer for d in self._reads(name))], group)
 
-    def _readers(self, name: str) -> list[str]:
+    def _reads(self, name: str) -> list[Dependence]:
         dependences = self.memories.schedule.loop.dependences
-        return [d.consumer for d in dependences if d.producer == name and d.kind == "data"]
+        return [d for d in dependences if d.producer == name and d.kind == "data"]
 
     def _stage(self) -> None:
         """Send values to another group through slots of the loop's that only theirs has read."""
@@ -208,9 +207,10 @@ class Epilogue:
             kind = Kind("smem", tile.shape, tile.dtype, plain_layout(tile.shape))
 
             def over(name: str, maker: str = maker) -> bool:
-                return {self.assignment[reader] for reader in self._readers(name)} == {maker}
+                groups = {(self.assignment[d.consumer], d.distance) for d in self._reads(name)}
+                return (maker, 0) in groups and all(group == maker for group, _ in groups)
 
-            place = self.rooms.taken(kind, (0, 0), over) if self.rooms is not None else None
+            place = self.room.taken(kind, over, value)
             if place is not None:
                 self.staged[value] = place
 

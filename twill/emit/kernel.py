@@ -22,7 +22,7 @@ from twill.emit.prepare import prepared
 from twill.emit.reference import Reference
 from twill.emit.roles import Role
 from twill.emit.source import Source
-from twill.emit.written import Rooms, Written, begun
+from twill.emit.written import Room, Written, begun
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
 from twill.show.rounds import Iteration
@@ -286,7 +286,7 @@ class _Kernel:
         statements = self.source.before()
         if not self.source.loops(statements):
             return []
-        room = Rooms(self.memories, statements).given("before")
+        room = Room(self.memories, statements, "before")
         outside = Outside(self.memories, self.gluon)
         writer = Written(self.memories, self.gluon, outside, room)
         first = statements.index(self.source.loops(statements)[0])

@@ -59,7 +59,7 @@ class Role(Operations):
 
     def __init__(self, memories: Memories, gluon: Gluon, group: Group) -> None:
         super().__init__(memories, gluon, group)
-        self.kept: dict[SSAValue, str] = {}
+        self.kept: dict[SSAValue, str] = {}  # results of the loop that branches leave
         self._take(None)
 
     def _take(self, trips: int | None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir import Operation as Statement
@@ -27,64 +26,49 @@ FIRST = Iteration("", 0)
 ENDS = ("scf.yield", "tt.return")
 
 
-@dataclass
 class Room:
-    """Where buffers of statements outside the loop lie.
+    """Where buffers of the statements before the loop lie, or of those after it.
+
+    `over`: of those after it, whether nobody reads an operation's result any more.
 
     Attributes
     ----------
     places : dict
-        By the value that stands for a buffer: one of the loop's that is free, or one made for it.
+        By the value that stands for a buffer: a slot of the loop's that is free, or one apart.
     made : list
         What allocates the latter.
     size : int
         Bytes of shared memory that those take.
     """
 
-    places: dict[SSAValue, str] = field(default_factory=dict)
-    made: list[str] = field(default_factory=list)
-    size: int = 0
-
-    def put(self, value: SSAValue, kind: Kind, name: str) -> None:
-        """Make a buffer for a value."""
-        call = {"smem": "gl.allocate_shared_memory", "tmem": "allocate_tensor_memory"}[kind.memory]
-        what = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, {kind.layout}"
-        self.made.append(f"{name} = {call}({what})")
-        self.places[value] = name
-        self.size += (
-            math.prod(kind.shape) * ELEMENT_BITS[kind.dtype] // 8 if kind.memory == "smem" else 0
-        )
-
-
-class Rooms:
-    """Gives buffers to the statements before the loop, or to those after it.
-
-    `over`: of those after it, whether nobody reads an operation's result any more.
-    """
-
     def __init__(
         self,
         memories: Memories,
         statements: list[Statement],
+        name: str,
         over: Callable[[str], bool] | None = None,
     ) -> None:
         self.memories, self.source = memories, memories.source
         self.statements, self.over = statements, over
-        self.free = list(memories.rings())
-        self.room = Room()
-
-    def given(self, prefix: str) -> Room:
-        """Return the room of all buffers."""
-        for statement in self.statements:
+        self.places: dict[SSAValue, str] = {}
+        self.made: list[str] = []
+        self.size = 0
+        self._free = list(memories.rings()) if statements else []
+        for statement in statements:
             for inner in statement.walk():
                 for value, kind in self._needed(inner, top=inner is statement):
-                    place = self._passed_on(value) or self.taken(kind, self._used(value), self.over)
-                    if place is not None:
-                        self.room.places[value] = place
-                    else:
-                        name = f"{prefix}{len(self.room.made) or ''}_{kind.memory}"
-                        self.room.put(value, kind, name)
-        return self.room
+                    place = self._passed_on(value) or self.taken(kind, self.over, value)
+                    self.places[value] = place or self._apart(kind, name)
+
+    def _apart(self, kind: Kind, name: str) -> str:
+        place = f"{name}{len(self.made) or ''}_{kind.memory}"
+        what = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, {kind.layout}"
+        call = "allocate_tensor_memory"
+        if kind.memory == "smem":
+            call = "gl.allocate_shared_memory"
+            self.size += math.prod(kind.shape) * ELEMENT_BITS[kind.dtype] // 8
+        self.made.append(f"{place} = {call}({what})")
+        return place
 
     def _passed_on(self, value: SSAValue) -> str | None:
         """Return the buffer through which what a loop carries gets into the scheduled one."""
@@ -94,18 +78,16 @@ class Rooms:
         result = loop.results[value.index - 1]
         return self.memories.begun(result) if result in self.memories.left_before else None
 
-    def taken(
-        self, kind: Kind, used: tuple[int, int], over: Callable[[str], bool] | None
-    ) -> str | None:
+    def taken(self, kind: Kind, over: Callable[[str], bool] | None, value: SSAValue) -> str | None:
         """Return a slot of the loop's that nobody uses meanwhile, which is taken from now on."""
-        for storage, own, place in self.free:
+        for storage, own, place in self._free:
             tensor = storage.memory == "tmem"
             if own != kind or (over is not None and not over(storage.value)):
                 continue
-            if not (tensor and self._is_busy(storage, used)):
-                self.free = [
+            if not (tensor and self._is_busy(storage, value)):
+                self._free = [
                     (s, k, p)
-                    for s, k, p in self.free
+                    for s, k, p in self._free
                     if p != place and not (tensor and meets(s, storage))
                 ]
                 return place
@@ -134,18 +116,14 @@ class Rooms:
                     layout = plain_layout(tile.shape)
                     yield argument, Kind("smem", tile.shape, tile.dtype, layout)
 
-    def _used(self, value: SSAValue) -> tuple[int, int]:
-        """Return the first and the last of the statements that use a buffer."""
-        found = [k for k, s in enumerate(self.statements) if value in self._buffers(s)]
-        return (min(found), max(found)) if found else (0, len(self.statements))
-
     def _buffers(self, statement: Statement) -> set[SSAValue]:
         values = [v for s in statement.walk() for v in (*s.results, *s.operands)]
         return {root_of(v, VIEWS) for v in values if self.source.type_of(v).kind == "memdesc"}
 
-    def _is_busy(self, storage: Storage, used: tuple[int, int]) -> bool:
-        """Whether tensor memory of the loop holds meanwhile what it begins with, or leaves."""
-        meanwhile = slice(0, used[1] + 1) if self.over is None else slice(used[0], None)
+    def _is_busy(self, storage: Storage, value: SSAValue) -> bool:
+        """Whether tensor memory has what the loop begins with, or leaves, while a value is used."""
+        used = [k for k, s in enumerate(self.statements) if value in self._buffers(s)]
+        meanwhile = slice(0, max(used) + 1) if self.over is None else slice(min(used), None)
         values = {v for s in self.statements[meanwhile] for v in self._buffers(s)}
         owners = [self.memories.tensor_owner(v) for v in values]
         return any(o is not None and meets(self.memories.in_columns(o), storage) for o in owners)
