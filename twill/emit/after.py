@@ -317,7 +317,7 @@ class Epilogue:
         made = {
             self.assignment[o.name]
             for o in self.memories.schedule.loop.operations
-            if o.kind == "mma" and self.memories.in_tensor(o.name)
+            if o.kind.startswith("mma") and self.memories.in_tensor(o.name)
         }
         told = {
             self.assignment[writer]
@@ -332,7 +332,7 @@ class Epilogue:
         reader = next(
             g for g, ss in self.plan.effects.items() if any(owner in self._tensors(s) for s in ss)
         )
-        return kind == "mma" or self.assignment[writer] != reader
+        return kind.startswith("mma") or self.assignment[writer] != reader
 
     # -- code ------------------------------------------------------------------------------------
 
@@ -363,7 +363,7 @@ class Epilogue:
         for owner, writer in self.plan.tensors.items():
             if self._crosses(owner, writer) and self.assignment[writer] == group:
                 barrier = f"{self.memories.names(owner)}_left.index(0)"
-                product = self.memories.operations[writer].kind == "mma"
+                product = self.memories.operations[writer].kind.startswith("mma")
                 call = "tcgen05_commit" if product else "mbarrier.arrive"
                 lines.append(f"{call}({barrier})")
         if group in self._undrained():

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.source import Source, constant
 from twill.errors import RefusedError
-from twill.frontends.ttgir.kinds import combine_of
+from twill.frontends.ttgir.kinds import PRODUCTS, combine_of
 from twill.frontends.ttgir.reader import integer, integers, name_of, string
 
 BINARY = {
@@ -39,6 +39,7 @@ CASTS = (
     *("arith.truncf", "arith.extf", "arith.trunci", "arith.extsi", "arith.extui"),
     *("tt.fp_to_fp", "arith.sitofp", "arith.uitofp", "arith.fptosi"),
 )
+SCALED = {0: "e4m3", 1: "e5m2"}  # elements of scaled products
 USE_C = 3  # operand of ``ttng.warp_group_dot``: whether it accumulates
 FUNCTIONS = ("exp2", "exp", "log2", "log", "sqrt", "rsqrt", "sin", "cos", "erf")
 
@@ -240,11 +241,21 @@ class Gluon(Dress):
             use = "False"
         return ", ".join([*operands[:USE_C], *([] if use == "True" else [f"use_acc={use}"])])
 
-    def tcgen05(self, a: str, b: str, d: str, used: str, signals: list[str]) -> str:
-        """Return a product that tensor memory accumulates."""
-        extra = "" if used == "True" else f", use_acc={used}"
-        extra += f", mbarriers=[{', '.join(signals)}]" if signals else ""
-        return f"tcgen05_mma({a}, {b}, {d}{extra})"
+    def tcgen05(
+        self, statement: Statement, factors: list[str], used: str, signals: list[str]
+    ) -> str:
+        """Return a product that tensor memory accumulates, by scales if there are some."""
+        given, call = list(factors), "tcgen05_mma"
+        if name_of(statement) == PRODUCTS[1]:
+            call = "tcgen05_mma_scaled"
+            for key in ("a_type", "b_type"):
+                element = SCALED.get(integer(statement, key) or 0)
+                if element is None:
+                    raise RefusedError("a scaled product of these elements has no template")
+                given.append(f'"{element}"')
+        given += [] if used == "True" else [f"use_acc={used}"]
+        given += [f"mbarriers=[{', '.join(signals)}]"] if signals else []
+        return f"{call}({', '.join(given)})"
 
 
 class Torch(Dress):
@@ -287,8 +298,12 @@ class Torch(Dress):
     def _tt_trans(self, _: Statement, operands: list[Text]) -> Text:
         return Text(f"{operands[0]}.T")
 
-    def _ttg_memdesc_trans(self, _: Statement, operands: list[Text]) -> Text:
-        return Text(f"{operands[0]}.T")
+    def _ttg_memdesc_trans(self, statement: Statement, operands: list[Text]) -> Text:
+        order = integers(statement, "order") or [1, 0]
+        return Text(f"{operands[0]}.{'T' if len(order) == 2 else f'permute({tuple(order)})'}")
+
+    def _ttg_memdesc_reshape(self, statement: Statement, operands: list[Text]) -> Text:
+        return Text(f"{operands[0]}.reshape({self.source.type_of(statement.results[0]).shape})")
 
     def _ttg_convert_layout(self, _: Statement, operands: list[Text]) -> Text:
         return operands[0]

@@ -43,7 +43,8 @@ FUNCTIONS = {
     ),
     "blackwell": (
         *("TensorMemoryLayout", "allocate_tensor_memory", "fence_async_shared", "mbarrier"),
-        *("tcgen05_commit", "tcgen05_mma", "tma"),
+        *("TensorMemoryScalesLayout", "tcgen05_commit", "tcgen05_copy", "tcgen05_mma"),
+        *("tcgen05_mma_scaled", "tma"),
     ),
 }
 

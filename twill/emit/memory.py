@@ -18,7 +18,7 @@ from twill.emit.names import Names, names_beside, slot_and_parity
 from twill.emit.source import Source
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
-from twill.frontends.ttgir.kinds import ALLOCATIONS, VIEWS, kind_of
+from twill.frontends.ttgir.kinds import ALLOCATIONS, VIEWS, WRITES, kind_of, product_operands
 from twill.frontends.ttgir.reader import name_of
 from twill.frontends.types import Layout
 from twill.show.rounds import Iteration
@@ -189,6 +189,20 @@ class Memories:
             what = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, {plain_layout(kind.shape)}"
             yield f"{self.begun(value)} = gl.allocate_shared_memory({what})"
         yield from self._tensor_allocations()
+        for operation in self.schedule.loop.operations:
+            for role, name in self.scales(operation.name).items():
+                statement = self.first(operation.name, "mma_scaled")
+                kind = self.source.type_of(
+                    statement.operands[product_operands(statement)[role] or 0]
+                )
+                what = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, TensorMemoryScalesLayout()"
+                yield f"{name} = allocate_tensor_memory({what})"
+
+    def scales(self, operation: str) -> dict[str, str]:
+        """Return the tensor memory of a product's scales, if it has some."""
+        if self.operations[operation].kind != "mma_scaled":
+            return {}
+        return {role: f"{self.names(operation)}_{role}_tmem" for role in ("a_scale", "b_scale")}
 
     @property
     def capacity(self) -> int:
@@ -239,7 +253,8 @@ class Memories:
             for statement in self.statements(storage.value):
                 for value in (*statement.results, *statement.operands):
                     kind = self.source.type_of(value)
-                    if kind.kind == "memdesc" and kind.memory == "smem":
+                    linear = "shared_linear" in self.source.layout_text(value)
+                    if kind.kind == "memdesc" and kind.memory == "smem" and not linear:
                         return self.layouts.of_memory(self.source.layout_text(value))
             for statement in self.statements(storage.value):
                 for value in statement.operands:
@@ -346,7 +361,7 @@ class Memories:
         operation: Operation = self.operations[name]
         if operation.kind == "load":
             return operation.attributes.get("engine") != "pointer"
-        return operation.kind == "mma" and not self.in_registers(name)
+        return operation.kind.startswith("mma") and not self.in_registers(name)
 
     def has_done(self, operation: str) -> bool:
         """Return whether an operation has a barrier for its own group."""
@@ -444,7 +459,7 @@ class Memories:
 
     @staticmethod
     def _writes(statement: Statement, value: SSAValue) -> bool:
-        position = {"ttng.tc_gen5_mma": 2, "ttng.tmem_store": 0}.get(name_of(statement))
+        position = WRITES.get(name_of(statement))
         return position is not None and statement.operands[position] is value
 
     def filled_before(self) -> Iterator[tuple[str, Statement]]:

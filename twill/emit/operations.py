@@ -21,7 +21,7 @@ from twill.show.rounds import Iteration
 
 INDENT = "    "
 CHUNK = 32  # columns of tensor memory that pass through registers at a time
-SIGNALLED = ("load", "mma")  # kinds whose completion hardware signals by itself
+SIGNALLED = ("load", "mma", "mma_scaled")  # kinds whose completion hardware signals by itself
 
 
 class Operations(Values):
@@ -138,6 +138,16 @@ class Operations(Values):
         given = self.gluon.wgmma(statement, texts)
         return [f"{self.result(operation)} = warpgroup_mma({given}, is_async=True)"]
 
+    def _mma_scaled(self, operation: Operation) -> list[str]:
+        """Multiply tiles with scales, which the tensor core finds in tensor memory."""
+        statement = self.memories.first(operation.name, "mma_scaled")
+        roles, scales = product_operands(statement), self.memories.scales(operation.name)
+        copies = [
+            f"tcgen05_copy({self.factor(statement.operands[roles[role] or 0])}, {name})"
+            for role, name in scales.items()
+        ]
+        return copies + self._tcgen05(operation, statement)
+
     def _tcgen05(self, operation: Operation, statement: Statement) -> list[str]:
         roles = product_operands(statement)
         a, b = (statement.operands[roles[key] or 0] for key in ("a", "b"))
@@ -147,7 +157,13 @@ class Operations(Values):
             used = f"{number(at)} > 0" if at.base else str(at.offset > 0)
         signals = self._signals(operation.name)
         to = self.memories.tensor(operation.name, at)
-        return [self.gluon.tcgen05(self.factor(a), self.factor(b), to, used, signals)]
+        factors = [
+            self.factor(a),
+            self.factor(b),
+            to,
+            *self.memories.scales(operation.name).values(),
+        ]
+        return [self.gluon.tcgen05(statement, factors, used, signals)]
 
     # -- shared and tensor memory ----------------------------------------------------------------
 

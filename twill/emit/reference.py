@@ -12,12 +12,18 @@ from twill.emit.names import Names
 from twill.emit.source import Source
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
-from twill.frontends.ttgir.kinds import VIEWS, product_operands
+from twill.frontends.ttgir.kinds import PRODUCTS, VIEWS, product_operands
 from twill.frontends.ttgir.reader import integers, name_of
 
 INDENT = "    "
 INLINE = ("arith.constant", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.trans")
-INLINE_MEMORY = ("ttg.memdesc_trans", "ttg.convert_layout", "ttg.local_alloc", "ttg.local_load")
+INLINE_MEMORY = (
+    "ttg.memdesc_trans",
+    "ttg.memdesc_reshape",
+    "ttg.convert_layout",
+    "ttg.local_alloc",
+    "ttg.local_load",
+)
 LONGEST = 60  # characters of an expression that is part of another
 
 
@@ -39,7 +45,7 @@ class Reference:
             "tt.store": self._stored_at,
             "ttng.tmem_alloc": self._allocated,
             "ttng.tmem_store": self._filled,
-            "ttng.tc_gen5_mma": self._tcgen05,
+            **dict.fromkeys(PRODUCTS, self._tcgen05),
         }
         self._makers: dict[str, Callable[[Statement], Text]] = {
             "tt.descriptor_load": self._loaded,
@@ -147,6 +153,11 @@ class Reference:
     def _tcgen05(self, statement: Statement) -> list[str]:
         roles = product_operands(statement)
         a, b, d = (self._text(statement.operands[roles[k] or 0]) for k in ("a", "b", "d"))
+        if name_of(statement) == PRODUCTS[1]:
+            rows, columns = (
+                self._text(statement.operands[roles[k] or 0]) for k in ("a_scale", "b_scale")
+            )
+            a, b = f"scaled({a}, {rows}, exact)", f"scaled({b}.T, {columns}, exact).T"
         product = f"product({a}, {b}, exact)"
         use = roles["use_d"]
         flag = "True" if use is None else self._text(statement.operands[use])

@@ -16,7 +16,7 @@ from twill.artifacts.loop import Loop
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import BodyGraph
 from twill.frontends.ttgir.reader import Dump, attribute, integer, name_of, string
-from twill.frontends.types import Type
+from twill.frontends.types import ELEMENTS, Type
 
 # Floats that MLIR writes as their bits, which are infinite or no numbers, and how to unpack them.
 BITS = {"f16": ("H", "e", 0x7C00), "f32": ("I", "f", 0x7F800000)}
@@ -88,7 +88,7 @@ class Source:
                 tile = DESCRIPTOR.match(text)
                 if tile is not None:
                     shape = tuple(int(e) for e in tile[1].split("x")[:-1])
-                    found.append(Parameter(name, tile[2], shape))
+                    found.append(Parameter(name, ELEMENTS.get(tile[2], tile[2]), shape))
                 elif text.startswith("!tt.ptr<"):
                     found.append(Parameter(name, text.removeprefix("!tt.ptr<")[:-1], pointer=True))
                 else:

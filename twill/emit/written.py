@@ -276,7 +276,7 @@ class Written:
         a, b, d = (self.factor(statement.operands[roles[key] or 0]) for key in ("a", "b", "d"))
         use = roles["use_d"]
         used = "True" if use is None else self.value(statement.operands[use]).text
-        self.lines.append(self.gluon.tcgen05(a, b, d, used, [self.barrier]))
+        self.lines.append(self.gluon.tcgen05(statement, [a, b, d], used, [self.barrier]))
         self._waited()
 
     # -- loops -----------------------------------------------------------------------------------
