@@ -21,8 +21,8 @@ from twill.emit.outside import Outside
 from twill.emit.prepare import prepared
 from twill.emit.reference import Reference
 from twill.emit.roles import Role
-from twill.emit.source import Source
-from twill.emit.written import Room, Written, begun
+from twill.emit.source import Source, loops
+from twill.emit.written import written_before
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
 from twill.show.rounds import Iteration
@@ -30,7 +30,6 @@ from twill.show.rounds import Iteration
 LINE = 100
 DEFAULT_WARPS = 4
 LEAST_REGISTERS = 24  # that `setmaxnreg` takes
-DONE_BEFORE = "before_done"
 BLACKWELL = "sm_10"
 FUNCTIONS = {
     "hopper": (
@@ -78,7 +77,7 @@ class _Kernel:
         """Refuse a persistent kernel some of whose waits the first iterations leave out."""
         if not self.memories.persistent:
             return
-        others = self.source.loops([*self.source.before(), *self.source.after()])
+        others = loops([*self.source.before(), *self.source.after()])
         if others or self.source.varies:
             raise RefusedError(
                 "a persistent kernel with other loops, or with none, has no template"
@@ -253,7 +252,7 @@ class _Kernel:
             else:
                 barriers.append(f"for slot in gl.static_range({slots}):")
                 barriers.append(f"{INDENT}mbarrier.init({name}.index(slot), count={arrivals})")
-        written = self._written_before()
+        written = written_before(self.memories, self.gluon)
         filled = [
             f"{self.memories.tensor(owner, _ZERO)}.store({self._tile(s)})"
             for owner, s in self.memories.filled_before()
@@ -281,29 +280,6 @@ class _Kernel:
             *calls,
             f"], {warps}, {registers})",
         ]
-
-    def _written_before(self) -> list[str]:
-        """Return the loops before the scheduled one, and what passes on what they leave."""
-        statements = self.source.before()
-        if not self.source.loops(statements):
-            return []
-        room = Room(self.memories, statements, "before")
-        outside = Outside(self.memories, self.gluon)
-        writer = Written(self.memories, self.gluon, outside, room)
-        first = statements.index(self.source.loops(statements)[0])
-        writer.own = {inner for s in statements[first:] for inner in s.walk()}
-        writer.barrier = DONE_BEFORE
-        writer.run(statements)
-        passed = [
-            f"{self.memories.begun(v)}.store({writer.value(v).text})"
-            for v in self.memories.left_before
-            if self.memories.begun(v) not in room.places.values()
-        ]
-        barrier = [
-            f"{DONE_BEFORE} = mbarrier.allocate_mbarrier()",
-            f"mbarrier.init({DONE_BEFORE}, count=1)",
-        ]
-        return [*room.made, *outside.lines, *barrier, *begun(writer.lines), *passed]
 
     @property
     def _variables(self) -> list[str]:

@@ -15,7 +15,7 @@ from twill.artifacts.schedule import Schedule
 from twill.emit.dress import Gluon
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.names import Names, names_beside, slot_and_parity
-from twill.emit.source import Source
+from twill.emit.source import Source, loops
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import ALLOCATIONS, VIEWS, WRITES, kind_of, product_operands
@@ -312,7 +312,7 @@ class Memories:
     @cached_property
     def left_before(self) -> list[SSAValue]:
         """The tiles in registers that loops before this one leave."""
-        results = [r for loop in self.source.loops(self.source.before()) for r in loop.results]
+        results = [r for loop in loops(self.source.before()) for r in loop.results]
         return [r for r in results if self.source.type_of(r).kind == "tensor" and list(r.uses)]
 
     def begun(self, value: SSAValue) -> str:

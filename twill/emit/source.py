@@ -135,10 +135,6 @@ class Source:
                 found.append(statement)
         return found
 
-    def loops(self, statements: list[Statement]) -> list[Statement]:
-        """Return the loops among statements."""
-        return [s for s in statements if name_of(s) == "scf.for"]
-
     def yielded(self, result: SSAValue) -> SSAValue:
         """Return the value of the last iteration that is a result of the loop."""
         return list(self.graph.carried.values())[self.position(result)]
@@ -212,6 +208,11 @@ def _around(statement: Statement) -> Iterator[Block]:
         if parent is None or name_of(parent) == "tt.func":
             return
         statement = parent
+
+
+def loops(statements: list[Statement]) -> list[Statement]:
+    """Return the loops among statements."""
+    return [s for s in statements if name_of(s) == "scf.for"]
 
 
 def constant(statement: Statement, dtype: str) -> int | float | bool:

@@ -16,6 +16,7 @@ from twill.emit.memory import Kind, Memories, meets, plain_layout
 from twill.emit.names import PHASE
 from twill.emit.operations import INDENT
 from twill.emit.outside import TRIVIAL, Outside
+from twill.emit.source import loops
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS, product_operands
@@ -23,6 +24,7 @@ from twill.frontends.ttgir.reader import integers, name_of, string
 from twill.show.rounds import Iteration
 
 FIRST = Iteration("", 0)
+DONE_BEFORE = "before_done"  # barrier for transfers and products that are waited for at once
 ENDS = ("scf.yield", "tt.return")
 
 
@@ -331,6 +333,28 @@ class Written:
                 token = "token" in str(value.type)
                 if owner is not None and owner not in inside and kind != "memdesc" and not token:
                     yield value
+
+
+def written_before(memories: Memories, gluon: Gluon) -> list[str]:
+    """Return the loops before the scheduled one, and what passes on what they leave."""
+    statements = memories.source.before()
+    others = loops(statements)
+    if not others:
+        return []
+    room = Room(memories, statements, "before")
+    writer = Written(memories, gluon, Outside(memories, gluon), room)
+    writer.own = {s for outer in statements[statements.index(others[0]) :] for s in outer.walk()}
+    writer.barrier = DONE_BEFORE
+    writer.run(statements)
+    passed = {memories.begun(v): writer.value(v).text for v in memories.left_before}
+    return [
+        *room.made,
+        *writer.outside.lines,
+        f"{DONE_BEFORE} = mbarrier.allocate_mbarrier()",
+        f"mbarrier.init({DONE_BEFORE}, count=1)",
+        *begun(writer.lines),
+        *(f"{to}.store({v})" for to, v in passed.items() if to not in room.places.values()),
+    ]
 
 
 def begun(lines: list[str]) -> list[str]:
