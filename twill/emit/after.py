@@ -358,6 +358,9 @@ class Epilogue:
     def told(self, group: str, role: Role | None) -> list[str]:
         """Return what a partition tells and leaves for others once its loop is over."""
         lines = []
+        waits = any(group == other for other, _ in self._stores())
+        if role is not None and role.flights.stores and not waits:
+            lines.append("tma.store_wait(pendings=0)")
         for owner, writer in self.plan.tensors.items():
             if self._crosses(owner, writer) and self.assignment[writer] == group:
                 barrier = f"{self.memories.names(owner)}_left.index(0)"

@@ -264,8 +264,10 @@ class Torch(Dress):
     module = "torch"
 
     def cast(self, statement: Statement, operand: Text) -> Text:
-        """Return a conversion; the exact reference rounds nothing."""
+        """Return a conversion; the exact reference rounds nothing, and no numbers."""
         kind = dtype(self.source.type_of(statement.results[0]).dtype)
+        if not self.source.type_of(statement.results[0]).shape:
+            return Text(f"int({operand.text})") if kind.startswith("int") else operand
         if kind.startswith("int"):
             return Text(f"{operand}.to(torch.{kind})")
         return Text(f"rounded({operand.text}, torch.{kind}, exact)")

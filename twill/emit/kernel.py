@@ -381,7 +381,9 @@ def wrapped(line: str) -> list[str]:
         return [line]
     closed = _closing(line, opened)
     parts = _arguments(line[opened + 1 : closed])
-    inner = [p for part in parts for p in wrapped(f"{indent}{INDENT}{part},")]
+    brackets = line[opened] == "(" and line[opened - 1] in " (["  # not those of a call
+    comma = "" if brackets and len(parts) == 1 else ","
+    inner = [p for part in parts for p in wrapped(f"{indent}{INDENT}{part}{comma}")]
     return [line[: opened + 1], *inner, f"{indent}{line[closed:]}"]
 
 

@@ -46,12 +46,15 @@ class Flights:
     holders : dict
         By round and place in it, the product in flight that adds to what an await waits for, and
         so has its registers.
+    stores : bool
+        Whether stores are in flight when the loop ends; no block may end before they are over.
     """
 
     least: dict[tuple[Iteration, int], int]
     left: list[str]
     over: frozenset[str]
     holders: dict[tuple[Iteration, int], str]
+    stores: bool
 
 
 class Role(Operations):
@@ -228,7 +231,7 @@ class Role(Operations):
                         holders[place] = holder
                     flying[self.operations[name].kind] = there[len(there) - younger :]
         left = list(dict.fromkeys(name for name, _ in flying["mma"]))
-        return Flights(least, left, frozenset(over), holders)
+        return Flights(least, left, frozenset(over), holders, bool(flying["store"]))
 
     def _holder(self, product: tuple[str, int], younger: list[tuple[str, int]]) -> str | None:
         """Return the last of younger products that adds to a product's result, if one does."""

@@ -226,6 +226,7 @@ class Written:
             buffer = self.room.places[result]
             self._transferred(statement, buffer)
             self.assigned(result, f"{buffer}.load({self.gluon.layout(result)})")
+            self.lines.append("fence_async_shared()")  # the next transfer writes there
 
     def _loaded_at(self, statement: Statement) -> None:
         text = self.gluon.load(statement, [self.value(o) for o in statement.operands])
