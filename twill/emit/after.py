@@ -6,22 +6,23 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from twill.emit.dress import Gluon, Text
+from twill.artifacts.loop import Dependence
+from twill.emit.dress import Gluon
+from twill.emit.effects import DONE_AFTER, STORES, Effects
 from twill.emit.layouts import dtype
-from twill.emit.memory import Memories
+from twill.emit.memory import Kind, Memories, plain_layout
 from twill.emit.names import DONE
-from twill.emit.operations import INDENT
 from twill.emit.outside import Outside
 from twill.emit.roles import Role
-from twill.emit.source import SSAValue, Statement
+from twill.emit.source import SSAValue, Statement, loops
+from twill.emit.written import Room, begun
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
-from twill.frontends.ttgir.reader import name_of, string
-from twill.frontends.types import Layout
+from twill.frontends.ttgir.reader import name_of
 from twill.show.iterations import Iteration
 
-EFFECTS = ("tt.descriptor_store", "tt.store", "tt.descriptor_reduce")
+EFFECTS = (*STORES, "tt.store")
 EPILOGUE = "epilogue"
 FEWEST_COLUMNS = 32
 ASIDE = 1024  # bytes for barriers and what partitions are given
@@ -33,6 +34,7 @@ class Plan:
     """Which partition does which of the effects, and what is left for it by others."""
 
     effects: dict[str, list[Statement]] = field(default_factory=dict)
+    left: dict[SSAValue, str] = field(default_factory=dict)  # results of the loop: by whom
     tensors: dict[str, str] = field(default_factory=dict)  # buffer's operation: who writes it last
     moved: dict[SSAValue, tuple[str, str]] = field(default_factory=dict)  # from group, to group
 
@@ -43,40 +45,49 @@ class Epilogue:
     def __init__(self, memories: Memories, gluon: Gluon) -> None:
         self.memories, self.gluon, self.source = memories, gluon, memories.source
         self.assignment = memories.schedule.assignment
+        self.statements = self.source.after()
+        self.own = {inner for s in self.statements for inner in s.walk()}
+        self.looping = bool(loops(self.statements))
         self.plan = self._planned()
+        written = self.statements if self.looping else []
+        self.room = Room(memories, written, "after", self._is_read)
+        self.staged: dict[SSAValue, str] = {}
+        self._stage()
         self.reused: dict[tuple[str, tuple[int, ...], str], str] = {}
         self.parts = self._split()
 
     # -- who does what ---------------------------------------------------------------------------
 
     def _planned(self) -> Plan:
+        """Plan each effect by itself; statements among which there is a loop go together."""
         plan = Plan()
-        for statement in self.source.after():
-            name = name_of(statement)
-            if name == "scf.for":
-                where = string(statement, "sched.location") or "after it"
-                raise RefusedError(f"another loop follows ({where}); there is no template for that")
-            if name not in EFFECTS:
-                continue
-            left = list(dict.fromkeys(self._left(statement)))
+        effects = [[s] for s in self.statements if name_of(s) in EFFECTS]
+        for statements in [self.statements] if self.looping else effects:
+            left = list(dict.fromkeys(f for s in statements for f in self._left(s)))
             group = self._group_for(left)
-            plan.effects.setdefault(group, []).append(statement)
+            plan.effects.setdefault(group, []).extend(statements)
+            plan.left |= dict(left)
             for value, maker in left:
-                if maker != group and maker is not None:
+                if maker != group:
                     plan.moved[value] = (maker, group)
-            for owner in self._tensors(statement):
+            for owner in (o for s in statements for o in self._tensors(s)):
                 plan.tensors[owner] = self._last_writer(owner)
         return plan
 
+    def left(self, group: str) -> list[SSAValue]:
+        """Return the loop's results that a group makes and that are needed after it."""
+        return [value for value, maker in self.plan.left.items() if maker == group]
+
     def _left(self, statement: Statement) -> Iterator[tuple[SSAValue, str]]:
         """Yield the register tiles of the loop that a statement needs, with their groups."""
-        for operand in statement.operands:
-            yield from self._left_of(operand)
+        for inner in statement.walk():
+            for operand in inner.operands:
+                yield from self._left_of(operand)
 
     def _left_of(self, value: SSAValue) -> Iterator[tuple[SSAValue, str]]:
         owner = self.source.statement(value)
         if owner is self.source.loop:
-            following = self._yielded(value)
+            following = self.source.yielded(value)
             if self.source.type_of(value).kind == "tensor":
                 made = self.source.graph.before_arguments(following)[0]
                 names = [n for n in self.source.owners_of(made) if self.memories.in_registers(n)]
@@ -84,34 +95,30 @@ class Epilogue:
                     raise RefusedError("what the loop leaves has no template for kernels")
                 yield value, self.assignment[names[-1]]
         elif owner is not None and owner.parent is self.source.loop.parent:
-            for operand in owner.operands:
-                yield from self._left_of(operand)
-
-    def _yielded(self, value: SSAValue) -> SSAValue:
-        position = list(self.source.loop.results).index(value)  # type: ignore[arg-type]
-        return list(self.source.graph.carried.values())[position]
+            yield from self._left(owner)
 
     def _group_for(self, left: list[tuple[SSAValue, str]]) -> str:
         sizes: dict[str, int] = {}
         for value, group in left:
             size = math.prod(self.source.type_of(value).shape)
             sizes[group] = sizes.get(group, 0) + size
-        return max(sizes, key=lambda g: sizes[g], default=EPILOGUE)
+        registers = {g.name: g.registers or 0 for g in self.memories.schedule.groups}
+        return max(sizes, key=lambda g: (sizes[g], registers[g]), default=EPILOGUE)
 
     def _tensors(self, statement: Statement) -> Iterator[str]:
         """Yield operations whose tensor memory a statement reads."""
-        for operand in statement.operands:
+        for operand in (o for inner in statement.walk() for o in inner.operands):
             owner = self.source.statement(operand)
-            if owner is None or owner.parent is not self.source.loop.parent:
-                continue
-            if name_of(owner) == "ttng.tmem_load":
-                found = self.memories.tensor_owner(root_of(owner.operands[0], VIEWS))
-                if found is None:
+            if self.source.type_of(operand).memory == "tmem":
+                root = root_of(operand, VIEWS)
+                found = self.memories.tensor_owner(root)
+                if found is not None:
+                    yield found
+                elif root.owner not in self.own:
                     raise RefusedError(
                         "tensor memory that the loop does not write is read after it"
                     )
-                yield found
-            elif owner is not self.source.loop:
+            elif owner in self.statements:
                 yield from self._tensors(owner)
 
     def _last_writer(self, owner: str) -> str:
@@ -132,16 +139,18 @@ class Epilogue:
         return [
             (group, s)
             for group, statements in self.plan.effects.items()
-            for s in statements
-            if name_of(s) != "tt.store"
+            for outer in statements
+            for s in outer.walk()
+            if name_of(s) in STORES
         ]
 
     def _split(self) -> int:
         """Return into how many parts of columns tiles are stored, so that all memory fits."""
         used = self.memories.bytes_apart()
-        used += sum(math.prod(self.source.type_of(v).shape) * 4 for v in self.plan.moved)
+        apart = [v for v in self.plan.moved if v not in self.staged]
+        used += sum(math.prod(self.source.type_of(v).shape) * 4 for v in apart) + self.room.size
         parts, stores = 1, [s for _, s in self._stores()]
-        whole = any(self._in_registers(s) for s in stores)
+        whole = self.looping or any(self._in_registers(s) for s in stores)
         while used + self._bytes(parts) > self.memories.capacity - ASIDE:
             narrow = any(self._tile(s)[1] // (2 * parts) < FEWEST_COLUMNS for s in stores)
             if whole or narrow:
@@ -161,19 +170,53 @@ class Epilogue:
             for root, name in free:
                 kind = self.source.type_of(root)
                 alike = (kind.shape, kind.dtype) == (tile.shape, tile.dtype)
-                if alike and self._is_over(root, group):
+                over = self._is_over(self.memories.readers(root), group)
+                if alike and over and not self._is_read_with(statement, root):
                     self.reused[key] = name
                     free.remove((root, name))
                     break
 
-    def _is_over(self, root: SSAValue, group: str) -> bool:
+    def _is_read_with(self, statement: Statement, root: SSAValue) -> bool:
+        """Whether a buffer is read after a statement, or in the same loop."""
+        inside = [statement in list(s.walk()) for s in self.statements]
+        return any(
+            root_of(o, VIEWS) is root
+            for s in self.statements[inside.index(True) :]
+            for inner in s.walk()
+            for o in inner.operands
+        )
+
+    def _is_read(self, name: str) -> bool:
+        """Whether nobody reads an operation's results any more once the loops after it begin."""
+        group = next(iter(self.plan.effects))
+        return self._is_over([name, *(d.consumer for d in self._reads(name))], group)
+
+    def _reads(self, name: str) -> list[Dependence]:
+        dependences = self.memories.schedule.loop.dependences
+        return [d for d in dependences if d.producer == name and d.kind == "data"]
+
+    def _stage(self) -> None:
+        """Send values to another group through slots of the loop's that only theirs has read."""
+        for value, (maker, _) in self.plan.moved.items():
+            tile = self.source.type_of(value)
+            kind = Kind("smem", tile.shape, tile.dtype, plain_layout(tile.shape))
+
+            def over(name: str, maker: str = maker) -> bool:
+                groups = {(self.assignment[d.consumer], d.distance) for d in self._reads(name)}
+                return (maker, 0) in groups and all(group == maker for group, _ in groups)
+
+            place = self.room.taken(kind, over, value)
+            if place is not None:
+                self.staged[value] = place
+
+    def _is_over(self, readers: list[str], group: str) -> bool:
         """Whether who reads a buffer is done once a group has finished its last iteration.
 
         A reader is if its own group does the storing, or if its result comes there within an
         iteration.
         """
         loop = self.memories.schedule.loop
-        for name in self.memories.readers(root):
+        for name in readers:
             reached, pending = {name}, [name]
             while pending:
                 made = pending.pop()
@@ -182,9 +225,9 @@ class Epilogue:
                     if fresh and d.kind == "data":
                         reached.add(d.consumer)
                         pending.append(d.consumer)
-            if group not in {self.assignment[o] for o in reached} and group != EPILOGUE:
-                return False
-            if group == EPILOGUE and not reached & set(self.plan.tensors.values()):
+            awaited = group == EPILOGUE or self.looping
+            told = awaited and bool(reached & set(self.plan.tensors.values()))
+            if group not in {self.assignment[o] for o in reached} and not told:
                 return False
         return True
 
@@ -239,17 +282,14 @@ class Epilogue:
             yield f"{name} = gl.allocate_shared_memory(gl.{element}, {shape}, {layout})"
         for value in self.plan.moved:
             kind = self.source.type_of(value)
-            order = list(range(len(kind.shape)))[::-1]
-            layout = f"gl.SwizzledSharedLayout(vec=1, per_phase=1, max_phase=1, order={order})"
-            yield (
-                f"{self.moved_name(value)} = gl.allocate_shared_memory("
-                f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, {layout})"
-            )
+            what = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, {plain_layout(kind.shape)}"
+            place = self.staged.get(value, f"gl.allocate_shared_memory({what})")
+            yield f"{self.moved_name(value)} = {place}"
+        yield from self.room.made
 
     def moved_name(self, value: SSAValue) -> str:
         """Return the buffer through which a value goes to the partition that needs it."""
-        position = list(self.source.loop.results).index(value)  # type: ignore[arg-type]
-        return f"left{position}_smem"
+        return f"left{self.source.position(value)}_smem"
 
     def barriers(self) -> Iterator[tuple[str, int, int]]:
         """Yield name, slots and arrivals of the barriers after the loop."""
@@ -261,6 +301,8 @@ class Epilogue:
         for value in self.plan.moved:
             yield self.moved_name(value).replace("_smem", "_full"), 1, 1
         yield from ((f"{group}_drained", 1, 1) for group in self._undrained())
+        if self.looping:
+            yield DONE_AFTER, 1, 1
 
     def _undrained(self) -> list[str]:
         """Return the groups whose last tensor core products nobody waits for.
@@ -270,7 +312,7 @@ class Epilogue:
         made = {
             self.assignment[o.name]
             for o in self.memories.schedule.loop.operations
-            if o.kind == "mma" and self.memories.in_tensor(o.name)
+            if o.kind.startswith("mma") and self.memories.in_tensor(o.name)
         }
         told = {
             self.assignment[writer]
@@ -285,7 +327,7 @@ class Epilogue:
         reader = next(
             g for g, ss in self.plan.effects.items() if any(owner in self._tensors(s) for s in ss)
         )
-        return kind == "mma" or self.assignment[writer] != reader
+        return kind.startswith("mma") or self.assignment[writer] != reader
 
     # -- code ------------------------------------------------------------------------------------
 
@@ -313,10 +355,13 @@ class Epilogue:
     def told(self, group: str, role: Role | None) -> list[str]:
         """Return what a partition tells and leaves for others once its loop is over."""
         lines = []
+        waits = any(group == other for other, _ in self._stores())
+        if role is not None and role.flights.stores and not waits:
+            lines.append("tma.store_wait(pendings=0)")
         for owner, writer in self.plan.tensors.items():
             if self._crosses(owner, writer) and self.assignment[writer] == group:
                 barrier = f"{self.memories.names(owner)}_left.index(0)"
-                product = self.memories.operations[writer].kind == "mma"
+                product = self.memories.operations[writer].kind.startswith("mma")
                 call = "tcgen05_commit" if product else "mbarrier.arrive"
                 lines.append(f"{call}({barrier})")
         if group in self._undrained():
@@ -330,7 +375,7 @@ class Epilogue:
                         "registers of another group after a loop of a persistent kernel"
                     )
                 name = self.moved_name(value)
-                lines.append(f"{name}.store({role.final(self._yielded(value)).text})")
+                lines.append(f"{name}.store({role.final(value).text})")
                 lines.append(f"mbarrier.arrive({name.replace('_smem', '_full')}.index(0))")
         return lines
 
@@ -344,12 +389,12 @@ class Epilogue:
             if self._crosses(owner, self.plan.tensors[owner]):
                 name = self.memories.names(owner)
                 lines.append(f"mbarrier.wait({name}_left.index(0), {parity})")
-        writer = _Writer(self, role, outside, group)
+        writer = Effects(self, role, outside)
         for value, (_, reader) in self.plan.moved.items():
             if reader == group:
-                lines += writer.received(value)
-        for statement in effects:
-            lines += writer.effect(statement)
+                writer.receive(value)
+        writer.run(effects)
+        lines += begun(writer.lines)
         if self.memories.persistent:
             lines += [
                 f"mbarrier.arrive({self.memories.names(owner)}_free.index(0))"
@@ -357,118 +402,6 @@ class Epilogue:
                 if self._crosses(owner, self.plan.tensors[owner])
             ]
         return lines
-
-
-class _Writer:
-    """The text of effects in one partition."""
-
-    def __init__(self, epilogue: Epilogue, role: Role | None, outside: Outside, group: str) -> None:
-        self.epilogue, self.role, self.outside, self.group = epilogue, role, outside, group
-        self.memories, self.gluon, self.source = epilogue.memories, epilogue.gluon, epilogue.source
-        self.known: dict[SSAValue, Text] = {}
-        self.lines: list[str] = []
-        self.columns: int | None = None
-
-    def received(self, value: SSAValue) -> list[str]:
-        """Return the lines by which a value of another group comes here."""
-        name = self.epilogue.moved_name(value)
-        layout = self.source.type_of(value).layout
-        assert layout is not None
-        variable = name.removesuffix("_smem")
-        self.known[value] = Text(variable)
-        return [
-            f"mbarrier.wait({name.replace('_smem', '_full')}.index(0), 0)",
-            f"{variable} = {name}.load({self.gluon.layouts.of_tile(layout)})",
-        ]
-
-    def effect(self, statement: Statement) -> list[str]:
-        """Return the lines of one effect."""
-        self.lines = []
-        if name_of(statement) == "tt.store":
-            operands = [self.value(o).text for o in statement.operands]
-            return [*self.lines, f"gl.store({', '.join(operands)})"]
-        descriptor, value, *at = statement.operands
-        parts, buffer = self.epilogue.parts, self.epilogue.buffer(statement)
-        call = "async_atomic_add" if name_of(statement) == "tt.descriptor_reduce" else "async_store"
-        coordinates = [self.value(o).text for o in at]
-        before, self.lines = self.lines, []
-        if parts > 1:
-            self.columns = self.source.type_of(value).shape[-1] // parts
-            coordinates[-1] = f"{coordinates[-1]} + begin".removeprefix("0 + ")
-        text, to = self.stored(value), self.memories.argument(descriptor)
-        stored = [
-            *self.lines,
-            f"{buffer}.store({text.text})",
-            "fence_async_shared()",
-            f"tma.{call}({to}, [{', '.join(coordinates)}], {buffer})",
-            "tma.store_wait(pendings=0)",
-        ]
-        width = self.columns
-        self.columns = None
-        if width is None:
-            return [*before, *stored]
-        whole = self.source.type_of(value).shape[-1]
-        loop = f"for begin in gl.static_range(0, {whole}, {width}):"
-        return [*before, loop, *(INDENT + line for line in stored)]
-
-    def stored(self, value: SSAValue) -> Text:
-        """Return a tile to be stored, in whatever layout it is."""
-        owner = self.source.statement(value)
-        if owner is not None and name_of(owner) == "ttg.convert_layout":
-            return self.stored(owner.operands[0])
-        return self.value(value)
-
-    def value(self, value: SSAValue) -> Text:
-        """Return the text of a value after the loop."""
-        if value in self.known:
-            return self.known[value]
-        owner = self.source.statement(value)
-        if owner is self.source.loop:
-            assert self.role is not None
-            return self.role.final(self.epilogue._yielded(value))  # noqa: SLF001 # its own writer
-        if owner is None or owner not in self.source.after():
-            return self.outside.value(value)
-        name = name_of(owner)
-        if name == "ttng.tmem_load":
-            return self._tensor(owner)
-        operands = [self.value(o) for o in owner.operands]
-        if self.columns is not None and name == "tt.expand_dims":
-            layout = f"gl.SliceLayout(1, {self._chunk(owner)})"
-            return Text(f"gl.convert_layout({operands[0].text}, {layout})[:, None]")
-        text = self.gluon.expression(owner, operands)
-        if self.columns is None and len(list(value.uses)) > 1 and text.binding:
-            variable = self.memories.local(self.source.hint(value) or "value", value)
-            self.lines.append(f"{variable} = {text.text}")
-            text = self.known[value] = Text(variable)
-        return text
-
-    def _tensor(self, statement: Statement) -> Text:
-        owner = self.memories.tensor_owner(root_of(statement.operands[0], VIEWS))
-        assert owner is not None
-        buffer = self.memories.tensor(owner, _ZERO)
-        value = statement.results[0]
-        variable = self.memories.local(self.memories.names(self.source.hint(value) or owner), value)
-        layout = self.source.type_of(value).layout
-        assert layout is not None
-        if self.columns is None:
-            self.known[value] = Text(variable)
-            self.lines.append(f"{variable} = {buffer}.load({self.gluon.layouts.of_tile(layout)})")
-        else:
-            cut = f"{buffer}.slice(begin, {self.columns}).load({self._chunk(statement)})"
-            if f"{variable} = {cut}" not in self.lines:
-                self.lines.append(f"{variable} = {cut}")
-        return Text(variable)
-
-    def _chunk(self, statement: Statement) -> str:
-        layout = self.source.type_of(statement.results[0]).layout
-        assert layout is not None
-        assert self.columns is not None
-        if layout.name != "linear":
-            raise RefusedError("a tile of tensor memory in this layout has no template")
-        bases = [b for b in layout.parameters["register"] if b[1] < self.columns]
-        return self.gluon.layouts.of_tile(
-            Layout("linear", {**layout.parameters, "register": bases})
-        )
 
 
 _ZERO = Iteration("", 0)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.source import Source, SSAValue, Statement, constant
 from twill.errors import RefusedError
-from twill.frontends.ttgir.kinds import combine_of
+from twill.frontends.ttgir.kinds import PRODUCTS, combine_of
 from twill.frontends.ttgir.reader import integer, integers, name_of, string
 
 BINARY = {
@@ -36,6 +36,8 @@ CASTS = (
     *("arith.truncf", "arith.extf", "arith.trunci", "arith.extsi", "arith.extui"),
     *("tt.fp_to_fp", "arith.sitofp", "arith.uitofp", "arith.fptosi"),
 )
+SCALED = {0: "e4m3", 1: "e5m2"}  # elements of scaled products
+USE_C = 3  # operand of ``ttng.warp_group_dot``: whether it accumulates
 FUNCTIONS = ("exp2", "exp", "log2", "log", "sqrt", "rsqrt", "sin", "cos", "erf")
 
 
@@ -173,9 +175,13 @@ class Gluon(Dress):
 
     def layout_of(self, statement: Statement) -> str:
         """Return the layout of a statement's result."""
-        layout = self.source.type_of(statement.results[0]).layout
+        return self.layout(statement.results[0])
+
+    def layout(self, value: SSAValue) -> str:
+        """Return the layout of a tile in registers."""
+        layout = self.source.type_of(value).layout
         if layout is None:
-            raise RefusedError(f"{name_of(statement)} makes a tile without a layout")
+            raise RefusedError(f"{self.source.hint(value) or 'a tile'} has no layout")
         return self.layouts.of_tile(layout)
 
     def filled(self, statement: Statement, number: object) -> Text:
@@ -218,6 +224,36 @@ class Gluon(Dress):
             raise RefusedError("a reduction by a function of its own has no template for kernels")
         return self.call(function, operands[0].text, f"axis={integer(statement, 'axis') or 0}")
 
+    def load(self, statement: Statement, operands: list[Text]) -> str:
+        """Return a load through pointers."""
+        counts = integers(statement, "operandSegmentSizes") or [1, 0, 0]
+        keys = [k for k, c in zip(("", "mask=", "other="), counts, strict=True) if c]
+        given = ", ".join(f"{k}{o.text}" for k, o in zip(keys, operands, strict=True))
+        return f"gl.load({given})"
+
+    def wgmma(self, statement: Statement, operands: list[str]) -> str:
+        """Return the arguments of a product whose accumulator lies in registers."""
+        use = operands[USE_C] if len(operands) > USE_C else "True"
+        if use == "True" and self.source.is_zero(statement.operands[2]):
+            use = "False"
+        return ", ".join([*operands[:USE_C], *([] if use == "True" else [f"use_acc={use}"])])
+
+    def tcgen05(
+        self, statement: Statement, factors: list[str], used: str, signals: list[str]
+    ) -> str:
+        """Return a product that tensor memory accumulates, by scales if there are some."""
+        given, call = list(factors), "tcgen05_mma"
+        if name_of(statement) == PRODUCTS[1]:
+            call = "tcgen05_mma_scaled"
+            for key in ("a_type", "b_type"):
+                element = SCALED.get(integer(statement, key) or 0)
+                if element is None:
+                    raise RefusedError("a scaled product of these elements has no template")
+                given.append(f'"{element}"')
+        given += [] if used == "True" else [f"use_acc={used}"]
+        given += [f"mbarriers=[{', '.join(signals)}]"] if signals else []
+        return f"{call}({', '.join(given)})"
+
 
 class Torch(Dress):
     """Templates of PyTorch, for the reference; `exact` in that code says whether types round."""
@@ -225,8 +261,10 @@ class Torch(Dress):
     module = "torch"
 
     def cast(self, statement: Statement, operand: Text) -> Text:
-        """Return a conversion; the exact reference rounds nothing."""
+        """Return a conversion; the exact reference rounds nothing, and no numbers."""
         kind = dtype(self.source.type_of(statement.results[0]).dtype)
+        if not self.source.type_of(statement.results[0]).shape:
+            return Text(f"int({operand.text})") if kind.startswith("int") else operand
         if kind.startswith("int"):
             return Text(f"{operand}.to(torch.{kind})")
         return Text(f"rounded({operand.text}, torch.{kind}, exact)")
@@ -259,8 +297,12 @@ class Torch(Dress):
     def _tt_trans(self, _: Statement, operands: list[Text]) -> Text:
         return Text(f"{operands[0]}.T")
 
-    def _ttg_memdesc_trans(self, _: Statement, operands: list[Text]) -> Text:
-        return Text(f"{operands[0]}.T")
+    def _ttg_memdesc_trans(self, statement: Statement, operands: list[Text]) -> Text:
+        order = integers(statement, "order") or [1, 0]
+        return Text(f"{operands[0]}.{'T' if len(order) == 2 else f'permute({tuple(order)})'}")
+
+    def _ttg_memdesc_reshape(self, statement: Statement, operands: list[Text]) -> Text:
+        return Text(f"{operands[0]}.reshape({self.source.type_of(statement.results[0]).shape})")
 
     def _ttg_convert_layout(self, _: Statement, operands: list[Text]) -> Text:
         return operands[0]

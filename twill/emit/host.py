@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from twill.emit.layouts import dtype
+from twill.emit.layouts import TORCH, dtype
 
 if TYPE_CHECKING:
     from twill.emit.kernel import _Kernel
 
 INDENT = "    "
-NUMBER = {"f32": "fp32", "f16": "fp16", "bf16": "bf16", "f64": "fp64"}
+NUMBER = {"f32": "fp32", "f16": "fp16", "bf16": "bf16", "f64": "fp64", "ui8": "u8"}
+NUMBER |= {"f8e4m3": "fp8e4nv", "f8e5m2": "fp8e5"}
+SCALE = "ui8"  # elements that are exponents of scales
 OTHER_SIZE = (
     512  # of an argument that does not bound the loop: several tiles of every packaged loop
 )
@@ -82,6 +84,15 @@ def product(a, b, exact):
 '''
 
 
+SCALES = '''\
+
+def scaled(tile, scales, exact):
+    """Multiply each row by block by a power of two, whose exponent is a byte less 127."""
+    powers = torch.exp2(scales.to(wide(exact)) - 127)
+    return tile.to(wide(exact)) * powers.repeat_interleave(tile.shape[1] // powers.shape[1], 1)
+'''
+
+
 def entry_point(kernel: _Kernel) -> list[str]:
     """Return the constants that describe the kernel and the function that launches it."""
     parameters = kernel.memories.parameters
@@ -150,6 +161,8 @@ def guard(kernel: _Kernel) -> list[str]:
 
 def least_iterations(kernel: _Kernel) -> int:
     """Return the fewest iterations of the loop that the kernel may run."""
+    if kernel.source.varies or kernel.source.trips is not None:
+        return 1
     return max(1, *(p.last_stage for p in kernel.schedule.programs))
 
 
@@ -162,6 +175,7 @@ def reference(kernel: _Kernel, body: list[str]) -> list[str]:
     outputs = ", ".join(f'"{name}"' for name in kernel.reference.outputs)
     return [
         *MEMORY.split("\n"),
+        *(SCALES.split("\n") if any(p.dtype == SCALE for p in memory) else []),
         "",
         f"def one_program({names}, program, grid, exact, device):",
         f'{INDENT}"""The kernel as it was written, one program of the grid."""',
@@ -200,7 +214,7 @@ def reference(kernel: _Kernel, body: list[str]) -> list[str]:
 def make_arguments(kernel: _Kernel) -> list[str]:
     """Return the function that makes random arguments for a number of iterations."""
     source, parameters = kernel.source, kernel.memories.parameters
-    bounds = kernel.bound_names([source.upper, source.lower])
+    bounds = source.origins([source.upper, source.lower])
     axes = kernel.grid_axes()
     step = kernel.outside.value(source.step).text
     grid = ["1", "1", "1"]
@@ -218,7 +232,12 @@ def make_arguments(kernel: _Kernel) -> list[str]:
             text = "0.1"
         numbers.append(f'"{p.name}": {text}')
     memory = [p for p in parameters if p.is_memory]
-    kinds = ", ".join(f'"{p.name}": torch.{dtype(p.dtype)}' for p in memory)
+    kinds = ", ".join(f'"{p.name}": torch.{TORCH.get(p.dtype, dtype(p.dtype))}' for p in memory)
+    bytes_too = any(p.dtype == SCALE for p in memory)
+    exponents = [
+        f"{INDENT * 2}elif kind is torch.uint8:",
+        f"{INDENT * 3}tensor = torch.randint(124, 131, shape, generator=generator)",
+    ]
     return [
         'def make_arguments(iterations, seed=0, device="cuda"):',
         f'{INDENT}"""Return random arguments for so many iterations, and a grid."""',
@@ -232,6 +251,7 @@ def make_arguments(kernel: _Kernel) -> list[str]:
         f"{INDENT * 2}shape = memory[name].reach",
         f"{INDENT * 2}if name in OUTPUTS:",
         f"{INDENT * 3}tensor = torch.zeros(shape)",
+        *(exponents if bytes_too else []),
         f"{INDENT * 2}else:",
         f"{INDENT * 3}tensor = torch.randn(shape, generator=generator)",
         f"{INDENT * 2}arguments[name] = tensor.to(kind).to(device)",

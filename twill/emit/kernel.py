@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
 
 from twill.artifacts.program import Wait
 from twill.artifacts.schedule import Group, Schedule
@@ -18,7 +17,8 @@ from twill.emit.operations import INDENT
 from twill.emit.outside import Outside
 from twill.emit.reference import Reference
 from twill.emit.roles import Role
-from twill.emit.source import Source, SSAValue, Statement
+from twill.emit.source import Source, SSAValue, Statement, loops
+from twill.emit.written import written_before
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
 from twill.lower.prepare import prepared
@@ -39,7 +39,8 @@ FUNCTIONS = {
     ),
     "blackwell": (
         *("TensorMemoryLayout", "allocate_tensor_memory", "fence_async_shared", "mbarrier"),
-        *("tcgen05_commit", "tcgen05_mma", "tma"),
+        *("TensorMemoryScalesLayout", "tcgen05_commit", "tcgen05_copy", "tcgen05_mma"),
+        *("tcgen05_mma_scaled", "tma"),
     ),
 }
 
@@ -73,6 +74,11 @@ class _Kernel:
         """Refuse a persistent kernel some of whose waits the first iterations leave out."""
         if not self.memories.persistent:
             return
+        others = loops([*self.source.before(), *self.source.after()])
+        if others or self.source.varies:
+            raise RefusedError(
+                "a persistent kernel with other loops, or with none, has no template"
+            )
         for program in self.schedule.programs:
             behind = [i for i in program.body if isinstance(i, Wait) and i.distance > 0]
             if behind and program.last_stage:
@@ -169,8 +175,10 @@ class _Kernel:
     # -- partitions ------------------------------------------------------------------------------
 
     def _role(self, name: str, role: Role | None) -> list[str]:
-        outside = role.outside if role is not None else Outside(self.memories, self.gluon)
-        loop = role.loop() if role is not None else []
+        outside = (
+            role.outside if role is not None else Outside(self.memories, self.gluon, begun=True)
+        )
+        loop = role.loop(self.epilogue.left(name)) if role is not None else []
         told = self.epilogue.told(name, role)
         after = self.epilogue.code(name, role, outside)
         trips = self._trips(outside) if role is not None else ""
@@ -194,6 +202,8 @@ class _Kernel:
         ]
 
     def _trips(self, outside: Outside) -> str:
+        if self.source.trips is not None:
+            return str(self.source.trips)
         lower, upper, step = (
             outside.value(v) for v in (self.source.lower, self.source.upper, self.source.step)
         )
@@ -239,10 +249,11 @@ class _Kernel:
             else:
                 barriers.append(f"for slot in gl.static_range({slots}):")
                 barriers.append(f"{INDENT}mbarrier.init({name}.index(slot), count={arrivals})")
+        written = written_before(self.memories, self.gluon)
         filled = [
             f"{self.memories.tensor(owner, _ZERO)}.store({self._tile(s)})"
             for owner, s in self.memories.filled_before()
-            if not self.memories.begins_at_zero(owner)
+            if not self.memories.begins_at_zero(owner) and not written
         ]
         if filled and self.memories.persistent:
             raise RefusedError("tensor memory that is filled for each output tile has no template")
@@ -260,6 +271,7 @@ class _Kernel:
             *barriers,
             *fixed.lines,
             *filled,
+            *written,
             *tuple_lines,
             "gl.warp_specialize([",
             *calls,
@@ -336,7 +348,7 @@ class _Kernel:
     def trips_on_host(self) -> str | None:
         """Return the number of iterations in terms of the arguments, if it follows from those."""
         bounds = (self.source.lower, self.source.upper, self.source.step)
-        if any("program_id" in name or not name for name in self.bound_names(list(bounds))):
+        if any("program_id" in name or not name for name in self.source.origins(bounds)):
             return None
         lower, upper, step = (self._on_host(value) for value in bounds)
         span = upper if lower.text == "0" else joined(upper, "-", lower)
@@ -349,21 +361,6 @@ class _Kernel:
         return Torch(self.source).expression(
             statement, [self._on_host(o) for o in statement.operands]
         )
-
-    def bound_names(self, values: Iterator[SSAValue] | list[SSAValue]) -> set[str]:
-        """Return the arguments, and ``program_id`` of an axis, that values are computed from."""
-        found: set[str] = set()
-        pending = list(values)
-        while pending:
-            value = pending.pop()
-            owner = self.source.statement(value)
-            if owner is None:
-                found.add(value.name_hint or "")
-            elif name_of(owner) == "tt.get_program_id":
-                found.add(f"program_id {owner.properties['axis'].value.data}")  # type: ignore[attr-defined]
-            else:
-                pending += list(owner.operands)
-        return found
 
 
 class _Fixed:
@@ -381,7 +378,9 @@ def wrapped(line: str) -> list[str]:
         return [line]
     closed = _closing(line, opened)
     parts = _arguments(line[opened + 1 : closed])
-    inner = [p for part in parts for p in wrapped(f"{indent}{INDENT}{part},")]
+    brackets = line[opened] == "(" and line[opened - 1] in " (["  # not those of a call
+    comma = "" if brackets and len(parts) == 1 else ","
+    inner = [p for part in parts for p in wrapped(f"{indent}{INDENT}{part}{comma}")]
     return [line[: opened + 1], *inner, f"{indent}{line[closed:]}"]
 
 

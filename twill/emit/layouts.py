@@ -17,7 +17,11 @@ DTYPES = {
     "i16": "int16",
     "i32": "int32",
     "i64": "int64",
+    "ui8": "uint8",
+    "f8e4m3": "float8e4nv",
+    "f8e5m2": "float8e5",
 }
+TORCH = {"f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}  # where PyTorch calls it otherwise
 _TENSOR_LAYOUT = re.compile(
     r"tensor_memory_encoding<blockM = (\d+), blockN = (\d+), colStride = (\d+)>"
 )
@@ -25,7 +29,7 @@ _MEMORY_LAYOUT = re.compile(r"memdesc<[^#]*(#[\w.]+<\{.*?\}>)", re.DOTALL)
 
 
 def dtype(name: str) -> str:
-    """Return an element type as Gluon, NumPy and PyTorch call it.
+    """Return an element type as Gluon calls it, and but for those of `TORCH` PyTorch.
 
     Raises
     ------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 from twill.artifacts.loop import Operation, Tile
 from twill.artifacts.program import Await, Storage, singles
@@ -11,15 +12,30 @@ from twill.artifacts.schedule import Schedule
 from twill.emit.dress import Gluon
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.names import Names, names_beside, slot_and_parity
-from twill.emit.source import BlockArgument, Source, SSAValue, Statement, constant
+from twill.emit.source import BlockArgument, Source, SSAValue, Statement, loops
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
-from twill.frontends.ttgir.kinds import ALLOCATIONS, VIEWS, kind_of
+from twill.frontends.ttgir.kinds import ALLOCATIONS, VIEWS, WRITES, kind_of, product_operands
 from twill.frontends.ttgir.reader import name_of
 from twill.frontends.types import Layout
 from twill.show.iterations import Iteration
 
 TILE_COLUMNS_F32 = 1  # columns of tensor memory for each column of an f32 tile
+
+
+class Kind(NamedTuple):
+    """What a buffer is; the layout as it is called in the emitted file."""
+
+    memory: str
+    shape: tuple[int, ...]
+    dtype: str
+    layout: str
+
+
+def plain_layout(shape: tuple[int, ...]) -> str:
+    """Return a layout of shared memory that takes a tile as it is."""
+    order = list(range(len(shape)))[::-1]
+    return f"gl.SwizzledSharedLayout(vec=1, per_phase=1, max_phase=1, order={order})"
 
 
 class Memories:
@@ -101,6 +117,10 @@ class Memories:
         """Return the slots through which a register value goes to other groups."""
         return self._staged[value]
 
+    def is_flag(self, value: str) -> bool:
+        """Return whether an operation makes truth values, each of which takes a byte of memory."""
+        return self._tile(value).dtype == "i1"
+
     def turn(self, iteration: Iteration, slots: int) -> tuple[str, str]:
         """Return slot and parity of an iteration."""
         return slot_and_parity(iteration, slots, persistent=self.persistent)
@@ -153,14 +173,33 @@ class Memories:
         for storage in shared:
             tile = self._tile(storage.value)
             shape = [storage.slots, *tile.shape]
-            what = f"gl.{dtype(tile.dtype)}, {shape}, {self._shared_layout(storage)}"
+            element = "int8" if tile.dtype == "i1" else dtype(tile.dtype)
+            what = f"gl.{element}, {shape}, {self._shared_layout(storage)}"
             made = f"gl.allocate_shared_memory({what})"
             if storage.value in pooled:
                 number, begin, _ = pooled[storage.value]
                 size = storage.size * storage.slots
                 made = f"pool{number}.slice({begin}, {size}).reinterpret({what})"
             yield f"{self.buffer(storage)} = {made}"
+        for value in self.left_before:
+            kind = self.source.type_of(value)
+            what = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, {plain_layout(kind.shape)}"
+            yield f"{self.begun(value)} = gl.allocate_shared_memory({what})"
         yield from self._tensor_allocations()
+        for operation in self.schedule.loop.operations:
+            for role, name in self.scales(operation.name).items():
+                statement = self.first(operation.name, "mma_scaled")
+                kind = self.source.type_of(
+                    statement.operands[product_operands(statement)[role] or 0]
+                )
+                what = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, TensorMemoryScalesLayout()"
+                yield f"{name} = allocate_tensor_memory({what})"
+
+    def scales(self, operation: str) -> dict[str, str]:
+        """Return the tensor memory of a product's scales, if it has some."""
+        if self.operations[operation].kind != "mma_scaled":
+            return {}
+        return {role: f"{self.names(operation)}_{role}_tmem" for role in ("a_scale", "b_scale")}
 
     @property
     def capacity(self) -> int:
@@ -171,6 +210,7 @@ class Memories:
     def bytes_apart(self) -> int:
         """Return the bytes that the loop's buffers take if none shares them with another."""
         used = sum(s.size * s.slots for s in (*self._held.values(), *self._staged.values()))
+        used += sum(self.source.type_of(v).checked_tile().bytes for v in self.left_before)
         return used + sum(f.size for f in self.schedule.fixed if f.memory == "smem")
 
     def _pools(self, shared: list[Storage]) -> dict[str, tuple[int, int, int]]:
@@ -210,7 +250,8 @@ class Memories:
             for statement in self.statements(storage.value):
                 for value in (*statement.results, *statement.operands):
                     kind = self.source.type_of(value)
-                    if kind.kind == "memdesc" and kind.memory == "smem":
+                    linear = "shared_linear" in self.source.layout_text(value)
+                    if kind.kind == "memdesc" and kind.memory == "smem" and not linear:
                         return self.layouts.of_memory(self.source.layout_text(value))
             for statement in self.statements(storage.value):
                 for value in statement.operands:
@@ -242,7 +283,7 @@ class Memories:
         owner = next((o for o in owners if _within(storage, o)), None)
         variable = f"{self.names(name)}_tmem"
         if owner is None:
-            if any(_meets(storage, o) for o in owners):
+            if any(meets(storage, o) for o in owners):
                 raise RefusedError(f"{name} overlaps another value of tensor memory in part")
             owners.append(storage)
             shape = [storage.slots, *tile.shape] if storage.slots > 1 else list(tile.shape)
@@ -263,6 +304,41 @@ class Memories:
                     return self.layouts.of_memory(self.source.layout_text(seen))
         raise RefusedError(f"{value} has no layout in tensor memory")
 
+    # -- other loops -----------------------------------------------------------------------------
+
+    @cached_property
+    def left_before(self) -> list[SSAValue]:
+        """The tiles in registers that loops before this one leave."""
+        results = [r for loop in loops(self.source.before()) for r in loop.results]
+        return [r for r in results if self.source.type_of(r).kind == "tensor" and list(r.uses)]
+
+    def begun(self, value: SSAValue) -> str:
+        """Return the buffer through which a tile that a loop before this one leaves gets here."""
+        return f"begun{self.left_before.index(value)}_smem"
+
+    def kind_of(self, value: SSAValue) -> Kind:
+        """Return what a buffer is, or the one that tiles of a descriptor are loaded into."""
+        text = self.source.layout_text(value).replace("!tt.tensordesc", "memdesc", 1)
+        kind = self.source.type_of(value)
+        return Kind(kind.memory, kind.shape, kind.dtype, self.layouts.of_memory(text))
+
+    def in_columns(self, operation: str) -> Storage:
+        """Return the columns of tensor memory of an operation's result."""
+        return self._tensor[operation]
+
+    def rings(self) -> Iterator[tuple[Storage, Kind, str]]:
+        """Yield the slots that share bytes with no other value, and what they are."""
+        shared = [*self._held.values(), *self._staged.values()]
+        for storage in shared if self.bytes_apart() <= self.capacity else ():
+            tile = self._tile(storage.value)
+            kind = Kind("smem", tile.shape, tile.dtype, self._shared_layout(storage))
+            for slot in range(storage.slots):
+                yield storage, kind, f"{self.buffer(storage)}.index({slot})"
+        for storage in self._tensor.values():
+            tile = self._tile(storage.value)
+            kind = Kind("tmem", tile.shape, tile.dtype, self._tensor_layout(storage.value))
+            yield storage, kind, self.tensor(storage.value, Iteration("", 0))
+
     # -- barriers that only a kernel needs -------------------------------------------------------
 
     @cached_property
@@ -282,7 +358,7 @@ class Memories:
         operation: Operation = self.operations[name]
         if operation.kind == "load":
             return operation.attributes.get("engine") != "pointer"
-        return operation.kind == "mma" and not self.in_registers(name)
+        return operation.kind.startswith("mma") and not self.in_registers(name)
 
     def has_done(self, operation: str) -> bool:
         """Return whether an operation has a barrier for its own group."""
@@ -380,7 +456,7 @@ class Memories:
 
     @staticmethod
     def _writes(statement: Statement, value: SSAValue) -> bool:
-        position = {"ttng.tc_gen5_mma": 2, "ttng.tmem_store": 0}.get(name_of(statement))
+        position = WRITES.get(name_of(statement))
         return position is not None and statement.operands[position] is value
 
     def filled_before(self) -> Iterator[tuple[str, Statement]]:
@@ -400,16 +476,14 @@ class Memories:
             d.producer == operation and d.consumer != operation and d.distance
             for d in self.schedule.loop.dependences
         )
-        if seen or [d.producer for d in chained] != [operation]:
+        if self.source.varies or seen or [d.producer for d in chained] != [operation]:
             return False
         for owner, statement in self.filled_before():
             if owner == operation or self._tensor[owner] is self._tensor[operation]:
                 value = next(
                     o for o in statement.operands if self.source.type_of(o).kind == "tensor"
                 )
-                made = self.source.statement(value)
-                if made is not None and name_of(made) == "arith.constant":
-                    return constant(made, self.source.type_of(value).dtype) == 0
+                return self.source.is_zero(value)
         return False
 
 
@@ -422,7 +496,8 @@ def _within(inner: Storage, outer: Storage) -> bool:
     return b <= a and a + inner.size <= b + outer.size and inner.halves == outer.halves
 
 
-def _meets(a: Storage, b: Storage) -> bool:
+def meets(a: Storage, b: Storage) -> bool:
+    """Return whether two values take some of the same columns of tensor memory."""
     return any(
         x < y + b.size and y < x + a.size and (not a.halves or a.halves == b.halves)
         for x in a.addresses

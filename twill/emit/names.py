@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from twill.show.iterations import Iteration
 
 COUNTER, TRIPS, DONE = "i", "iterations", "done"
+PHASE = "phase"  # parity of a barrier for what is waited for at once
 RESERVED = {
     COUNTER,
     TRIPS,
     DONE,
+    PHASE,
     "begin",
     "part",
     "slot",

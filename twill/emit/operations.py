@@ -10,17 +10,16 @@ from twill.artifacts.schedule import Group
 from twill.emit.dress import Gluon, Text
 from twill.emit.memory import Memories
 from twill.emit.names import number
-from twill.emit.source import SSAValue, Statement, constant
+from twill.emit.source import SSAValue, Statement
 from twill.emit.values import Chunk, Values
 from twill.errors import RefusedError
 from twill.frontends.ttgir.kinds import product_operands
-from twill.frontends.ttgir.reader import integers, name_of
+from twill.frontends.ttgir.reader import name_of
 from twill.show.iterations import Iteration
 
-USE_C = 3  # operand of ``ttng.warp_group_dot``: whether it accumulates
 INDENT = "    "
 CHUNK = 32  # columns of tensor memory that pass through registers at a time
-SIGNALLED = ("load", "mma")  # kinds whose completion hardware signals by itself
+SIGNALLED = ("load", "mma", "mma_scaled")  # kinds whose completion hardware signals by itself
 
 
 class Operations(Values):
@@ -81,11 +80,8 @@ class Operations(Values):
         signals = self._signals(operation.name)
         match operation.attributes.get("engine"):
             case "pointer":
-                operands = [self.value(o) for o in statement.operands]
-                counts = integers(statement, "operandSegmentSizes") or [1, 0, 0]
-                keys = [k for k, c in zip(("", "mask=", "other="), counts, strict=True) if c]
-                given = ", ".join(f"{k}{o.text}" for k, o in zip(keys, operands, strict=True))
-                lines = [f"{self.result(operation)} = gl.load({given})"]
+                given = self.gluon.load(statement, [self.value(o) for o in statement.operands])
+                lines = [f"{self.result(operation)} = {given}"]
                 return lines + [f"mbarrier.arrive({b})" for b in signals]
             case "cp_async":
                 pointer = self.value(statement.operands[0]).text
@@ -135,22 +131,20 @@ class Operations(Values):
         return self._tcgen05(operation, statement)
 
     def _wgmma(self, operation: Operation, statement: Statement) -> list[str]:
-        a, b, c = statement.operands[:3]
-        flag = statement.operands[USE_C] if len(statement.operands) > USE_C else None
-        extra = ""
-        if flag is not None and (use := self.value(flag).text) != "True":
-            extra = f", use_acc={use}"
-        elif self._is_zero(c):
-            extra = ", use_acc=False"
-        given = f"{self.factor(a)}, {self.factor(b)}, {self.value(c).text}{extra}"
+        a, b, *others = statement.operands
+        texts = [self.factor(a), self.factor(b), *(self.value(o).text for o in others)]
+        given = self.gluon.wgmma(statement, texts)
         return [f"{self.result(operation)} = warpgroup_mma({given}, is_async=True)"]
 
-    def _is_zero(self, value: SSAValue) -> bool:
-        """Whether a tile is a constant of zeros."""
-        made = self.source.statement(value)
-        if made is None or name_of(made) != "arith.constant":
-            return False
-        return constant(made, self.source.type_of(value).dtype) == 0
+    def _mma_scaled(self, operation: Operation) -> list[str]:
+        """Multiply tiles with scales, which the tensor core finds in tensor memory."""
+        statement = self.memories.first(operation.name, "mma_scaled")
+        roles, scales = product_operands(statement), self.memories.scales(operation.name)
+        copies = [
+            f"tcgen05_copy({self.factor(statement.operands[roles[role] or 0])}, {name})"
+            for role, name in scales.items()
+        ]
+        return copies + self._tcgen05(operation, statement)
 
     def _tcgen05(self, operation: Operation, statement: Statement) -> list[str]:
         roles = product_operands(statement)
@@ -160,10 +154,14 @@ class Operations(Values):
         if used == "True" and self.memories.begins_at_zero(operation.name):
             used = f"{number(at)} > 0" if at.base else str(at.offset > 0)
         signals = self._signals(operation.name)
-        extra = "" if used == "True" else f", use_acc={used}"
-        extra += f", mbarriers=[{', '.join(signals)}]" if signals else ""
         to = self.memories.tensor(operation.name, at)
-        return [f"tcgen05_mma({self.factor(a)}, {self.factor(b)}, {to}{extra})"]
+        factors = [
+            self.factor(a),
+            self.factor(b),
+            to,
+            *self.memories.scales(operation.name).values(),
+        ]
+        return [self.gluon.tcgen05(statement, factors, used, signals)]
 
     # -- shared and tensor memory ----------------------------------------------------------------
 

@@ -12,9 +12,13 @@ TRIVIAL = ("arith.constant", "tt.splat", "tt.broadcast", "tt.expand_dims")
 
 
 class Outside:
-    """Texts of values from before the loop; `lines` are what computes those with a name."""
+    """Texts of values from before the loop; `lines` are what computes those with a name.
 
-    def __init__(self, memories: Memories, gluon: Gluon) -> None:
+    `begun`: whether the loops before it are over.
+    """
+
+    def __init__(self, memories: Memories, gluon: Gluon, *, begun: bool = False) -> None:
+        self.begun = begun
         self.memories, self.gluon, self.source = memories, gluon, memories.source
         self.lines: list[str] = []
         self._known: dict[SSAValue, Text] = {}
@@ -30,6 +34,11 @@ class Outside:
         if statement is None:
             return Text(self.memories.argument(value))
         name = name_of(statement)
+        if name == "scf.for" and self.begun and self.source.type_of(value).kind == "tensor":
+            variable = self.memories.local(self.source.hint(value) or "begun", value)
+            buffer, layout = self.memories.begun(value), self.gluon.layout(value)
+            self.lines.append(f"{variable} = {buffer}.load({layout})")
+            return Text(variable)
         if name == "scf.for":
             raise RefusedError("a value of another loop is read; it has no template for kernels")
         if name in ("tt.descriptor_load", "tt.load") and self.source.type_of(value).shape:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twill.emit.dress import PLUS, Text, Torch, joined
+from twill.emit.dress import PLUS, USE_C, Text, Torch, joined
 from twill.emit.names import Names
-from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement, constant
+from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
-from twill.frontends.ttgir.kinds import VIEWS, product_operands
+from twill.frontends.ttgir.kinds import PRODUCTS, VIEWS, product_operands
 from twill.frontends.ttgir.reader import integers, name_of
 
 INDENT = "    "
 INLINE = ("arith.constant", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.trans")
-INLINE_MEMORY = ("ttg.memdesc_trans", "ttg.convert_layout", "ttg.local_alloc", "ttg.local_load")
-USE_C = 3
+INLINE_MEMORY = (
+    "ttg.memdesc_trans",
+    "ttg.memdesc_reshape",
+    "ttg.convert_layout",
+    "ttg.local_alloc",
+    "ttg.local_load",
+)
 LONGEST = 60  # characters of an expression that is part of another
 
 
@@ -37,7 +42,7 @@ class Reference:
             "tt.store": self._stored_at,
             "ttng.tmem_alloc": self._allocated,
             "ttng.tmem_store": self._filled,
-            "ttng.tc_gen5_mma": self._tcgen05,
+            **dict.fromkeys(PRODUCTS, self._tcgen05),
         }
         self._makers: dict[str, Callable[[Statement], Text]] = {
             "tt.descriptor_load": self._loaded,
@@ -131,7 +136,7 @@ class Reference:
     def _wgmma(self, statement: Statement) -> Text:
         a, b, c = (self._text(o) for o in statement.operands[:3])
         product = f"product({a}, {b}, exact)"
-        if self._is_zero(statement.operands[2]):
+        if self.source.is_zero(statement.operands[2]):
             return Text(product)
         if len(statement.operands) > USE_C:
             flag = self._text(statement.operands[USE_C])
@@ -145,6 +150,11 @@ class Reference:
     def _tcgen05(self, statement: Statement) -> list[str]:
         roles = product_operands(statement)
         a, b, d = (self._text(statement.operands[roles[k] or 0]) for k in ("a", "b", "d"))
+        if name_of(statement) == PRODUCTS[1]:
+            rows, columns = (
+                self._text(statement.operands[roles[k] or 0]) for k in ("a_scale", "b_scale")
+            )
+            a, b = f"scaled({a}, {rows}, exact)", f"scaled({b}.T, {columns}, exact).T"
         product = f"product({a}, {b}, exact)"
         use = roles["use_d"]
         flag = "True" if use is None else self._text(statement.operands[use])
@@ -218,12 +228,6 @@ class Reference:
                 pointer = parent.operands[2 + pointer.index]
                 continue
             raise RefusedError("an address of a computed tensor has no template for the reference")
-
-    def _is_zero(self, value: SSAValue) -> bool:
-        owner = self.source.statement(value)
-        if owner is None or name_of(owner) != "arith.constant":
-            return False
-        return constant(owner, self.source.type_of(value).dtype) == 0
 
     def _is_token(self, value: SSAValue) -> bool:
         return "token" in str(value.type)

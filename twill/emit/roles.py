@@ -41,20 +41,20 @@ class Flights:
         By round and place in it, how many younger ones an await may leave in flight.
     left : list
         Products in flight when the loop ends.
-    stores : bool
-        Whether stores are.
     over : frozenset
         Products in flight where a round begins.
     holders : dict
         By round and place in it, the product in flight that adds to what an await waits for, and
         so has its registers.
+    stores : bool
+        Whether stores are in flight when the loop ends; no block may end before they are over.
     """
 
     least: dict[tuple[Iteration, int], int]
     left: list[str]
-    stores: bool
     over: frozenset[str]
     holders: dict[tuple[Iteration, int], str]
+    stores: bool
 
 
 class Role(Operations):
@@ -62,22 +62,49 @@ class Role(Operations):
 
     def __init__(self, memories: Memories, gluon: Gluon, group: Group) -> None:
         super().__init__(memories, gluon, group)
-        self.parts: Pipelined = pipelined(self.program, self.barriers, None)
+        self.kept: dict[SSAValue, str] = {}  # results of the loop that branches leave
+        self._take(None)
+
+    def _take(self, trips: int | None) -> None:
+        """Write rounds for so many iterations, or for as many as the pipeline needs at least."""
+        self.trips = trips
+        self.parts: Pipelined = pipelined(self.program, self.barriers, trips)
         self.flights = self._counted()
 
     # -- the whole -------------------------------------------------------------------------------
 
-    def loop(self) -> list[str]:
+    def loop(self, left: list[SSAValue]) -> list[str]:
+        """Return the loop, for each number of iterations that may be too small by itself.
+
+        `left`: the loop's results that this group makes and that are needed after it.
+        """
+        last, trips = self.program.last_stage, self.source.trips
+        if not self.source.varies:
+            self._take(trips if trips is not None and trips <= last else None)
+            return self._rounds()
+        lines = []
+        for result in left:
+            self.kept[result] = f"left{self.source.position(result)}"
+            lines.append(f"{self.kept[result]} = {self.outside.value(self.source.start(result))}")
+        for few in (*range(1, last), None):
+            self._take(few)
+            body = self._rounds()
+            body += [f"{self.kept[result]} = {self._made_last(result)}" for result in left]
+            enough = f">= {max(1, last)}" if few is None else f"== {few}"
+            lines += [f"if {TRIPS} {enough}:", *(INDENT + line for line in body)]
+        return lines
+
+    def _rounds(self) -> list[str]:
         """Return the prologue, the steady state and the epilogue."""
         lines = [f"{name} = {text}" for name, text in self._initial()]
-        for k, of in enumerate(self.parts.prologue):
-            lines += [f"# prologue, round {k}", *self._round(of)]
         steady = self.parts.steady
-        assert steady is not None
-        lines.append("# steady state")
-        first = f"{self.parts.first}, " if self.parts.first else ""
-        lines.append(f"for {COUNTER} in range({first}{TRIPS}):")
-        lines += [INDENT + line for line in self._round(steady) or ["pass"]]
+        for k, of in enumerate(self.parts.prologue):
+            lines += [f"# {'prologue, ' if steady else ''}round {k}", *self._round(of)]
+        if steady is not None:
+            lines.append("# steady state")
+            first = f"{self.parts.first}, " if self.parts.first else ""
+            lines.append(f"for {COUNTER} in range({first}{TRIPS}):")
+            lines += [INDENT + line for line in self._round(steady) or ["pass"]]
         for of in self.parts.epilogue:
             lines += [f"# epilogue, round {number(of.number)}", *self._round(of)]
         return lines + self._drained()
@@ -91,36 +118,45 @@ class Role(Operations):
                 condition = step.condition.replace("n", TRIPS)
                 made = [f"if {condition}:", *(INDENT + line for line in made)]
             lines += made
+        if self.trips is not None and of is self.parts.prologue[-1]:
+            return lines
         for name in dict.fromkeys(issue.operation for issue in self.program.issues):
-            renamed = self.places.result(name).rotations(of.number, None, self.program.last_stage)
+            last = self.program.last_stage
+            renamed = self.places.result(name).rotations(of.number, self.trips, last)
             lines += [f"{self.names(new)} = {self.names(old)}" for new, old in renamed]
         return lines
 
-    def final(self, value: SSAValue) -> Text:
-        """Return what the loop leaves of a value that the last iteration makes."""
-        made, hops = self.source.graph.before_arguments(value)
+    def final(self, result: SSAValue) -> Text:
+        """Return what the loop leaves."""
+        return Text(self.kept.get(result) or self._made_last(result))
+
+    def _made_last(self, result: SSAValue) -> str:
+        """Return the variable of what the last iteration leaves of a result of the loop."""
+        made, hops = self.source.graph.before_arguments(self.source.yielded(result))
         owners = [o for o in self.source.owners_of(made) if self.memories.in_registers(o)]
         if not owners:
             raise RefusedError("what the loop leaves passes through operations without a template")
-        return Text(self._last_name(owners[-1], hops))
+        return self._last_name(owners[-1], hops)
 
     def _last_name(self, operation: str, before: int = 0) -> str:
         """Return the variable of an operation's result of the last iteration, or one before."""
         last, place = self.program.last_stage, self.places.result(operation)
-        if last:
+        if self.trips is not None:
+            end = Iteration("", self.trips)
+            text = place.text(end.minus(1 + before), end.minus(1 - last))
+        elif last:
             text = place.text(Iteration("n", -1 - before), Iteration("n", last - 1))
         else:
             text = place.text(Iteration("i", -1 - before), Iteration("i", 0))
         return self.names(text)
 
     def _drained(self) -> list[str]:
-        """Wait for what is in flight when the loop ends."""
-        stored = ["tma.store_wait(pendings=0)"] if self.flights.stores else []
+        """Wait for the products that are in flight when the loop ends."""
         names = [self._last_name(name) for name in self.flights.left]
         if not names:
-            return stored
+            return []
         waited = f"warpgroup_mma_wait(num_outstanding=0, deps=({', '.join(names)},))"
-        return [*stored, f"{', '.join(names)} = {waited}"]
+        return [f"{', '.join(names)} = {waited}"]
 
     # -- before the first iteration --------------------------------------------------------------
 
@@ -195,7 +231,7 @@ class Role(Operations):
                         holders[place] = holder
                     flying[self.operations[name].kind] = there[len(there) - younger :]
         left = list(dict.fromkeys(name for name, _ in flying["mma"]))
-        return Flights(least, left, bool(flying["store"]), frozenset(over), holders)
+        return Flights(least, left, frozenset(over), holders, bool(flying["store"]))
 
     def _holder(self, product: tuple[str, int], younger: list[tuple[str, int]]) -> str | None:
         """Return the last of younger products that adds to a product's result, if one does."""
@@ -248,7 +284,8 @@ class Role(Operations):
             case Put():
                 to = self.memories.slot(self.memories.staging(instruction.value), at)
                 value = self.places.result(instruction.value).text(at, self.where.round)
-                lines = [f"{to}.store({self.names(value)})"]
+                cast = ".to(gl.int8)" if self.memories.is_flag(instruction.value) else ""
+                lines = [f"{to}.store({self.names(value)}{cast})"]
             case Get():
                 lines = [self._gotten(instruction, at)]
             case Fence():
@@ -260,7 +297,9 @@ class Role(Operations):
         place = self.places.copy(get.value, get.reader, get.distance)
         to = self.names(place.text(at, self.where.round))
         layout = self.memories.register_layout(get.value, self.gluon)
-        return f"{to} = {self.memories.slot(self.memories.staging(get.value), at)}.load({layout})"
+        test = " != 0" if self.memories.is_flag(get.value) else ""
+        slot = self.memories.slot(self.memories.staging(get.value), at)
+        return f"{to} = {slot}.load({layout}){test}"
 
     def _awaited(self, name: str, at: Iteration, place: tuple[Iteration, int]) -> list[str]:
         operation = self.operations[name]

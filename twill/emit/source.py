@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,8 +15,8 @@ from xdsl.ir import Operation as Statement
 from twill.artifacts.loop import Loop
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import BodyGraph
-from twill.frontends.ttgir.reader import Dump, attribute, name_of, string
-from twill.frontends.types import Type
+from twill.frontends.ttgir.reader import Dump, attribute, integer, name_of, string
+from twill.frontends.types import ELEMENTS, Type
 
 __all__ = ["Block", "BlockArgument", "Parameter", "SSAValue", "Source", "Statement", "constant"]
 
@@ -91,7 +91,7 @@ class Source:
                 tile = DESCRIPTOR.match(text)
                 if tile is not None:
                     shape = tuple(int(e) for e in tile[1].split("x")[:-1])
-                    found.append(Parameter(name, tile[2], shape))
+                    found.append(Parameter(name, ELEMENTS.get(tile[2], tile[2]), shape))
                 elif text.startswith("!tt.ptr<"):
                     found.append(Parameter(name, text.removeprefix("!tt.ptr<")[:-1], pointer=True))
                 else:
@@ -138,6 +138,64 @@ class Source:
                 found.append(statement)
         return found
 
+    def yielded(self, result: SSAValue) -> SSAValue:
+        """Return the value of the last iteration that is a result of the loop."""
+        return list(self.graph.carried.values())[self.position(result)]
+
+    def start(self, result: SSAValue) -> SSAValue:
+        """Return what a result of the loop is if the loop has no iteration."""
+        return list(self.graph.initial.values())[self.position(result)]
+
+    def position(self, result: SSAValue) -> int:
+        """Return the position of a result of the loop."""
+        return list(self.loop.results).index(result)  # type: ignore[arg-type]
+
+    def is_zero(self, value: SSAValue) -> bool:
+        """Return whether a value is a constant, or a tile, of zeros."""
+        made = self.statement(value)
+        if made is None or name_of(made) != "arith.constant":
+            return False
+        return constant(made, self.type_of(value).dtype) == 0
+
+    def origins(self, values: Iterable[SSAValue]) -> set[str]:
+        """Return the arguments, and ``program_id`` of an axis, that values are computed from."""
+        found: set[str] = set()
+        pending = list(values)
+        while pending:
+            value = pending.pop()
+            owner = self.statement(value)
+            if owner is None:
+                found.add(value.name_hint or "")
+            elif name_of(owner) == "tt.get_program_id":
+                found.add(f"program_id {integer(owner, 'axis') or 0}")
+            else:
+                pending += list(owner.operands)
+        return found
+
+    @cached_property
+    def trips(self) -> int | None:
+        """The number of iterations, if it is the same for all programs and arguments."""
+        step, span = self._number(self.step), self._number(self.upper)
+        lower, above = self._number(self.lower), self.statement(self.upper)
+        if span is not None and lower is not None:
+            span -= lower
+        elif above is not None and name_of(above) == "arith.addi":
+            span = sum(self._number(o) or 0 for o in above.operands if o is not self.lower)
+            span = span if self.lower in above.operands else 0
+        return -(-span // step) if span and step else None
+
+    def _number(self, value: SSAValue) -> int | None:
+        made = self.statement(value)
+        if made is None or name_of(made) != "arith.constant":
+            return None
+        return int(constant(made, self.type_of(value).dtype))
+
+    @cached_property
+    def varies(self) -> bool:
+        """Whether programs differ in their number of iterations, so that some may have none."""
+        bounds = self.origins([self.lower, self.upper])
+        return self.trips is None and any(name.startswith("program_id") for name in bounds)
+
     def hint(self, value: SSAValue) -> str | None:
         """Return what a value is called in the user's kernel."""
         owner = self.statement(value)
@@ -153,6 +211,11 @@ def _around(statement: Statement) -> Iterator[Block]:
         if parent is None or name_of(parent) == "tt.func":
             return
         statement = parent
+
+
+def loops(statements: list[Statement]) -> list[Statement]:
+    """Return the loops among statements."""
+    return [s for s in statements if name_of(s) == "scf.for"]
 
 
 def constant(statement: Statement, dtype: str) -> int | float | bool:

@@ -58,7 +58,7 @@ class Values:
         self.schedule, self.source = memories.schedule, memories.source
         self.names, self.operations = memories.names, memories.operations
         self.places = Variables(self.schedule)
-        self.outside = Outside(memories, gluon)
+        self.outside = Outside(memories, gluon, begun=True)
         self.where = Where(Iteration("", 0), Iteration("", 0))
         self.chunk: Chunk | None = None
 
@@ -164,13 +164,16 @@ class Values:
         raise RefusedError(f"{operation.name} reads {hint}, which the loop does not tell it")
 
     def factor(self, value: SSAValue) -> str:
-        """Return a factor of a product: a tile in registers, or a buffer, perhaps transposed."""
+        """Return a factor of a product: a tile in registers, or a buffer, perhaps reshaped."""
         if self.source.type_of(value).kind == "tensor":
             return self.value(value).text
         statement = self.source.statement(value)
         if statement is not None and name_of(statement) == "ttg.memdesc_trans":
             order = tuple(integers(statement, "order") or (1, 0))
             return f"{self.factor(statement.operands[0])}.permute({order})"
+        if statement is not None and name_of(statement) == "ttg.memdesc_reshape":
+            shape = self.source.type_of(value).shape
+            return f"{self.factor(statement.operands[0])}.reshape({shape})"
         if not self.source.inside(value):
             return self.memories.fixed(root_of(value, VIEWS))
         return self._buffer(value)

@@ -23,8 +23,17 @@ def product_with_bias(
 
 @triton.jit
 def attention_in_a_window(
-    q_desc, k_desc, v_desc, o_desc, scale, sequence, group, window,
-    M: tl.constexpr, N: tl.constexpr, D: tl.constexpr,
+    q_desc,
+    k_desc,
+    v_desc,
+    o_desc,
+    scale,
+    sequence,
+    group,
+    window,
+    M: tl.constexpr,
+    N: tl.constexpr,
+    D: tl.constexpr,
 ):
     """Heads share keys in groups; a query sees no key that is `window` or more away."""
     head = tl.program_id(1) * sequence
@@ -54,8 +63,14 @@ def attention_in_a_window(
 
 @triton.jit
 def two_layers(
-    x_desc, first_desc, second_desc, y_desc, width,
-    M: tl.constexpr, N: tl.constexpr, D: tl.constexpr,
+    x_desc,
+    first_desc,
+    second_desc,
+    y_desc,
+    width,
+    M: tl.constexpr,
+    N: tl.constexpr,
+    D: tl.constexpr,
 ):
     """Y = max(X first, 0) second, N columns of the hidden layer at a time."""
     row = tl.program_id(0) * M

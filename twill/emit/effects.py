@@ -1,0 +1,124 @@
+"""What follows the loop, in one partition: what it reads of the loop, and how tiles are stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from twill.emit.dress import Text
+from twill.emit.operations import INDENT
+from twill.emit.outside import Outside
+from twill.emit.roles import Role
+from twill.emit.source import SSAValue, Statement
+from twill.emit.written import Written
+from twill.errors import RefusedError
+from twill.frontends.ttgir.graph import root_of
+from twill.frontends.ttgir.kinds import VIEWS
+from twill.frontends.ttgir.reader import name_of
+from twill.frontends.types import Layout
+
+if TYPE_CHECKING:
+    from twill.emit.after import Epilogue
+
+STORES = ("tt.descriptor_store", "tt.descriptor_reduce")
+DONE_AFTER = "after_done"  # barrier for transfers and products that are waited for at once
+
+
+class Effects(Written):
+    """The statements after the loop, in one partition."""
+
+    def __init__(self, epilogue: Epilogue, role: Role | None, outside: Outside) -> None:
+        super().__init__(epilogue.memories, epilogue.gluon, outside, epilogue.room)
+        self.epilogue, self.role = epilogue, role
+        self.barrier = f"{DONE_AFTER}.index(0)"
+        self.own = epilogue.own
+        self.columns: int | None = None
+        self.templates |= {"tt.store": self._stored_at, **dict.fromkeys(STORES, self._transfer)}
+
+    def receive(self, value: SSAValue) -> None:
+        """Add the lines by which a value of another group comes here."""
+        name = self.epilogue.moved_name(value)
+        variable = name.removesuffix("_smem")
+        self.known[value] = Text(variable)
+        self.lines += [
+            f"mbarrier.wait({name.replace('_smem', '_full')}.index(0), 0)",
+            f"{variable} = {name}.load({self.gluon.layout(value)})",
+        ]
+
+    def _stored_at(self, statement: Statement) -> None:
+        operands = [self.value(o).text for o in statement.operands]
+        self.lines.append(f"gl.store({', '.join(operands)})")
+
+    def _transfer(self, statement: Statement) -> None:
+        descriptor, value, *at = statement.operands
+        parts, buffer = self.epilogue.parts, self.epilogue.buffer(statement)
+        call = "async_atomic_add" if name_of(statement) == "tt.descriptor_reduce" else "async_store"
+        coordinates = [self.value(o).text for o in at]
+        before, self.lines = self.lines, []
+        if parts > 1:
+            self.columns = self.source.type_of(value).shape[-1] // parts
+            coordinates[-1] = f"{coordinates[-1]} + begin".removeprefix("0 + ")
+        text, to = self.stored(value), self.memories.argument(descriptor)
+        stored = [
+            *self.lines,
+            f"{buffer}.store({text.text})",
+            "fence_async_shared()",
+            f"tma.{call}({to}, [{', '.join(coordinates)}], {buffer})",
+            "tma.store_wait(pendings=0)",
+        ]
+        width, self.columns = self.columns, None
+        if width is not None:
+            whole = self.source.type_of(value).shape[-1]
+            loop = f"for begin in gl.static_range(0, {whole}, {width}):"
+            stored = [loop, *(INDENT + line for line in stored)]
+        self.lines = [*before, *stored]
+
+    def stored(self, value: SSAValue) -> Text:
+        """Return a tile to be stored, in whatever layout it is."""
+        owner = self.source.statement(value)
+        if owner is not None and name_of(owner) == "ttg.convert_layout":
+            return self.stored(owner.operands[0])
+        return self.value(value)
+
+    def value(self, value: SSAValue) -> Text:
+        """Return the text of a value after the loop, or of some columns of it."""
+        if value in self.known:
+            return self.known[value]
+        owner = self.source.statement(value)
+        if owner is self.source.loop:
+            assert self.role is not None
+            return self.role.final(value)
+        if owner is None or owner not in self.own:
+            return self.outside.value(value)
+        if name_of(owner) == "ttng.tmem_load":
+            return self._tensor(owner)
+        if self.columns is not None and name_of(owner) == "tt.expand_dims":
+            layout = f"gl.SliceLayout(1, {self._chunk(owner)})"
+            operand = self.value(owner.operands[0])
+            return Text(f"gl.convert_layout({operand.text}, {layout})[:, None]")
+        return super().value(value)
+
+    def shared(self, value: SSAValue, text: Text) -> Text:
+        """Return a value as a variable, if it is used more than once and not only in parts."""
+        return super().shared(value, text) if self.columns is None else text
+
+    def _tensor(self, load: Statement) -> Text:
+        if self.columns is None:
+            self.run([load])
+            return self.known[load.results[0]]
+        owner, value = self.buffer(root_of(load.operands[0], VIEWS)), load.results[0]
+        variable = self.memories.local(self.memories.names(self.source.hint(value) or owner), value)
+        cut = f"{owner}.slice(begin, {self.columns}).load({self._chunk(load)})"
+        if f"{variable} = {cut}" not in self.lines:
+            self.lines.append(f"{variable} = {cut}")
+        return Text(variable)
+
+    def _chunk(self, statement: Statement) -> str:
+        layout = self.source.type_of(statement.results[0]).layout
+        assert layout is not None
+        assert self.columns is not None
+        if layout.name != "linear":
+            raise RefusedError("a tile of tensor memory in this layout has no template")
+        bases = [b for b in layout.parameters["register"] if b[1] < self.columns]
+        return self.gluon.layouts.of_tile(
+            Layout("linear", {**layout.parameters, "register": bases})
+        )
