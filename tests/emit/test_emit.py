@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import twill
+from tests.support.pages import ROOT
 from twill.artifacts.schedule import Schedule
 from twill.emit import emitted
 from twill.errors import RefusedError
@@ -28,15 +29,29 @@ SLOW = (
     *("fa_fwd_blackwell", "attention_backward_d64_hopper", "fa_bwd_hopper", "fa_bwd_blackwell"),
     *("attention_backward_two_tiles_d64_hopper", "attention_backward_two_tiles_d64_blackwell"),
     *("attention_backward_d64_blackwell", "linear_attention_hopper", "linear_attention_blackwell"),
+    *("attention_forward_causal_hopper", "attention_forward_diagonal_hopper"),
+    *("attention_forward_causal_blackwell", "attention_forward_diagonal_blackwell"),
+)
+UNPACKAGED = ROOT / "tests/data/kernels"  # made from others.py by `twill loop dump`
+OTHERS = ("product_with_bias.sm90", "product_with_bias.sm100", "two_layers.sm90")
+SLOW_OTHERS = (
+    *OTHERS,
+    "two_layers.sm100",
+    "attention_in_a_window.sm90",
+    "attention_in_a_window.sm100",
 )
 BLACKWELL, HOPPER = (10, 0), (9, 0)
 
 
 @functools.cache
 def solved(name: str) -> Schedule:
-    """Return a static schedule of a packaged loop."""
-    machine = twill.Machine.named(packaged_loops()[name].machine)
-    return twill.schedule(load_loop(name), machine, options=Options(effort=0.5))
+    """Return a static schedule of a packaged loop, or of one that no package has."""
+    if "." in name:
+        machine = "blackwell_b200" if name.endswith("sm100") else "hopper_h100"
+        loop = load_loop(str(UNPACKAGED / f"{name}.mlir"))
+    else:
+        loop, machine = load_loop(name), packaged_loops()[name].machine
+    return twill.schedule(loop, twill.Machine.named(machine), options=Options(effort=0.5))
 
 
 def written(name: str, folder: Path) -> Path:
@@ -46,10 +61,10 @@ def written(name: str, folder: Path) -> Path:
 
 
 def capability(name: str) -> tuple[int, int]:
-    return BLACKWELL if name.endswith("blackwell") else HOPPER
+    return BLACKWELL if name.endswith(("blackwell", "sm100")) else HOPPER
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", [*QUICK, *OTHERS])
 def test_a_kernel_computes_what_its_loop_does(name: str, tmp_path: Path) -> None:
     file = written(name, tmp_path)
     found = emulate(file, iterations=(2, 3), victims=False, capability=capability(name))
@@ -60,7 +75,7 @@ def test_a_kernel_computes_what_its_loop_does(name: str, tmp_path: Path) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.sample] if n in QUICK[:4] else []) for n in
-             (*QUICK, *SLOW)]
+             (*QUICK, *SLOW, *SLOW_OTHERS)]
 )  # fmt: skip
 def test_whatever_is_late_a_kernel_computes_the_same(name: str, tmp_path: Path) -> None:
     found = emulate(written(name, tmp_path), capability=capability(name))
@@ -141,11 +156,13 @@ def test_a_kernel_refuses_fewer_iterations_than_stages(tmp_path: Path) -> None:
 
 
 def test_what_has_no_template_is_refused_by_name() -> None:
-    loop = load_loop("online_softmax_hopper")
-    machine = twill.Machine.named("hopper_h100")
-    schedule = twill.schedule(loop, machine)
-    with pytest.raises(RefusedError, match=r"another loop follows \(online_softmax\.py"):
-        emitted(schedule)
+    schedule = solved("gemm_blackwell")
+    loop = schedule.loop
+    assert loop.source is not None
+    text = loop.source.text.replace('"arith.truncf"', '"arith.unheard"')
+    strange = loop.source.model_copy(update={"text": text})
+    with pytest.raises(RefusedError, match=r"arith\.unheard at gemm\.py:\d+:\d+ has no template"):
+        emitted(schedule.model_copy(update={"loop": loop.model_copy(update={"source": strange})}))
     unknown = schedule.model_copy(update={"loop": loop.model_copy(update={"source": None})})
     with pytest.raises(RefusedError, match="know the kernel around them"):
         emitted(unknown)
@@ -172,3 +189,38 @@ def test_a_kernel_is_compiled_as_it_is_written(name: str, tmp_path: Path) -> Non
     found = compiled.check(written(name, tmp_path), 10 * capability(name)[0])
     assert [f"{f.check}: {f.what}" for f in found.findings] == []
     assert len(found.loops) >= 2
+
+
+@pytest.mark.triton
+def test_the_dumps_of_unpackaged_kernels_are_those_of_their_source() -> None:
+    from twill.frontends.triton_dump import dump_kernel
+
+    tile = "tensordesc<fp16[64,{}]>"
+    settings = {
+        **{f"{name}_desc": tile.format(64) for name in ("x", "first", "second", "y")},
+        "width": "i32", "M": "64", "N": "64", "D": "64",
+    }
+    text = dump_kernel(f"{UNPACKAGED / 'others.py'}:two_layers", settings, 90)
+    assert text == (UNPACKAGED / "two_layers.sm90.mlir").read_text()
+
+
+# -- what the front end keeps ----------------------------------------------------------------------
+
+
+def test_every_operand_of_every_packaged_loop_has_a_known_origin() -> None:
+    """Each operation of a loop that was dumped names its statements, whose operands SSA has."""
+    from twill.emit.source import Source
+
+    dumped = 0
+    for name in packaged_loops():
+        loop = load_loop(name)
+        if loop.source is None:
+            assert loop.origin is None or loop.origin.compiler is None
+            continue
+        body = Source(loop).graph.operations
+        for operation in loop.operations:
+            statements = loop.source.statements[operation.name]
+            assert statements, (name, operation.name)
+            assert all(position < len(body) for position in statements)
+        dumped += 1
+    assert dumped >= 30

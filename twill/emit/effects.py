@@ -13,7 +13,7 @@ from twill.emit.written import Written
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
-from twill.frontends.ttgir.reader import name_of
+from twill.frontends.ttgir.reader import integer, name_of
 from twill.frontends.types import Layout
 
 if TYPE_CHECKING:
@@ -91,7 +91,12 @@ class Effects(Written):
             return self.outside.value(value)
         if name_of(owner) == "ttng.tmem_load":
             return self._tensor(owner)
+        if name_of(owner) == "tt.load":
+            self.run([owner])
+            return self.known[value]
         if self.columns is not None and name_of(owner) == "tt.expand_dims":
+            if integer(owner, "axis") != 1:
+                raise RefusedError("a row beside a tile that is stored in parts has no template")
             layout = f"gl.SliceLayout(1, {self._chunk(owner)})"
             operand = self.value(owner.operands[0])
             return Text(f"gl.convert_layout({operand.text}, {layout})[:, None]")
