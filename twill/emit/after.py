@@ -23,6 +23,7 @@ from twill.show.rounds import Iteration
 
 EFFECTS = ("tt.descriptor_store", "tt.store", "tt.descriptor_reduce")
 EPILOGUE = "epilogue"
+DRAINING_WARPS = 4  # to which a tile of tensor memory belongs
 FEWEST_COLUMNS = 32
 ASIDE = 1024  # bytes for barriers and what partitions are given
 TILES = "tiles"  # output tiles that a persistent kernel has begun before
@@ -96,7 +97,18 @@ class Epilogue:
         for value, group in left:
             size = math.prod(self.source.type_of(value).shape)
             sizes[group] = sizes.get(group, 0) + size
-        return max(sizes, key=lambda g: sizes[g], default=EPILOGUE)
+        return max(sizes, key=lambda g: sizes[g], default=self._drainer())
+
+    def _drainer(self) -> str:
+        """Return the group that stores what only tensor memory holds.
+
+        One of four warps has nothing to do after the loop, and needs no registers of its own for
+        that; a persistent kernel's goes on with the next output tile.
+        """
+        groups = [g for g in self.memories.schedule.groups if g.warps == DRAINING_WARPS]
+        if not groups or self.memories.persistent:
+            return EPILOGUE
+        return max(groups, key=lambda g: g.registers or 0).name
 
     def _tensors(self, statement: Statement) -> Iterator[str]:
         """Yield operations whose tensor memory a statement reads."""
