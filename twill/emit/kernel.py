@@ -208,7 +208,7 @@ class _Kernel:
         spare = self._spare(found, more=DEFAULT_WARPS * (EPILOGUE in functions))
         found = [
             (name, warps, min(registers + spare, MOST_REGISTERS))
-            if warps == DEFAULT_WARPS and self._loads_by_pointers(name)
+            if warps == DEFAULT_WARPS and self._copies_by_pointers(name)
             else (name, warps, registers)
             for name, warps, registers in found
         ]
@@ -237,11 +237,11 @@ class _Kernel:
         each = int(file.file.value) // (count * 128) // 8 * 8
         return max(0, each * count - sum(sets * registers for sets, registers in wide))
 
-    def _loads_by_pointers(self, group: str) -> bool:
-        """Whether a group computes addresses of its own, for which schedules book no registers."""
+    def _copies_by_pointers(self, group: str) -> bool:
+        """Whether a group copies through pointers, for which schedules book no registers."""
         return any(
             operation.kind == "load"
-            and operation.attributes.get("engine") in ("pointer", "cp_async")
+            and operation.attributes.get("engine") == "cp_async"
             and self.schedule.assignment[operation.name] == group
             for operation in self.schedule.loop.operations
         )
