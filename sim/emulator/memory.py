@@ -152,6 +152,8 @@ class Memory:
             view = lies[first : first + wanted].view(dtype.stored).reshape(shape)
             return Memory(self.storage, self.name, view, dtype, layout)
         first %= lies.shape[1]
+        if (shape[-2], lies.shape[0]) == (64, 128):  # takes half of the lanes of its columns
+            lies = lies[:64]
         wanted //= shape[-2]
         if shape[-2] != lies.shape[0] or first + wanted > lies.shape[1]:
             raise self._beyond(f"{dtype.name}{shape} over {self.dtype.name}{self.shape}")

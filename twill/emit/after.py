@@ -24,6 +24,7 @@ from twill.show.iterations import Iteration
 
 EFFECTS = (*STORES, "tt.store")
 EPILOGUE = "epilogue"
+DRAINING_WARPS = 4  # to which a tile of tensor memory belongs
 FEWEST_COLUMNS = 32
 ASIDE = 1024  # bytes for barriers and what partitions are given
 TILES = "tiles"  # output tiles that a persistent kernel has begun before
@@ -103,7 +104,19 @@ class Epilogue:
             size = math.prod(self.source.type_of(value).shape)
             sizes[group] = sizes.get(group, 0) + size
         registers = {g.name: g.registers or 0 for g in self.memories.schedule.groups}
-        return max(sizes, key=lambda g: (sizes[g], registers[g]), default=EPILOGUE)
+        most = max(sizes, key=lambda g: (sizes[g], registers[g]), default="")
+        return most or self._drainer()
+
+    def _drainer(self) -> str:
+        """Return the group that stores what only tensor memory holds.
+
+        One of four warps has nothing to do after the loop, and needs no registers of its own for
+        that; a persistent kernel's goes on with the next output tile.
+        """
+        groups = [g for g in self.memories.schedule.groups if g.warps == DRAINING_WARPS]
+        if not groups or self.memories.persistent:
+            return EPILOGUE
+        return max(groups, key=lambda g: g.registers or 0).name
 
     def _tensors(self, statement: Statement) -> Iterator[str]:
         """Yield operations whose tensor memory a statement reads."""

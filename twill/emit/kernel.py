@@ -26,7 +26,7 @@ from twill.show.iterations import Iteration
 
 LINE = 100
 DEFAULT_WARPS = 4
-LEAST_REGISTERS = 24  # that `setmaxnreg` takes
+LEAST_REGISTERS, MOST_REGISTERS = 24, 256  # that `setmaxnreg` takes
 BLACKWELL = "sm_10"
 FUNCTIONS = {
     "hopper": (
@@ -215,6 +215,13 @@ class _Kernel:
     ) -> list[tuple[str, int, int]]:
         """Return name, warps and registers of the partitions, the default one first."""
         found = [(g.name, g.warps, max(g.registers or 0, LEAST_REGISTERS)) for g in groups]
+        spare = self._spare(found, more=DEFAULT_WARPS * (EPILOGUE in functions))
+        found = [
+            (name, warps, min(registers + spare, MOST_REGISTERS))
+            if warps == DEFAULT_WARPS and self._copies_by_pointers(name)
+            else (name, warps, registers)
+            for name, warps, registers in found
+        ]
         if EPILOGUE in functions:
             found.insert(0, (EPILOGUE, DEFAULT_WARPS, LEAST_REGISTERS))
         first = next((p for p in found if p[0] == EPILOGUE), None)
@@ -224,6 +231,30 @@ class _Kernel:
         if first is None:
             raise RefusedError("no group has four warps, which the default partition has")
         return [first, *(p for p in found if p is not first)]
+
+    def _spare(self, partitions: list[tuple[str, int, int]], more: int) -> int:
+        """Return the registers of a thread that no partition asks for, in steps of `setmaxnreg`."""
+        wide = [(warps // 4, registers) for _, warps, registers in partitions if warps >= 4]
+        narrow = [registers for _, warps, registers in partitions if warps < 4]
+        if narrow:  # up to four warps fill up one group, which has the most that one of them needs
+            wide.append((-(-len(narrow) // 4), max(narrow)))
+        if more:
+            wide.append((more // 4, LEAST_REGISTERS))
+        file = self.schedule.machine.registers
+        if file is None:
+            return 0
+        count = sum(sets for sets, _ in wide)
+        each = int(file.file.value) // (count * 128) // 8 * 8
+        return max(0, each * count - sum(sets * registers for sets, registers in wide))
+
+    def _copies_by_pointers(self, group: str) -> bool:
+        """Whether a group copies through pointers, for which schedules book no registers."""
+        return any(
+            operation.kind == "load"
+            and operation.attributes.get("engine") == "cp_async"
+            and self.schedule.assignment[operation.name] == group
+            for operation in self.schedule.loop.operations
+        )
 
     # -- the entry -------------------------------------------------------------------------------
 

@@ -492,8 +492,11 @@ def _root(value: SSAValue) -> SSAValue:
 
 
 def _within(inner: Storage, outer: Storage) -> bool:
+    """Whether one lies in the columns of another, and begins at a lane where that begins."""
     a, b = inner.addresses[0], outer.addresses[0]
-    return b <= a and a + inner.size <= b + outer.size and inner.halves == outer.halves
+    first = not outer.halves and not any(inner.halves)
+    same = inner.halves == outer.halves
+    return b <= a and a + inner.size <= b + outer.size and (same or first)
 
 
 def meets(a: Storage, b: Storage) -> bool:

@@ -102,6 +102,9 @@ class Values:
         """Return what a statement computes, in an iteration, that of the instruction by default."""
         at = at or self.where.iteration
         operands = [self._value(o, at) for o in statement.operands]
+        if name_of(statement) == "arith.select":
+            pairs = zip(statement.operands, operands, strict=True)
+            operands = [self._selected(value, text) for value, text in pairs]
         if self.chunk is not None and len(operands) == 1:
             name = name_of(statement)
             if name == "ttg.convert_layout":
@@ -110,6 +113,16 @@ class Values:
                 layout = f"gl.SliceLayout(1, {self.chunk.layout})"
                 return Text(f"gl.convert_layout({operands[0].text}, {layout})[:, None]")
         return self.gluon.expression(statement, operands)
+
+    def _selected(self, value: SSAValue, text: Text) -> Text:
+        """Return an operand of a selection; one that is an accumulator with zero added to it.
+
+        ptxas moves bare selections to before the wait for the product, and then serializes all
+        products (C7514).
+        """
+        made = [self.operations[name] for name in self.source.owners_of(value)]
+        product = any(o.kind == "mma" and self.memories.in_registers(o.name) for o in made)
+        return joined(text, "+", Text("0.0")) if product else text
 
     def _counter(self, at: Iteration) -> Text:
         lower, step = (self.outside.value(v) for v in (self.source.lower, self.source.step))
