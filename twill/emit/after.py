@@ -1,46 +1,31 @@
-"""What follows the loop: who does it, and how what the loop leaves gets there."""
+"""What follows the loop, for all partitions: buffers, barriers, code."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from twill.artifacts.loop import Dependence
+from twill.emit.allocations import Kind, plain_layout
 from twill.emit.dress import Gluon
-from twill.emit.effects import DONE_AFTER, STORES, Effects
+from twill.emit.effects import DONE_AFTER, Effects
 from twill.emit.layouts import dtype
-from twill.emit.memory import Kind, Memories, plain_layout
+from twill.emit.memory import Memories
 from twill.emit.names import DONE
 from twill.emit.outside import Outside
+from twill.emit.plans import ASIDE, EPILOGUE, FEWEST_COLUMNS, TILES, Plans
 from twill.emit.roles import Role
 from twill.emit.source import SSAValue, Statement, loops
 from twill.emit.written import Room, begun
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
-from twill.frontends.ttgir.reader import name_of
 from twill.show.iterations import Iteration
 
-EFFECTS = (*STORES, "tt.store")
-EPILOGUE = "epilogue"
-DRAINING_WARPS = 4  # to which a tile of tensor memory belongs
-FEWEST_COLUMNS = 32
-ASIDE = 1024  # bytes for barriers and what partitions are given
-TILES = "tiles"  # output tiles that a persistent kernel has begun before
+_ZERO = Iteration("", 0)
 
 
-@dataclass
-class Plan:
-    """Which partition does which of the effects, and what is left for it by others."""
-
-    effects: dict[str, list[Statement]] = field(default_factory=dict)
-    left: dict[SSAValue, str] = field(default_factory=dict)  # results of the loop: by whom
-    tensors: dict[str, str] = field(default_factory=dict)  # buffer's operation: who writes it last
-    moved: dict[SSAValue, tuple[str, str]] = field(default_factory=dict)  # from group, to group
-
-
-class Epilogue:
+class Epilogue(Plans):
     """The statements after the loop, for all partitions."""
 
     def __init__(self, memories: Memories, gluon: Gluon) -> None:
@@ -59,103 +44,7 @@ class Epilogue:
 
     # -- who does what ---------------------------------------------------------------------------
 
-    def _planned(self) -> Plan:
-        """Plan each effect by itself; statements among which there is a loop go together."""
-        plan = Plan()
-        effects = [[s] for s in self.statements if name_of(s) in EFFECTS]
-        for statements in [self.statements] if self.looping else effects:
-            left = list(dict.fromkeys(f for s in statements for f in self._left(s)))
-            group = self._group_for(left)
-            plan.effects.setdefault(group, []).extend(statements)
-            plan.left |= dict(left)
-            for value, maker in left:
-                if maker != group:
-                    plan.moved[value] = (maker, group)
-            for owner in (o for s in statements for o in self._tensors(s)):
-                plan.tensors[owner] = self._last_writer(owner)
-        return plan
-
-    def left(self, group: str) -> list[SSAValue]:
-        """Return the loop's results that a group makes and that are needed after it."""
-        return [value for value, maker in self.plan.left.items() if maker == group]
-
-    def _left(self, statement: Statement) -> Iterator[tuple[SSAValue, str]]:
-        """Yield the register tiles of the loop that a statement needs, with their groups."""
-        for inner in statement.walk():
-            for operand in inner.operands:
-                yield from self._left_of(operand)
-
-    def _left_of(self, value: SSAValue) -> Iterator[tuple[SSAValue, str]]:
-        owner = self.source.statement(value)
-        if owner is self.source.loop:
-            following = self.source.yielded(value)
-            if self.source.type_of(value).kind == "tensor":
-                made = self.source.graph.before_arguments(following)[0]
-                names = [n for n in self.source.owners_of(made) if self.memories.in_registers(n)]
-                if not names:
-                    raise RefusedError("what the loop leaves has no template for kernels")
-                yield value, self.assignment[names[-1]]
-        elif owner is not None and owner.parent is self.source.loop.parent:
-            yield from self._left(owner)
-
-    def _group_for(self, left: list[tuple[SSAValue, str]]) -> str:
-        sizes: dict[str, int] = {}
-        for value, group in left:
-            size = math.prod(self.source.type_of(value).shape)
-            sizes[group] = sizes.get(group, 0) + size
-        registers = {g.name: g.registers or 0 for g in self.memories.schedule.groups}
-        most = max(sizes, key=lambda g: (sizes[g], registers[g]), default="")
-        return most or self._drainer()
-
-    def _drainer(self) -> str:
-        """Return the group that stores what only tensor memory holds.
-
-        One of four warps has nothing to do after the loop, and needs no registers of its own for
-        that; a persistent kernel's goes on with the next output tile.
-        """
-        groups = [g for g in self.memories.schedule.groups if g.warps == DRAINING_WARPS]
-        if not groups or self.memories.persistent:
-            return EPILOGUE
-        return max(groups, key=lambda g: g.registers or 0).name
-
-    def _tensors(self, statement: Statement) -> Iterator[str]:
-        """Yield operations whose tensor memory a statement reads."""
-        for operand in (o for inner in statement.walk() for o in inner.operands):
-            owner = self.source.statement(operand)
-            if self.source.type_of(operand).memory == "tmem":
-                root = root_of(operand, VIEWS)
-                found = self.memories.tensor_owner(root)
-                if found is not None:
-                    yield found
-                elif root.owner not in self.own:
-                    raise RefusedError(
-                        "tensor memory that the loop does not write is read after it"
-                    )
-            elif owner in self.statements:
-                yield from self._tensors(owner)
-
-    def _last_writer(self, owner: str) -> str:
-        """Return the operation that is the last to write where another one does."""
-        source = self.memories.schedule.loop.source
-        assert source is not None
-        place = self.memories.tensor(owner, _ZERO)
-        alike = [
-            o
-            for o in source.statements
-            if self.memories.in_tensor(o) and self.memories.tensor(o, _ZERO) == place
-        ]
-        return max(alike, key=lambda o: source.statements[o][-1])
-
     # -- buffers ---------------------------------------------------------------------------------
-
-    def _stores(self) -> list[tuple[str, Statement]]:
-        return [
-            (group, s)
-            for group, statements in self.plan.effects.items()
-            for outer in statements
-            for s in outer.walk()
-            if name_of(s) in STORES
-        ]
 
     def _split(self) -> int:
         """Return into how many parts of columns tiles are stored, so that all memory fits."""
@@ -244,28 +133,12 @@ class Epilogue:
                 return False
         return True
 
-    def _key(self, group: str, statement: Statement) -> tuple[str, tuple[int, ...], str]:
-        kind = self.source.type_of(statement.operands[1])
-        return group, kind.shape, kind.dtype
-
-    def _in_registers(self, statement: Statement) -> bool:
-        """Whether a store needs a whole tile of registers, which cannot be cut into columns."""
-        return any(len(self.source.type_of(v).shape) > 1 for v, _ in self._left(statement))
-
     def _bytes(self, parts: int) -> int:
         sizes = {
             self._key(g, s): math.prod(self._tile(s)) * self._bits(s) // 8 // parts
             for g, s in self._stores()
         }
         return sum(sizes.values())
-
-    def _tile(self, statement: Statement) -> tuple[int, ...]:
-        return self.source.type_of(statement.operands[1]).shape
-
-    def _bits(self, statement: Statement) -> int:
-        tile = self.source.type_of(statement.operands[1]).tile()
-        assert tile is not None
-        return tile.bits
 
     def block_of(self, parameter: str, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the tile of a descriptor's transfers."""
@@ -354,17 +227,6 @@ class Epilogue:
             if self._crosses(owner, writer) and self.assignment[self._first_writer(owner)] == group
         ]
 
-    def _first_writer(self, owner: str) -> str:
-        source = self.memories.schedule.loop.source
-        assert source is not None
-        place = self.memories.tensor(owner, _ZERO)
-        alike = [
-            o
-            for o in source.statements
-            if self.memories.in_tensor(o) and self.memories.tensor(o, _ZERO) == place
-        ]
-        return min(alike, key=lambda o: source.statements[o][-1])
-
     def told(self, group: str, role: Role | None) -> list[str]:
         """Return what a partition tells and leaves for others once its loop is over."""
         lines = []
@@ -417,5 +279,4 @@ class Epilogue:
         return lines
 
 
-_ZERO = Iteration("", 0)
 __all__ = ["DONE", "EPILOGUE", "Epilogue"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from twill.emit.accesses import INDENT
 from twill.emit.dress import Text
-from twill.emit.operations import INDENT
 from twill.emit.outside import Outside
 from twill.emit.roles import Role
 from twill.emit.source import SSAValue, Statement
@@ -89,18 +89,25 @@ class Effects(Written):
             return self.role.final(value)
         if owner is None or owner not in self.own:
             return self.outside.value(value)
-        if name_of(owner) == "ttng.tmem_load":
-            return self._tensor(owner)
-        if name_of(owner) == "tt.load":
-            self.run([owner])
-            return self.known[value]
-        if self.columns is not None and name_of(owner) == "tt.expand_dims":
-            if integer(owner, "axis") != 1:
-                raise RefusedError("a row beside a tile that is stored in parts has no template")
-            layout = f"gl.SliceLayout(1, {self._chunk(owner)})"
-            operand = self.value(owner.operands[0])
-            return Text(f"gl.convert_layout({operand.text}, {layout})[:, None]")
-        return super().value(value)
+        match name_of(owner):
+            case "ttng.tmem_load":
+                found = self._tensor(owner)
+            case "tt.load":
+                self.run([owner])
+                found = self.known[value]
+            case "tt.expand_dims" if self.columns is not None:
+                found = self._beside(owner)
+            case _:
+                found = super().value(value)
+        return found
+
+    def _beside(self, expansion: Statement) -> Text:
+        """Return a column of numbers beside some columns of a tile."""
+        if integer(expansion, "axis") != 1:
+            raise RefusedError("a row beside a tile that is stored in parts has no template")
+        layout = f"gl.SliceLayout(1, {self._chunk(expansion)})"
+        operand = self.value(expansion.operands[0])
+        return Text(f"gl.convert_layout({operand.text}, {layout})[:, None]")
 
     def shared(self, value: SSAValue, text: Text) -> Text:
         """Return a value as a variable, if it is used more than once and not only in parts."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from twill.emit.dress import Text, Torch, joined
 from twill.emit.layouts import TORCH, dtype
+from twill.emit.source import SSAValue
+from twill.frontends.ttgir.reader import name_of
 
 if TYPE_CHECKING:
     from twill.emit.kernel import _Kernel
@@ -100,7 +103,7 @@ def entry_point(kernel: _Kernel) -> list[str]:
     for p in parameters:
         element = NUMBER.get(p.dtype, p.dtype)
         if p.shape:
-            block = kernel.block_of(p.name)
+            block = block_of(kernel, p.name)
             kinds[p.name] = f"tensordesc<{element}[{','.join(map(str, block))}]>"
         else:
             aligned = ":16" if p.pointer or p.dtype.startswith("i") else ""
@@ -132,7 +135,7 @@ def entry_point(kernel: _Kernel) -> list[str]:
         f"{INDENT}given = dict(arguments)",
     ]
     for p in descriptors:
-        tile = list(kernel.block_of(p.name))
+        tile = list(block_of(kernel, p.name))
         made = f"gl.NVMMASharedLayout.get_default_for({tile}, gl.{dtype(p.dtype)})"
         lines.append(f"{INDENT}layout = {made}")
         lines.append(
@@ -147,13 +150,13 @@ def entry_point(kernel: _Kernel) -> list[str]:
 
 def guard(kernel: _Kernel) -> list[str]:
     """Return the check that the loop has enough iterations, where the host knows their number."""
-    trips = kernel.trips_on_host()
+    counted = trips(kernel)
     least = least_iterations(kernel)
-    if trips is None or least == 1:
+    if counted is None or least == 1:
         return []
     wrong = f"the loop has at least {least} iterations (got {{trips}})"
     return [
-        f"{INDENT}trips = {trips}",
+        f"{INDENT}trips = {counted}",
         f"{INDENT}if trips < CONFIG.least_iterations:",
         f'{INDENT * 2}raise ValueError(f"{wrong}")',
     ]
@@ -215,7 +218,7 @@ def make_arguments(kernel: _Kernel) -> list[str]:
     """Return the function that makes random arguments for a number of iterations."""
     source, parameters = kernel.source, kernel.memories.parameters
     bounds = source.origins([source.upper, source.lower])
-    axes = kernel.grid_axes()
+    axes = grid_axes(kernel)
     step = kernel.outside.value(source.step).text
     grid = ["1", "1", "1"]
     for axis in range(axes):
@@ -296,3 +299,38 @@ def benchmark() -> list[str]:
         'if __name__ == "__main__":',
         f'{INDENT}print(f"{{bench():.3f}} ms")',
     ]
+
+
+def trips(kernel: _Kernel) -> str | None:
+    """Return the number of iterations in terms of the arguments, if it follows from those."""
+    bounds = (kernel.source.lower, kernel.source.upper, kernel.source.step)
+    if any("program_id" in name or not name for name in kernel.source.origins(bounds)):
+        return None
+    lower, upper, step = (_on_host(kernel, value) for value in bounds)
+    span = upper if lower.text == "0" else joined(upper, "-", lower)
+    return span.text if step.text == "1" else f"-(-({span.text}) // {step})"
+
+
+def _on_host(kernel: _Kernel, value: SSAValue) -> Text:
+    statement = kernel.source.statement(value)
+    if statement is None:
+        return Text(f'arguments["{value.name_hint}"]')
+    return Torch(kernel.source).expression(
+        statement, [_on_host(kernel, o) for o in statement.operands]
+    )
+
+
+def grid_axes(kernel: _Kernel) -> int:
+    """Return how many axes of the grid the kernel looks at."""
+    found = [
+        int(s.properties["axis"].value.data)  # type: ignore[attr-defined]
+        for s in kernel.source.function.walk()
+        if name_of(s) == "tt.get_program_id"
+    ]
+    return max(found, default=0) + 1
+
+
+def block_of(kernel: _Kernel, name: str) -> tuple[int, ...]:
+    """Return the tile of an argument that is a descriptor."""
+    parameter = next(p for p in kernel.memories.parameters if p.name == name)
+    return kernel.epilogue.block_of(name, parameter.shape)

@@ -8,16 +8,18 @@ import textwrap
 from twill.artifacts.program import Wait
 from twill.artifacts.schedule import Group, Schedule
 from twill.emit import host
-from twill.emit.after import EPILOGUE, TILES, Epilogue
-from twill.emit.dress import Gluon, Text, Torch, joined
+from twill.emit.accesses import INDENT
+from twill.emit.after import Epilogue
+from twill.emit.dress import Gluon
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.memory import Memories
 from twill.emit.names import DONE, TRIPS
-from twill.emit.operations import INDENT
 from twill.emit.outside import Outside
+from twill.emit.plans import EPILOGUE, TILES
 from twill.emit.reference import Reference
 from twill.emit.roles import Role
-from twill.emit.source import Source, SSAValue, Statement, loops
+from twill.emit.source import Source, Statement, loops
+from twill.emit.wrapping import wrapped
 from twill.emit.written import written_before
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
@@ -360,85 +362,10 @@ class _Kernel:
             lines += [*stores, "fence_async_shared()"]
         return _Fixed(allocations, lines)
 
-    # -- for the host ----------------------------------------------------------------------------
-
-    def block_of(self, name: str) -> tuple[int, ...]:
-        """Return the tile of an argument that is a descriptor."""
-        parameter = next(p for p in self.memories.parameters if p.name == name)
-        return self.epilogue.block_of(name, parameter.shape)
-
-    def grid_axes(self) -> int:
-        """Return how many axes of the grid the kernel looks at."""
-        found = [
-            int(s.properties["axis"].value.data)  # type: ignore[attr-defined]
-            for s in self.source.function.walk()
-            if name_of(s) == "tt.get_program_id"
-        ]
-        return max(found, default=0) + 1
-
-    def trips_on_host(self) -> str | None:
-        """Return the number of iterations in terms of the arguments, if it follows from those."""
-        bounds = (self.source.lower, self.source.upper, self.source.step)
-        if any("program_id" in name or not name for name in self.source.origins(bounds)):
-            return None
-        lower, upper, step = (self._on_host(value) for value in bounds)
-        span = upper if lower.text == "0" else joined(upper, "-", lower)
-        return span.text if step.text == "1" else f"-(-({span.text}) // {step})"
-
-    def _on_host(self, value: SSAValue) -> Text:
-        statement = self.source.statement(value)
-        if statement is None:
-            return Text(f'arguments["{value.name_hint}"]')
-        return Torch(self.source).expression(
-            statement, [self._on_host(o) for o in statement.operands]
-        )
-
 
 class _Fixed:
     def __init__(self, allocations: list[str], lines: list[str]) -> None:
         self.allocations, self.lines = allocations, lines
-
-
-def wrapped(line: str) -> list[str]:
-    """Return a line of code as several, if it is too long, broken inside its outermost call."""
-    if len(line) <= LINE or "\n" in line or line.lstrip().startswith(("#", '"')):
-        return [line]
-    indent = " " * (len(line) - len(line.lstrip()))
-    opened = next((k for k, c in enumerate(line) if c in "([" and _ends(line, k)), None)
-    if opened is None:
-        return [line]
-    closed = _closing(line, opened)
-    parts = _arguments(line[opened + 1 : closed])
-    brackets = line[opened] == "(" and line[opened - 1] in " (["  # not those of a call
-    comma = "" if brackets and len(parts) == 1 else ","
-    inner = [p for part in parts for p in wrapped(f"{indent}{INDENT}{part}{comma}")]
-    return [line[: opened + 1], *inner, f"{indent}{line[closed:]}"]
-
-
-def _ends(line: str, opened: int) -> bool:
-    """Whether what is opened here is closed at the end of the line, and has something inside."""
-    closed = _closing(line, opened)
-    return closed >= len(line.rstrip(",")) - 2 and closed - opened > LINE // 3
-
-
-def _closing(line: str, opened: int) -> int:
-    depth = 0
-    for k in range(opened, len(line)):
-        depth += (line[k] in "([{") - (line[k] in ")]}")
-        if not depth:
-            return k
-    return len(line)
-
-
-def _arguments(text: str) -> list[str]:
-    """Return what stands between the outermost commas."""
-    parts, depth, begin = [], 0, 0
-    for k, c in enumerate(text):
-        depth += (c in "([{") - (c in ")]}")
-        if c == "," and not depth:
-            parts.append(text[begin:k].strip())
-            begin = k + 1
-    return [p for p in (*parts, text[begin:].strip()) if p]
 
 
 def _section(title: str) -> str:

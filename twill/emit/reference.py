@@ -24,8 +24,8 @@ INLINE_MEMORY = (
 LONGEST = 60  # characters of an expression that is part of another
 
 
-class Reference:
-    """The body of the emitted function `reference`."""
+class Operands:
+    """What statements read, as variables of the reference."""
 
     def __init__(self, source: Source) -> None:
         self.source, self.torch = source, Torch(source)
@@ -33,9 +33,62 @@ class Reference:
         self.known: dict[SSAValue, Text] = {}
         self.taken: set[str] = set()
         self.outputs: dict[str, None] = {}
+
+    def value(self, value: SSAValue) -> Text:
+        """Return the text of a value; of a pointer its offset."""
+        if value in self.known:
+            return self.known[value]
+        if isinstance(value, BlockArgument) and value.block is self.source.blocks[0]:
+            if str(value.type).startswith("!tt.ptr"):
+                return Text("0")
+            name, dot, rest = (value.name_hint or "").partition(".")
+            if dot:
+                fact, _, axis = rest.partition(".")
+                return Text(f"{name}.tensor.{'shape' if fact == 'shape' else 'stride()'}[{axis}]")
+            return Text(name)
+        raise RefusedError(f"a value of type {value.type} has no template for the reference")
+
+    def _text(self, value: SSAValue) -> str:
+        return self.value(value).text
+
+    def _at(self, coordinates: list[SSAValue]) -> str:
+        return f"[{', '.join(self._text(c) for c in coordinates)}]"
+
+    def _output(self, value: SSAValue) -> str:
+        argument = self._root(value)
+        self.outputs[argument] = None
+        return argument
+
+    def _root(self, pointer: SSAValue) -> str:
+        """Return the kernel's argument that an address comes from."""
+        while True:
+            pointer = root_of(pointer, VIEWS | {"ttg.convert_layout"})
+            if isinstance(pointer, BlockArgument):
+                parent = pointer.block.parent_op()
+                if parent is None or name_of(parent) != "scf.for":
+                    return pointer.name_hint or ""
+                pointer = parent.operands[2 + pointer.index]
+                continue
+            raise RefusedError("an address of a computed tensor has no template for the reference")
+
+    def _variable(self, value: SSAValue, otherwise: str) -> str:
+        base = self.names(self.source.hint(value) or otherwise)
+        name, count = base, 1
+        while name in self.taken:
+            count += 1
+            name = f"{base}{count}"
+        self.taken.add(name)
+        return name
+
+
+class Reference(Operands):
+    """The body of the emitted function `reference`."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
         self._effects: dict[str, Callable[[Statement], list[str]]] = {
-            "tt.return": self._nothing,
-            "scf.yield": self._nothing,
+            "tt.return": nothing,
+            "scf.yield": nothing,
             "scf.for": self._loop,
             "tt.descriptor_store": self._stored,
             "tt.descriptor_reduce": self._stored,
@@ -47,9 +100,9 @@ class Reference:
         self._makers: dict[str, Callable[[Statement], Text]] = {
             "tt.descriptor_load": self._loaded,
             "tt.load": self._loaded_at,
-            "ttg.local_alloc": self._same,
-            "ttg.local_load": self._same,
-            "ttng.tmem_load": self._same,
+            "ttg.local_alloc": self._first,
+            "ttg.local_load": self._first,
+            "ttng.tmem_load": self._first,
             "ttng.warp_group_dot": self._wgmma,
             "tt.addptr": self._address,
         }
@@ -71,9 +124,6 @@ class Reference:
         if not statement.results:
             raise RefusedError(f"{name} has no template for the reference")
         return self._assigned(statement)
-
-    def _nothing(self, _: Statement) -> list[str]:
-        return []
 
     def _stored(self, statement: Statement) -> list[str]:
         descriptor, value, *at = statement.operands
@@ -130,9 +180,6 @@ class Reference:
         given = ", ".join(k + o for k, o in zip(keys, operands, strict=True))
         return Text(f"{self._root(statement.operands[0])}.load_at({given}, exact=exact)")
 
-    def _same(self, statement: Statement) -> Text:
-        return self.value(statement.operands[0])
-
     def _wgmma(self, statement: Statement) -> Text:
         a, b, c = (self._text(o) for o in statement.operands[:3])
         product = f"product({a}, {b}, exact)"
@@ -142,6 +189,9 @@ class Reference:
             flag = self._text(statement.operands[USE_C])
             return Text(f"{product} + ({c} if {flag} else 0)", PLUS)
         return joined(Text(product), "+", self.value(statement.operands[2]))
+
+    def _first(self, statement: Statement) -> Text:
+        return self.value(statement.operands[0])
 
     def _address(self, statement: Statement) -> Text:
         pointer, offset = (self.value(o) for o in statement.operands)
@@ -168,7 +218,7 @@ class Reference:
         lower, upper, step, *initial = (loop.operands[k] for k in range(len(loop.operands)))
         lines, carried = [], list(block.args)[1:]
         for argument, first in zip(carried, initial, strict=True):
-            if self._is_token(argument):
+            if is_token(argument):
                 continue
             variable = self._variable(argument, "carried")
             lines.append(f"{variable} = {self._text(first)}")
@@ -181,62 +231,23 @@ class Reference:
         pairs = [
             (self.known[argument].text, self._text(value))
             for argument, value in zip(carried, terminator.operands, strict=True)
-            if not self._is_token(argument)
+            if not is_token(argument)
         ]
         pairs = [(a, b) for a, b in pairs if a != b]
         if pairs:
             left, right = (", ".join(side) for side in zip(*pairs, strict=True))
             body.append(f"{left} = {right}")
         for argument, result in zip(carried, loop.results, strict=True):
-            if not self._is_token(argument):
+            if not is_token(argument):
                 self.known[result] = self.known[argument]
         return [*lines, f"for {counter} in range({bounds}):", *(INDENT + line for line in body)]
 
-    def value(self, value: SSAValue) -> Text:
-        """Return the text of a value; of a pointer its offset."""
-        if value in self.known:
-            return self.known[value]
-        if isinstance(value, BlockArgument) and value.block is self.source.blocks[0]:
-            if str(value.type).startswith("!tt.ptr"):
-                return Text("0")
-            name, dot, rest = (value.name_hint or "").partition(".")
-            if dot:
-                fact, _, axis = rest.partition(".")
-                return Text(f"{name}.tensor.{'shape' if fact == 'shape' else 'stride()'}[{axis}]")
-            return Text(name)
-        raise RefusedError(f"a value of type {value.type} has no template for the reference")
 
-    def _text(self, value: SSAValue) -> str:
-        return self.value(value).text
+def nothing(_: Statement) -> list[str]:
+    """Return no code, for what only ends a block."""
+    return []
 
-    def _at(self, coordinates: list[SSAValue]) -> str:
-        return f"[{', '.join(self._text(c) for c in coordinates)}]"
 
-    def _output(self, value: SSAValue) -> str:
-        argument = self._root(value)
-        self.outputs[argument] = None
-        return argument
-
-    def _root(self, pointer: SSAValue) -> str:
-        """Return the kernel's argument that an address comes from."""
-        while True:
-            pointer = root_of(pointer, VIEWS | {"ttg.convert_layout"})
-            if isinstance(pointer, BlockArgument):
-                parent = pointer.block.parent_op()
-                if parent is None or name_of(parent) != "scf.for":
-                    return pointer.name_hint or ""
-                pointer = parent.operands[2 + pointer.index]
-                continue
-            raise RefusedError("an address of a computed tensor has no template for the reference")
-
-    def _is_token(self, value: SSAValue) -> bool:
-        return "token" in str(value.type)
-
-    def _variable(self, value: SSAValue, otherwise: str) -> str:
-        base = self.names(self.source.hint(value) or otherwise)
-        name, count = base, 1
-        while name in self.taken:
-            count += 1
-            name = f"{base}{count}"
-        self.taken.add(name)
-        return name
+def is_token(value: SSAValue) -> bool:
+    """Return whether a value only orders accesses to a buffer."""
+    return "token" in str(value.type)

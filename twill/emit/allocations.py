@@ -1,0 +1,225 @@
+"""Shared and tensor memory of a kernel: what is allocated, and what shares it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from twill.artifacts.program import Storage
+from twill.emit.layouts import dtype
+from twill.emit.slots import Slots
+from twill.emit.source import SSAValue, loops
+from twill.errors import RefusedError
+from twill.frontends.ttgir.kinds import product_operands
+from twill.show.iterations import Iteration
+
+
+class Kind(NamedTuple):
+    """What a buffer is; the layout as it is called in the emitted file."""
+
+    memory: str
+    shape: tuple[int, ...]
+    dtype: str
+    layout: str
+
+
+def plain_layout(shape: tuple[int, ...]) -> str:
+    """Return a layout of shared memory that takes a tile as it is."""
+    order = list(range(len(shape)))[::-1]
+    return f"gl.SwizzledSharedLayout(vec=1, per_phase=1, max_phase=1, order={order})"
+
+
+class Allocations(Slots):
+    """The buffers of one kernel."""
+
+    def allocations(self) -> Iterator[str]:
+        """Yield what allocates shared and tensor memory for the loop's values."""
+        shared = [*self._held.values(), *self._staged.values()]
+        pooled = self._pools(shared) if self.bytes_apart() > self.capacity else {}
+        for number, size in {p: size for p, _, size in pooled.values()}.items():
+            layout = "gl.SwizzledSharedLayout(vec=1, per_phase=1, max_phase=1, order=[0])"
+            yield f"pool{number} = gl.allocate_shared_memory(gl.int8, [{size}], {layout})"
+        for storage in shared:
+            tile = self._tile(storage.value)
+            shape = [storage.slots, *tile.shape]
+            element = "int8" if tile.dtype == "i1" else dtype(tile.dtype)
+            what = f"gl.{element}, {shape}, {self._shared_layout(storage)}"
+            made = f"gl.allocate_shared_memory({what})"
+            if storage.value in pooled:
+                number, begin, _ = pooled[storage.value]
+                size = storage.size * storage.slots
+                made = f"pool{number}.slice({begin}, {size}).reinterpret({what})"
+            yield f"{self.buffer(storage)} = {made}"
+        for value in self.left_before:
+            kind = self.source.type_of(value)
+            what = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, {plain_layout(kind.shape)}"
+            yield f"{self.begun(value)} = gl.allocate_shared_memory({what})"
+        yield from self._tensor_allocations()
+        for operation in self.schedule.loop.operations:
+            for role, name in self.scales(operation.name).items():
+                statement = self.first(operation.name, "mma_scaled")
+                kind = self.source.type_of(
+                    statement.operands[product_operands(statement)[role] or 0]
+                )
+                what = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, TensorMemoryScalesLayout()"
+                yield f"{name} = allocate_tensor_memory({what})"
+
+    def scales(self, operation: str) -> dict[str, str]:
+        """Return the tensor memory of a product's scales, if it has some."""
+        if self.operations[operation].kind != "mma_scaled":
+            return {}
+        return {role: f"{self.names(operation)}_{role}_tmem" for role in ("a_scale", "b_scale")}
+
+    @property
+    def capacity(self) -> int:
+        """Bytes of shared memory that a program has."""
+        smem = self.schedule.machine.memories.smem
+        return smem.capacity if smem is not None else 0
+
+    def bytes_apart(self) -> int:
+        """Return the bytes that the loop's buffers take if none shares them with another."""
+        used = sum(s.size * s.slots for s in (*self._held.values(), *self._staged.values()))
+        used += sum(self.source.type_of(v).checked_tile().bytes for v in self.left_before)
+        return used + sum(f.size for f in self.schedule.fixed if f.memory == "smem")
+
+    def _pools(self, shared: list[Storage]) -> dict[str, tuple[int, int, int]]:
+        """Return number, first byte and size of the pool of each value that shares bytes in turn.
+
+        Gluon's allocator does not know when values live; the schedule's addresses do.
+        """
+        rows = sorted((s for s in shared if s.addresses), key=lambda s: min(s.addresses))
+        clusters: list[list[Storage]] = []
+        end = -1
+        for storage in rows:
+            if min(storage.addresses) >= end:
+                clusters.append([])
+            clusters[-1].append(storage)
+            end = max(end, max(storage.addresses) + storage.size)
+        found: dict[str, tuple[int, int, int]] = {}
+        for number, cluster in enumerate(c for c in clusters if len(c) > 1):
+            base = min(min(s.addresses) for s in cluster)
+            size = max(max(s.addresses) + s.size for s in cluster) - base
+            for storage in cluster:
+                begin = storage.addresses[0]
+                if any(a != begin + k * storage.size for k, a in enumerate(storage.addresses)):
+                    raise RefusedError(
+                        f"{storage.value}: slots that do not follow each other have no template"
+                    )
+                found[storage.value] = number, begin - base, size
+        return found
+
+    def _shared_layout(self, storage: Storage) -> str:
+        tile = self._tile(storage.value)
+        if not storage.transfer:
+            for dependence in self.schedule.loop.dependences:
+                reader = self.operations[dependence.consumer]
+                if dependence.producer == storage.value and reader.kind == "store":
+                    descriptor = self.first(reader.name, "store").operands[0]
+                    return f"{self.argument(descriptor)}.layout"
+            for statement in self.statements(storage.value):
+                for value in (*statement.results, *statement.operands):
+                    kind = self.source.type_of(value)
+                    linear = "shared_linear" in self.source.layout_text(value)
+                    if kind.kind == "memdesc" and kind.memory == "smem" and not linear:
+                        return self.layouts.of_memory(self.source.layout_text(value))
+            for statement in self.statements(storage.value):
+                for value in statement.operands:
+                    text = self.source.layout_text(value)
+                    if text.startswith("!tt.tensordesc"):
+                        return self.layouts.of_memory(text.replace("!tt.tensordesc", "memdesc", 1))
+        rank = len(tile.shape)
+        order = list(range(rank))[::-1]
+        vector = 1 if rank == 1 else max(1, 16 // (tile.bits // 8))
+        phases = 1 if rank == 1 else 8
+        shape = f"vec={vector}, per_phase=1, max_phase={phases}, order={order}"
+        return f"gl.SwizzledSharedLayout({shape})"
+
+    def _tensor_allocations(self) -> Iterator[str]:
+        """Yield allocations by address; what lies in another's columns is a slice of it."""
+        owners: list[Storage] = []
+        named: set[str] = set()
+        order = sorted(self._tensor.values(), key=lambda s: (-s.size, s.addresses))
+        for storage in order:
+            name = self._same_place(storage)
+            if name in named:
+                continue
+            named.add(name)
+            yield self._tensor_allocation(storage, name, owners)
+
+    def _tensor_allocation(self, storage: Storage, name: str, owners: list[Storage]) -> str:
+        tile = self._tile(name)
+        layout = self._tensor_layout(name)
+        owner = next((o for o in owners if _within(storage, o)), None)
+        variable = f"{self.names(name)}_tmem"
+        if owner is None:
+            if any(meets(storage, o) for o in owners):
+                raise RefusedError(f"{name} overlaps another value of tensor memory in part")
+            owners.append(storage)
+            shape = [storage.slots, *tile.shape] if storage.slots > 1 else list(tile.shape)
+            made = f"gl.{dtype(tile.dtype)}, {shape}, {layout}"
+            return f"{variable} = allocate_tensor_memory({made})"
+        whole = f"{self.names(self._same_place(owner))}_tmem"
+        begin = storage.addresses[0] - owner.addresses[0]
+        cast = f".reinterpret(gl.{dtype(tile.dtype)}, {list(tile.shape)}, {layout})"
+        cut = "" if storage.size == owner.size else f".slice({begin}, {storage.size})"
+        return f"{variable} = {whole}{cut}{cast}"
+
+    def _tensor_layout(self, value: str) -> str:
+        for statement in self.statements(value):
+            for seen in (*statement.results, *statement.operands):
+                kind = self.source.type_of(seen)
+                tile = self._tile(value)
+                if kind.memory == "tmem" and kind.shape == tile.shape and kind.dtype == tile.dtype:
+                    return self.layouts.of_memory(self.source.layout_text(seen))
+        raise RefusedError(f"{value} has no layout in tensor memory")
+
+    def kind_of(self, value: SSAValue) -> Kind:
+        """Return what a buffer is, or the one that tiles of a descriptor are loaded into."""
+        text = self.source.layout_text(value).replace("!tt.tensordesc", "memdesc", 1)
+        kind = self.source.type_of(value)
+        return Kind(kind.memory, kind.shape, kind.dtype, self.layouts.of_memory(text))
+
+    def in_columns(self, operation: str) -> Storage:
+        """Return the columns of tensor memory of an operation's result."""
+        return self._tensor[operation]
+
+    def rings(self) -> Iterator[tuple[Storage, Kind, str]]:
+        """Yield the slots that share bytes with no other value, and what they are."""
+        shared = [*self._held.values(), *self._staged.values()]
+        for storage in shared if self.bytes_apart() <= self.capacity else ():
+            tile = self._tile(storage.value)
+            kind = Kind("smem", tile.shape, tile.dtype, self._shared_layout(storage))
+            for slot in range(storage.slots):
+                yield storage, kind, f"{self.buffer(storage)}.index({slot})"
+        for storage in self._tensor.values():
+            tile = self._tile(storage.value)
+            kind = Kind("tmem", tile.shape, tile.dtype, self._tensor_layout(storage.value))
+            yield storage, kind, self.tensor(storage.value, Iteration("", 0))
+
+    @cached_property
+    def left_before(self) -> list[SSAValue]:
+        """The tiles in registers that loops before this one leave."""
+        results = [r for loop in loops(self.source.before()) for r in loop.results]
+        return [r for r in results if self.source.type_of(r).kind == "tensor" and list(r.uses)]
+
+    def begun(self, value: SSAValue) -> str:
+        """Return the buffer through which a tile that a loop before this one leaves gets here."""
+        return f"begun{self.left_before.index(value)}_smem"
+
+
+def _within(inner: Storage, outer: Storage) -> bool:
+    """Whether one lies in the columns of another, and begins at a lane where that begins."""
+    a, b = inner.addresses[0], outer.addresses[0]
+    first = not outer.halves and not any(inner.halves)
+    same = inner.halves == outer.halves
+    return b <= a and a + inner.size <= b + outer.size and (same or first)
+
+
+def meets(a: Storage, b: Storage) -> bool:
+    """Return whether two values take some of the same columns of tensor memory."""
+    return any(
+        x < y + b.size and y < x + a.size and (not a.halves or a.halves == b.halves)
+        for x in a.addresses
+        for y in b.addresses
+    )

@@ -1,0 +1,148 @@
+"""Where the values of a schedule lie: statements, registers, slots of rings, tensor memory."""
+
+from __future__ import annotations
+
+from twill.artifacts.loop import Tile
+from twill.artifacts.program import Storage
+from twill.artifacts.schedule import Schedule
+from twill.emit.dress import Gluon
+from twill.emit.layouts import Layouts
+from twill.emit.names import Names, names_beside, slot_and_parity
+from twill.emit.source import BlockArgument, Source, SSAValue, Statement
+from twill.errors import RefusedError
+from twill.frontends.ttgir.kinds import kind_of
+from twill.frontends.types import Layout
+from twill.show.iterations import Iteration
+
+
+class Slots:
+    """The values of one kernel, and the names that all its partitions use for them."""
+
+    def __init__(self, schedule: Schedule, source: Source, layouts: Layouts) -> None:
+        self.schedule, self.source, self.layouts = schedule, source, layouts
+        self.parameters = source.parameters()
+        self.names: Names = names_beside(p.name for p in self.parameters)
+        self.operations = {o.name: o for o in schedule.loop.operations}
+        self.persistent = source.outer is not None
+        self._held = {s.value: s for s in schedule.storage if s.memory == "smem" and not s.transfer}
+        self._staged = {s.value: s for s in schedule.storage if s.transfer}
+        self._tensor = {s.value: s for s in schedule.storage if s.memory == "tmem"}
+        self.fixed_names: dict[SSAValue, str] = {}
+        self._locals: dict[SSAValue, str] = {}
+
+    def statements(self, operation: str) -> list[Statement]:
+        """Return the statements that an operation does, in order."""
+        body = self.source.graph.operations
+        loop = self.schedule.loop.source
+        assert loop is not None
+        return [body[position] for position in loop.statements.get(operation, ())]
+
+    def first(self, operation: str, kind: str) -> Statement:
+        """Return the first of its statements that is of a kind, or the last of all."""
+        statements = self.statements(operation)
+        if not statements:
+            raise RefusedError(f"{operation} is no statement of the kernel")
+        return next((s for s in statements if kind and kind_of(s) == kind), statements[-1])
+
+    def results(self, operation: str) -> list[SSAValue]:
+        """Return the tiles in registers that an operation's statements make."""
+        return [
+            result
+            for statement in self.statements(operation)
+            for result in statement.results
+            if self.source.type_of(result).kind == "tensor"
+        ]
+
+    def register_layout(self, operation: str, gluon: Gluon) -> str:
+        """Return the layout of what an operation leaves in registers."""
+        layout = self.source.type_of(self.results(operation)[-1]).layout
+        if layout is None:
+            raise RefusedError(f"{operation} has no layout")
+        return gluon.layouts.of_tile(layout)
+
+    def chunk_layout(self, load: Statement, columns: int, gluon: Gluon) -> str:
+        """Return the layout of so many columns of tensor memory, a row for each thread."""
+        kind = self.source.type_of(load.results[0])
+        if kind.layout is None or kind.layout.name != "linear" or kind.shape[0] != 128:
+            raise RefusedError("a tile of tensor memory of other than 128 rows has no template")
+        p = kind.layout.parameters
+        bases = [b for b in p["register"] if b[1] < columns]
+        return gluon.layouts.of_tile(Layout("linear", {**p, "register": bases}))
+
+    def in_registers(self, operation: str) -> bool:
+        """Return whether an operation's result lies in registers."""
+        tile = self.operations[operation].result
+        return tile is not None and tile.memory == "registers"
+
+    def in_tensor(self, operation: str) -> bool:
+        """Return whether an operation's result lies in tensor memory."""
+        return operation in self._tensor
+
+    def held(self, operation: str) -> Storage:
+        """Return the slots in shared memory of an operation's result."""
+        return self._held[operation]
+
+    def held_or_none(self, operation: str) -> Storage | None:
+        """Return the slots in shared memory of an operation's result, if it lies there."""
+        return self._held.get(operation)
+
+    def staging(self, value: str) -> Storage:
+        """Return the slots through which a register value goes to other groups."""
+        return self._staged[value]
+
+    def is_flag(self, value: str) -> bool:
+        """Return whether an operation makes truth values, each of which takes a byte of memory."""
+        return self._tile(value).dtype == "i1"
+
+    def turn(self, iteration: Iteration, slots: int) -> tuple[str, str]:
+        """Return slot and parity of an iteration."""
+        return slot_and_parity(iteration, slots, persistent=self.persistent)
+
+    def buffer(self, storage: Storage) -> str:
+        """Return the name of a buffer."""
+        return self.names(storage.value) + ("_staging" if storage.transfer else "_smem")
+
+    def slot(self, storage: Storage, iteration: Iteration) -> str:
+        """Return the slot of an iteration."""
+        return f"{self.buffer(storage)}.index({self.turn(iteration, storage.slots)[0]})"
+
+    def tensor(self, operation: str, iteration: Iteration) -> str:
+        """Return where in tensor memory an operation's result of an iteration lies."""
+        storage = self._tensor[operation]
+        name = f"{self.names(self._same_place(storage))}_tmem"
+        if storage.slots == 1:
+            return name
+        return f"{name}.index({self.turn(iteration, storage.slots)[0]})"
+
+    def _same_place(self, storage: Storage) -> str:
+        """Return the first value that lies at the same addresses and is of the same type."""
+        kind = self._tensor_kind(storage.value)
+        return next(
+            s.value
+            for s in self._tensor.values()
+            if (s.addresses, s.halves, s.slots)
+            == (storage.addresses, storage.halves, storage.slots)
+            and self._tensor_kind(s.value) == kind
+        )
+
+    def _tensor_kind(self, value: str) -> tuple[tuple[int, ...], str]:
+        tile = self._tile(value)
+        return tile.shape, tile.dtype
+
+    def _tile(self, value: str) -> Tile:
+        tile = self.operations[value].result
+        assert tile is not None
+        return tile
+
+    def argument(self, value: SSAValue) -> str:
+        """Return a kernel argument, or the number of the output tile."""
+        assert isinstance(value, BlockArgument)
+        if value.block is self.source.blocks[0]:
+            name, dot, rest = (value.name_hint or "").partition(".")
+            if not dot:
+                return name
+            fact, _, axis = rest.partition(".")
+            return f"{name}.{ {'shape': 'shape', 'stride': 'strides'}[fact] }[{axis}]"
+        if value.index:
+            raise RefusedError("what a loop over output tiles carries has no template")
+        return self.names(value.name_hint or "output_tile")
