@@ -1,6 +1,6 @@
 """Whether the emulator finds mistakes in emitted kernels: one line of synchronisation changed.
 
-``python -m tests.emit.mutants KERNEL.py [--limit N]`` leaves out or weakens each wait, arrive,
+``python -m tests.emit.mutants KERNEL.py [--limit N] [--seed N]`` leaves out or weakens each wait, arrive,
 expect, commit, fence and count, and executes what comes of it: at three trip counts, then with
 what is late until one run fails. It prints what survived, with its line.
 """
@@ -125,6 +125,8 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
 
 def _call(statement: ast.stmt) -> ast.Call | None:
     value = getattr(statement, "value", None)
+    if isinstance(value, ast.Call) and ast.unparse(value.func) == "warpgroup_mma_init":
+        value = value.args[0]
     return value if isinstance(value, ast.Call) else None
 
 
@@ -197,18 +199,17 @@ def _moved(source: _Source, before: list[ast.stmt], statement: ast.stmt) -> _Cha
 
 
 class Judge:
-    """Executes mutants of a kernel in one block at three trip counts."""
+    """Executes mutants of a kernel, written to a folder, in one block at three trip counts."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, folder: Path, seed: int = 0) -> None:
         self.text = file.read_text(encoding="utf-8")
         self.capability = (10, 0) if "language.nvidia.blackwell" in self.text else (9, 0)
-        self._folder = tempfile.TemporaryDirectory()
-        self._written = 0
+        self._folder, self._seed, self._written = folder, seed, 0
         self.expected: dict[int, Any] = {}
         self.late: dict[int, list[str]] = {}
         path = self._path(self.text)
         for count in self._counts(path):
-            with stand_ins(capability=self.capability) as session:
+            with stand_ins(seed=self._seed, capability=self.capability) as session:
                 module = self._module(path)
                 arguments, grid = module.make_arguments(count, 0)
                 exact, alike = (module.reference(arguments, grid, one) for one in (True, False))
@@ -221,7 +222,7 @@ class Judge:
     def _path(self, text: str) -> Path:
         """Return a new file: of one that is written anew Python may execute what was there."""
         self._written += 1
-        path = Path(self._folder.name) / f"kernel{self._written}.py"
+        path = self._folder / f"kernel{self._written}.py"
         path.write_text(text, encoding="utf-8")
         return path
 
@@ -248,7 +249,7 @@ class Judge:
         counts = list(self.late)
         late = [(count, one) for count in reversed(counts) for one in self.late[count]]
         for count, victim in [*((count, None) for count in counts), *late]:
-            with stand_ins(victim=victim, capability=self.capability):
+            with stand_ins(victim=victim, seed=self._seed, capability=self.capability):
                 run = _run(self._module(path), Run(count, victim), 0, self.expected[count])
             if not run.passed:
                 return Verdict(mutant, run)
@@ -260,13 +261,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.emit.mutants", description=__doc__)
     parser.add_argument("kernel", type=Path)
     parser.add_argument("--limit", type=int, help="so many of them, drawn at random")
+    parser.add_argument("--seed", type=int, default=0, help="of the order in which all goes on")
     given = parser.parse_args()
-    judge = Judge(given.kernel)
-    every = list(mutants(judge.text))
+    every = list(mutants(given.kernel.read_text(encoding="utf-8")))
     if given.limit is not None and given.limit < len(every):
         every = random.Random(0).sample(every, given.limit)
     verdicts = []
-    with progress(given.kernel.stem) as report:
+    with tempfile.TemporaryDirectory() as folder, progress(given.kernel.stem) as report:
+        judge = Judge(given.kernel, Path(folder), given.seed)
         for number, mutant in enumerate(every):
             report(f"{number + 1} of {len(every)}, {mutant.kind}, line {mutant.line}")
             verdicts.append(judge.judge(mutant))
