@@ -1,8 +1,8 @@
 """Whether the emulator finds mistakes in emitted kernels: one line of synchronisation changed.
 
-``python -m tests.emit.mutants KERNEL.py [--limit N] [--seed N]`` leaves out or weakens each wait, arrive,
-expect, commit, fence and count, and executes what comes of it: at three trip counts, then with
-what is late until one run fails. It prints what survived, with its line.
+``python -m tests.emit.mutants KERNEL.py [--limit N] [--seed N]`` leaves out or weakens each wait,
+arrive, expect, commit, fence and count, and executes what comes of it: at three trip counts, then
+with each victim in turn until one run fails. It prints what survived, with its line.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ def main() -> None:
     for kind in sorted({one.mutant.kind for one in verdicts}):
         of = [one for one in verdicts if one.mutant.kind == kind]
         rows.append(_row(given.kernel.stem, kind, of))
-    heads = ("mutants", "caught", "late")
+    heads = ("mutants", "caught", "with a victim")
     columns = [Column("kernel"), Column("change"), *(Column(head, form=str) for head in heads)]
     Table([*columns, Column("by")], rows, [_row(given.kernel.stem, "all", verdicts)]).print()
     for one in verdicts:
