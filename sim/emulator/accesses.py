@@ -86,6 +86,7 @@ class Accesses:
 
     def __init__(self) -> None:
         self.remembered: set[Access] = set()
+        self._arrivals: dict[int, Access] = {}  # of the tensor core, the last for a partition
 
     def read(self, name: str, cells: Iterable[Cell], access: Access) -> None:
         """Let `access` read cells of what is called `name`."""
@@ -108,6 +109,11 @@ class Accesses:
                 self._forget(read)
             self._forget(cell.write)
             cell.write, cell.reads = self._remember(access), {}
+
+    def arrive(self, access: Access) -> None:
+        """Let the tensor core arrive somewhere, which whoever sees a later arrival sees too."""
+        self._forget(self._arrivals.get(access.actor.partition))
+        self._arrivals[access.actor.partition] = self._remember(access)
 
     def copied(self, cell: Cell) -> Cell:
         """Return a cell with the history of one that is split."""
@@ -137,7 +143,7 @@ class Accesses:
                 access.fenced |= bits
 
     def unseen(self) -> Access | None:
-        """Return an access that no partition waited for, if there is one."""
+        """Return an access or arrival that no partition waited for, if there is one."""
         partitions = sum(1 << 2 * n for n in range(64))
         pending = [one for one in self.remembered if not one.seen & partitions]
         return min(pending, key=lambda one: (one.place.file, one.place.line), default=None)

@@ -116,7 +116,8 @@ class Machine:
             for check in self.at_end:
                 check()
         if (access := self.accesses.unseen()) is not None:
-            text = f"{access.what} of {access.memory} is not waited for when the block ends"
+            what = f"{access.what} of {access.memory}" if access.memory else access.what
+            text = f"{what} is not waited for when the block ends"
             raise FaultError("in flight", text, access.place)
 
     # -- what kernels ask for ------------------------------------------------------------------

@@ -145,6 +145,9 @@ def _commit(barrier: Barrier, pred: Any = True, **_: Any) -> None:  # noqa: FBT0
         return
     running = machine()
     barrier.initialised().pending += 1
+    running.accesses.arrive(
+        running.access(f"an arrival at {barrier.name}", "tcgen05", shared=False)
+    )
     published = running.accesses.published(Actor(running.current.number, "tcgen05"))
     label = f"products of {running.current.name}"
 

@@ -231,6 +231,14 @@ MISTAKES = [
         (2, 3, 7),
     ),
     Mistake(
+        "an arrival of a product that nobody waits for",
+        GEMM,
+        "mbarriers=[empty.index(j % 3)])\n        tcgen05_commit(acc_full.index(t % 2))\n",
+        "mbarriers=[empty.index(j % 3)] if i < n - 1\n"
+        "                        else [acc_full.index(t % 2), empty.index(j % 3)])\n",
+        r"multiply, .*: in flight: an arrival at empty\[[012]\] is not waited for when the block e",
+    ),
+    Mistake(
         "an accumulator that is read too late",
         GEMM,
         "        acc = acc_tmem.index(t % 2).load()\n"
