@@ -175,13 +175,25 @@ def test_a_name_of_the_kernel_is_never_taken_twice() -> None:
     assert "iterations = gl.cdiv(sequence, 128)" in text
 
 
+def test_what_the_schedule_books_no_registers_for_gets_those_that_are_left() -> None:
+    """The copies of a gemm through pointers, in the second partition or in the first."""
+    on_hopper = emitted(solved("gemm_pointers_hopper"))
+    assert re.search(r"\], \[4\], \[256\]\)", on_hopper)  # and as many for the first
+    on_blackwell = emitted(solved("gemm_pointers_blackwell"))
+    assert re.search(r"warp_specialize\(\[\n +\(load, arguments\)", on_blackwell)
+    assert "def epilogue(" not in on_blackwell
+
+
 # -- with the compiler -----------------------------------------------------------------------------
 
 
 @pytest.mark.triton
 @pytest.mark.parametrize(
     "name",
-    ["gemm_blackwell", "gemm_two_tiles_hopper", "fa_fwd_hopper", "gemm_persistent_blackwell"],
+    [
+        *("gemm_blackwell", "gemm_two_tiles_hopper", "fa_fwd_hopper", "gemm_persistent_blackwell"),
+        *("gemm_pointers_hopper", "gemm_pointers_blackwell"),
+    ],
 )
 def test_a_kernel_is_compiled_as_it_is_written(name: str, tmp_path: Path) -> None:
     pytest.importorskip("triton", minversion="3.9", reason="needs Triton 3.9")

@@ -10,7 +10,7 @@ from twill.artifacts.program import Arrive, Await, Issue, Program, Wait
 from twill.artifacts.schedule import Schedule
 from twill.errors import RefusedError
 from twill.frontends import load_loop
-from twill.lower.prepare import prepared
+from twill.lower.prepare import cut_rounds, light_rounds, prepared, without_turns
 from twill.search.request import Options
 
 
@@ -44,6 +44,41 @@ def test_rounds_begin_where_no_product_is_in_flight(attention: Schedule) -> None
     after = [flying_at_the_edge(p, attention.loop) for p in prepared(attention).programs]
     assert any(before)
     assert not any(after)
+
+
+def carried(schedule: Schedule, program: Program) -> int:
+    """Return the registers that hold values where the fifth round begins, by executing rounds."""
+    sizes = {s.value: s.size for s in schedule.storage if s.memory == "registers" and not s.reader}
+    made: dict[tuple[str, int], int] = {}
+    read: dict[tuple[str, int], int] = {}
+    for turn in range(10):
+        for instruction in program.body:
+            for part in getattr(instruction, "parts", (instruction,)):
+                if isinstance(part, Issue):
+                    at = turn - part.stage
+                    made.setdefault((part.operation, at), turn)
+                    for d in schedule.loop.dependences:
+                        if d.kind == "data" and d.consumer == part.operation:
+                            read[d.producer, at - d.distance] = turn
+    return sum(
+        sizes[value]
+        for (value, at), turn in made.items()
+        if value in sizes and turn < 5 <= read.get((value, at), turn)
+    )
+
+
+def test_rounds_begin_where_registers_hold_the_least(attention: Schedule) -> None:
+    cut = cut_rounds(without_turns(attention))
+    before = [carried(attention, p) for p in cut.programs]
+    after = [carried(attention, p) for p in light_rounds(cut).programs]
+    assert all(a <= b for a, b in zip(after, before, strict=True))
+    assert sum(after) < sum(before)
+
+
+def test_light_rounds_add_no_stages(attention: Schedule) -> None:
+    cut = cut_rounds(without_turns(attention))
+    stages = [[p.last_stage for p in s.programs] for s in (light_rounds(cut), cut)]
+    assert all(a <= b for a, b in zip(*stages, strict=True))
 
 
 def test_turns_on_the_tensor_core_stay_and_others_go(attention: Schedule) -> None:

@@ -18,6 +18,16 @@ from twill.formats import plural
 _LOSS = re.compile(r"\(C75\d\d\)")
 # What ptxas warns of: the finding, what it means, what avoids it.
 _LOSSES = {
+    "insufficient register": (
+        "serialized",
+        "ptxas makes every warp group product wait for the one before",
+        "give each partition that issues products 32 registers more than hold its values",
+    ),
+    "reading accumulator": (
+        "serialized",
+        "ptxas makes every warp group product wait for the one before",
+        "let no product be in flight where a loop ends, and compute with one before selecting it",
+    ),
     "serialized": (
         "serialized",
         "ptxas makes every warp group product wait for the one before",

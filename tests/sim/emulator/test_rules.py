@@ -282,6 +282,17 @@ def test_views_of_tensor_memory_share_its_columns(kernel: Run) -> None:
     assert not np.allclose(kernel(overwritten).data, wanted, rtol=1e-4, atol=1e-2)
 
 
+def test_a_tile_of_64_rows_takes_half_of_the_lanes_of_its_columns(kernel: Run) -> None:
+    half = "s_tmem.slice(32, 32).reinterpret(gl.float16, [64, 64], layout)"
+    line = f"p_half = {half}; p_half.store(p_half.load())\n        "
+    assert np.allclose(
+        kernel(TCGEN05.replace("# between", line)).data, kernel(TCGEN05).data, rtol=1e-6
+    )
+    beyond = line.replace("[64, 64]", "[64, 128]").replace("slice(32, 32)", "slice(48, 16)")
+    with pytest.raises(FaultError, match="bounds"):
+        kernel(TCGEN05.replace("# between", beyond))
+
+
 @pytest.mark.parametrize(
     ("between", "said"),
     [
