@@ -212,7 +212,10 @@ def test_the_dumps_of_unpackaged_kernels_are_those_of_their_source() -> None:
     tile = "tensordesc<fp16[64,{}]>"
     settings = {
         **{f"{name}_desc": tile.format(64) for name in ("x", "first", "second", "y")},
-        "width": "i32", "M": "64", "N": "64", "D": "64",
+        "width": "i32",
+        "M": "64",
+        "N": "64",
+        "D": "64",
     }
     text = dump_kernel(f"{UNPACKAGED / 'others.py'}:two_layers", settings, 90)
     assert text == (UNPACKAGED / "two_layers.sm90.mlir").read_text()

@@ -22,11 +22,7 @@ SOLVERS = {
     "pyscipopt": {"twill/solvers/scip.py"},
     "simpy": {"sim/engine/events.py", "twill/studies/bench/simulator.py"},
     "simpleeval": {"twill/artifacts/costs.py"},
-    "triton": {
-        str(file.relative_to(ROOT))
-        for folder in ("traces/kernels", "tests/data/kernels")
-        for file in (ROOT / folder).glob("*.py")
-    }
+    "triton": {str(file.relative_to(ROOT)) for file in (ROOT / "traces/kernels").glob("*.py")}
     | {f"twill/frontends/triton_dump/{name}.py" for name in ("__init__", "lower")}
     | {"twill/compiled/compiler.py"},
     "xdsl": {
