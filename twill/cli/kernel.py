@@ -103,28 +103,46 @@ def run_kernel(
 ) -> None:
     """Run an emitted kernel and compare what it writes with its own reference.
 
-    The exit status is 1 if it breaks a rule, or computes something else.
+    On the GPU at hand, with times (nobody has run that yet), or on NumPy with --emulate. The exit
+    status is 1 if it breaks a rule, or computes something else.
     """
-    if not emulate:
-        raise InputError("only --emulate runs kernels so far", path="--emulate")
+    if not kernel_file.is_file():
+        raise InputError("there is no such file", file=str(kernel_file))
+    counts = _trip_counts(iterations)
+    passed = (
+        _emulated(kernel_file, counts, victims=victims, seed=seed, as_json=as_json)
+        if emulate
+        else _measured(kernel_file, counts, as_json=as_json)
+    )
+    if not passed:
+        raise typer.Exit(1)
+
+
+def _emulated(
+    file: Path, counts: tuple[int, ...] | None, *, victims: bool, seed: int, as_json: bool
+) -> bool:
     from twill.show.emulated import emulation_data, print_emulation
     from twill.sim import emulator
 
-    text = kernel_file.read_text(encoding="utf-8") if kernel_file.is_file() else None
-    if text is None:
-        raise InputError("there is no such file", file=str(kernel_file))
+    text = file.read_text(encoding="utf-8")
     capability = BLACKWELL if "nvidia.blackwell" in text else HOPPER
     found = emulator.emulate(
-        kernel_file,
-        iterations=_trip_counts(iterations),
-        victims=victims,
-        seed=seed,
-        capability=capability,
+        file, iterations=counts, victims=victims, seed=seed, capability=capability
     )
     show = partial(print_emulation, found)
     tell("emulation", partial(emulation_data, found), show, as_json=as_json)
-    if not found.passed:
-        raise typer.Exit(1)
+    return found.passed
+
+
+def _measured(file: Path, counts: tuple[int, ...] | None, *, as_json: bool) -> bool:
+    from dataclasses import asdict
+
+    from twill.studies.gpu import measured, print_measured
+
+    found = measured(file, counts)
+    show = partial(print_measured, found)
+    tell("measured-kernel", partial(asdict, found), show, as_json=as_json)
+    return found.passed
 
 
 def _trip_counts(text: str | None) -> tuple[int, ...] | None:

@@ -11,10 +11,13 @@ from twill.artifacts.base import Part
 from twill.artifacts.loop import Dependence, Invariant, Origin, Tile
 from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import JournalRow, Sweep
+from twill.compiled.findings import Finding as CompiledFinding
+from twill.compiled.loops import CompiledLoop
 from twill.compiled.operations import Calibrated
 from twill.studies.audit import Finding
 from twill.studies.bench import Growth, Outcome, SpeedUp
 from twill.studies.bench.simulator import Speed
+from twill.studies.gpu import Timed
 from twill.studies.published import Experiment, Figure
 from twill.studies.sweep.answers import Answer
 
@@ -284,6 +287,21 @@ class Calibration(Document):
     rows: tuple[Calibrated, ...]
 
 
+class CompiledKernel(Document):
+    """``twill emit --check --json``; see `twill.compiled.findings.Compiled`."""
+
+    schema_name: Literal["twill.compiled"] = Field(alias="schema")
+    kernel: str
+    architecture: int
+    warps: int
+    shared: int
+    tensor_columns: int
+    spills: int
+    warnings: Strings
+    loops: tuple[CompiledLoop, ...]
+    findings: tuple[CompiledFinding, ...]
+
+
 # -- studies --------------------------------------------------------------------------------------
 
 
@@ -368,3 +386,16 @@ class Emulated(Document):
     passed: bool
     limit: float
     runs: tuple[EmulatedRun, ...]
+
+
+class MeasuredKernel(Document):
+    """``twill run-kernel --json``; see `twill.studies.gpu.Measured`."""
+
+    schema_name: Literal["twill.measured-kernel"] = Field(alias="schema")
+    file: str
+    device: str
+    capability: str
+    clock_mhz: float | None
+    torch: str
+    triton: str
+    trips: tuple[Timed, ...]

@@ -1,0 +1,141 @@
+"""An emitted kernel on the GPU at hand: whether it computes right, and how long it takes."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from twill.console import say
+from twill.errors import InputError, MissingLibraryError
+from twill.tables import Column, Table
+
+TRIPS = (2, 3, 8, 64)
+INSTEAD = "without a GPU: --emulate"
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One trip count: what was wrong, and milliseconds of a launch.
+
+    Attributes
+    ----------
+    iterations : int
+        Of the loop; every program of the file's small grid has so many.
+    wrong : str or None
+        What the comparison with the reference says.
+    median, low, high : float or None
+        Milliseconds; of a hundred launches after warming up the median, and the fifths at the ends.
+    """
+
+    iterations: int
+    wrong: str | None
+    median: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A kernel on a GPU, with what it ran on."""
+
+    file: str
+    device: str
+    capability: str
+    clock_mhz: float | None
+    torch: str
+    triton: str
+    trips: tuple[Timed, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether it computed what it should."""
+        return all(trip.wrong is None for trip in self.trips)
+
+
+def measured(path: Path, iterations: Sequence[int] | None = None) -> Measured:
+    """Run an emitted kernel's own check and benchmark.
+
+    Raises
+    ------
+    MissingLibraryError
+        If PyTorch or Triton is not installed.
+    InputError
+        If there is no GPU, or the file is no emitted kernel.
+    """
+    torch, triton = _library("torch"), _library("triton")
+    if not torch.cuda.is_available():
+        raise InputError(f"PyTorch finds no GPU ({INSTEAD})")
+    module = _module(path)
+    least = int(module.CONFIG.least_iterations)
+    trips = iterations or [n for n in TRIPS if n >= least]
+    major, minor = torch.cuda.get_device_capability()
+    return Measured(
+        file=str(path),
+        device=str(torch.cuda.get_device_name()),
+        capability=f"sm_{major}{minor}",
+        clock_mhz=_clock(torch),
+        torch=str(torch.__version__),
+        triton=str(triton.__version__),
+        trips=tuple(_timed(module, count) for count in trips),
+    )
+
+
+def _library(name: str) -> Any:
+    if importlib.util.find_spec(name) is None:
+        raise MissingLibraryError(f"{name} is not installed; it runs kernels on a GPU ({INSTEAD})")
+    return importlib.import_module(name)
+
+
+def _module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    missing = [name for name in ("CONFIG", "check", "bench") if not hasattr(module, name)]
+    if missing:
+        raise InputError(f"no emitted kernel: it has no {missing[0]}", file=str(path))
+    return module
+
+
+def _timed(module: ModuleType, iterations: int) -> Timed:
+    try:
+        module.check(iterations)
+    except AssertionError as error:
+        return Timed(iterations, str(error) or "an output is not what it should be")
+    median, low, high = module.bench(iterations)
+    return Timed(iterations, None, median, low, high)
+
+
+def _clock(torch: Any) -> float | None:
+    """Return the clock of the SMs in MHz, where the driver's library tells."""
+    try:
+        return float(torch.cuda.clock_rate())
+    except (ModuleNotFoundError, RuntimeError, AttributeError):
+        return None
+
+
+def print_measured(found: Measured) -> None:
+    """Print times and what was wrong."""
+    clock = f", SMs at {found.clock_mhz:.0f} MHz" if found.clock_mhz is not None else ""
+    say(f"{found.device} ({found.capability}{clock}), torch {found.torch}, triton {found.triton}")
+    columns = [
+        Column("iterations", form=str),
+        Column("median", "ms", _milliseconds),
+        Column("fifth", "ms", _milliseconds),
+        Column("four fifths", "ms", _milliseconds),
+        Column("wrong"),
+    ]
+    rows = [[t.iterations, t.median, t.low, t.high, t.wrong or ""] for t in found.trips]
+    Table(columns, rows).print()
+
+
+def _milliseconds(number: float) -> str:
+    return f"{number:.4f}"
