@@ -13,7 +13,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.order import Order
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import JournalLine, Sweep, Swept
-from twill.schemas import documents, schedule_documents
+from twill.schemas import documents, kernel_documents, schedule_documents
 from twill.sim.execute import Run
 from twill.studies.compare import Comparisons
 
@@ -29,11 +29,11 @@ SCHEMAS: dict[str, type[Part]] = {
     "swept": Swept,
     "bench": documents.BenchOfSolver,
     "bench-simulator": documents.BenchOfSimulator,
-    "calibration": documents.Calibration,
+    "calibration": kernel_documents.Calibration,
     "claims": documents.Claims,
-    "compiled": documents.CompiledKernel,
-    "emulation": documents.Emulated,
-    "measured-kernel": documents.MeasuredKernel,
+    "compiled": kernel_documents.CompiledKernel,
+    "emulation": kernel_documents.Emulated,
+    "measured-kernel": kernel_documents.MeasuredKernel,
     "explanation": schedule_documents.Explanation,
     "program-explanation": schedule_documents.ProgramExplanation,
     "loop-costs": documents.LoopCosts,

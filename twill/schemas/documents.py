@@ -11,13 +11,9 @@ from twill.artifacts.base import Part
 from twill.artifacts.loop import Dependence, Invariant, Origin, Tile
 from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import JournalRow, Sweep
-from twill.compiled.findings import Finding as CompiledFinding
-from twill.compiled.loops import CompiledLoop
-from twill.compiled.operations import Calibrated
 from twill.studies.audit import Finding
 from twill.studies.bench import Growth, Outcome, SpeedUp
 from twill.studies.bench.simulator import Speed
-from twill.studies.gpu import Timed
 from twill.studies.published import Experiment, Figure
 from twill.studies.sweep.answers import Answer
 
@@ -277,31 +273,6 @@ class MachineAudit(Document):
     findings: tuple[AuditFinding, ...]
 
 
-class Calibration(Document):
-    """``twill calibrate --json``; see `twill.compiled.operations.Calibration`."""
-
-    schema_name: Literal["twill.calibration"] = Field(alias="schema")
-    machine: str
-    architecture: str
-    shape: tuple[int, int]
-    rows: tuple[Calibrated, ...]
-
-
-class CompiledKernel(Document):
-    """``twill emit --check --json``; see `twill.compiled.findings.Compiled`."""
-
-    schema_name: Literal["twill.compiled"] = Field(alias="schema")
-    kernel: str
-    architecture: int
-    warps: int
-    shared: int
-    tensor_columns: int
-    spills: int
-    warnings: Strings
-    loops: tuple[CompiledLoop, ...]
-    findings: tuple[CompiledFinding, ...]
-
-
 # -- studies --------------------------------------------------------------------------------------
 
 
@@ -358,44 +329,3 @@ class BenchOfSimulator(Document):
     schema_name: Literal["twill.bench-simulator"] = Field(alias="schema")
     speeds: tuple[Speed, ...]
     peak_bytes: int
-
-
-class EmulatedOutput(Part):
-    """An output's largest error, from the reference in float64 and from that in its own types."""
-
-    output: str
-    error: float
-    error_alike: float
-
-
-class EmulatedRun(Part):
-    """A run of a kernel on the emulator, perhaps with something delayed."""
-
-    iterations: int
-    victim: str | None
-    passed: bool
-    fault: str | None
-    outputs: tuple[EmulatedOutput, ...]
-
-
-class Emulated(Document):
-    """``twill run-kernel --emulate --json``."""
-
-    schema_name: Literal["twill.emulation"] = Field(alias="schema")
-    file: str
-    passed: bool
-    limit: float
-    runs: tuple[EmulatedRun, ...]
-
-
-class MeasuredKernel(Document):
-    """``twill run-kernel --json``; see `twill.studies.gpu.Measured`."""
-
-    schema_name: Literal["twill.measured-kernel"] = Field(alias="schema")
-    file: str
-    device: str
-    capability: str
-    clock_mhz: float | None
-    torch: str
-    triton: str
-    trips: tuple[Timed, ...]
