@@ -139,7 +139,7 @@ class Allocations(Slots):
         """Yield allocations by address; what lies in another's columns is a slice of it."""
         owners: list[Storage] = []
         named: set[str] = set()
-        order = sorted(self._tensor.values(), key=lambda s: (-s.size, s.addresses))
+        order = sorted(self._tensor.values(), key=lambda s: (-s.size, bool(s.halves), s.addresses))
         for storage in order:
             name = self._same_place(storage)
             if name in named:

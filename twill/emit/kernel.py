@@ -70,7 +70,19 @@ class _Kernel:
         self.reference = Reference(self.source)
         self.architecture = self.source.dump.architecture or ""
         self.family = "blackwell" if self.architecture.startswith(BLACKWELL) else "hopper"
+        self._refuse_wide_groups()
         self._refuse_persistent()
+
+    def _refuse_wide_groups(self) -> None:
+        """Refuse groups of other warps than those that the tiles of their operations lie in."""
+        groups = {g.name: g.warps for g in self.schedule.groups}
+        for operation in self.schedule.loop.operations:
+            group = self.schedule.assignment[operation.name]
+            if operation.warps not in (1, groups[group]):
+                raise RefusedError(
+                    f"{group} has {groups[group]} warps, the tiles of {operation.name} lie in "
+                    f"{operation.warps}; other layouts have no template"
+                )
 
     def _refuse_persistent(self) -> None:
         """Refuse a persistent kernel some of whose waits the first iterations leave out."""
