@@ -134,7 +134,7 @@ def emulate(
                     runs.append(_run(_loaded(path), Run(count, victim), seed, expected))
     except TwillError:
         raise
-    except Exception as error:
+    except Exception as error:  # a kernel file may raise anything
         where = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
         line = f"line {where[-1].lineno}" if where else ""
         message = f"{type(error).__name__}: {error}"

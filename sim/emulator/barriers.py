@@ -149,7 +149,7 @@ def _invalidate(barrier: Barrier) -> None:
     barrier.count = None
 
 
-def _expect(barrier: Barrier, bytes: int, pred: Any = True) -> None:  # noqa: A002, FBT002
+def _expect(barrier: Barrier, bytes: int, pred: Any = True) -> None:
     if pred:
         barrier.initialised().bytes += int(bytes)
         _arrive(barrier)
@@ -164,12 +164,12 @@ def _arrive(barrier: Barrier, *, count: int = 1, pred: Any = True) -> None:
     running.step()
 
 
-def _wait(barrier: Barrier, phase: Any, pred: Any = True, deps: Any = ()) -> None:  # noqa: ARG001, FBT002
+def _wait(barrier: Barrier, phase: Any, pred: Any = True, deps: Any = ()) -> None:
     if pred:
         barrier.wait(int(phase))
 
 
-def _allocate(batch: int | None = None, two_ctas: object = None) -> Barrier | Barriers:  # noqa: ARG001
+def _allocate(batch: int | None = None, two_ctas: object = None) -> Barrier | Barriers:
     return allocated([1] if batch is None else [int(batch), 1])
 
 

@@ -174,7 +174,7 @@ class Memory:
         tile = self.load(layout)
         return tile, tile.made(np.max(tile.data, axis=1))
 
-    def store(self, value: Array, pred: Any = True) -> None:  # noqa: FBT002
+    def store(self, value: Array, pred: Any = True) -> None:
         """Write a value."""
         data, dtype = value.data, value.dtype
         running = machine()
@@ -214,7 +214,7 @@ class Layout:
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment] # compared by what it holds, which may change
 
 
 class DistributedLinearLayout(Layout):

@@ -140,7 +140,7 @@ def _tcgen05_mma(
     running.step()
 
 
-def _commit(barrier: Barrier, pred: Any = True, **_: Any) -> None:  # noqa: FBT002
+def _commit(barrier: Barrier, pred: Any = True, **_: Any) -> None:
     if not pred:
         return
     running = machine()
@@ -158,7 +158,7 @@ def _commit(barrier: Barrier, pred: Any = True, **_: Any) -> None:  # noqa: FBT0
     running.later(label, run, label)
 
 
-def _commit_apart(barrier: Barrier, pred: Any = True, **_: Any) -> None:  # noqa: FBT002
+def _commit_apart(barrier: Barrier, pred: Any = True, **_: Any) -> None:
     _commit(barrier, pred)
     machine().step()
 

@@ -45,7 +45,7 @@ class Tensor(Array):
         return made(self.data.astype(wide) @ other.data.astype(wide), dtype)
 
     @property
-    def T(self) -> Tensor:  # noqa: N802
+    def T(self) -> Tensor:
         """The tensor with its dimensions reversed."""
         return Tensor(self.data.T, self.dtype)
 
@@ -76,7 +76,7 @@ def _sizes(given: Any) -> list[int]:
 
 def _filled(value: float) -> Callable[..., Tensor]:
     def function(*size: Any, dtype: DType = FLOAT32, **_: Any) -> Tensor:
-        missing = value if dtype.is_floating_point or value == value else 0  # noqa: PLR0124
+        missing = value if dtype.is_floating_point or not math.isnan(value) else 0
         return Tensor(np.full(_sizes(size), missing, dtype.computed), dtype)
 
     return function
@@ -147,7 +147,7 @@ def _pairwise(operation: Callable[..., Any]) -> Callable[..., Tensor]:
 
 
 def _reduction(operation: Callable[..., Any]) -> Callable[..., Tensor]:
-    def function(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:  # noqa: FBT001, FBT002
+    def function(x: Tensor, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
         axis = tuple(dim) if isinstance(dim, list) else dim
         wide = (
             np.promote_types(x.data.dtype, np.float32)

@@ -152,7 +152,7 @@ def _cdiv(x: Any, y: Any) -> Any:
 
 
 @offered
-def _cast(x: Any, dtype: DType, bitcast: bool = False) -> Array:  # noqa: FBT001, FBT002
+def _cast(x: Any, dtype: DType, bitcast: bool = False) -> Array:
     tile = array(x)
     if bitcast:
         bits = np.ascontiguousarray(tile.dtype.packed(tile.data)).view(dtype.stored)
@@ -172,7 +172,7 @@ def _map_elementwise(function: Callable[..., Any], *tiles: Any) -> Any:
 
 
 @offered
-def _convert_layout(value: Any, layout: object, assert_trivial: bool = False) -> Array:  # noqa: ARG001, FBT001, FBT002
+def _convert_layout(value: Any, layout: object, assert_trivial: bool = False) -> Array:
     return Array(value.data, value.dtype, layout)
 
 
@@ -229,7 +229,7 @@ def _split(value: Array) -> tuple[Array, Array]:
 
 
 def _reduction(operation: Callable[..., Any]) -> Callable[..., Array]:
-    def function(x: Array, axis: int | None = None, keep_dims: bool = False, **_: Any) -> Array:  # noqa: FBT001, FBT002
+    def function(x: Array, axis: int | None = None, keep_dims: bool = False, **_: Any) -> Array:
         if x.dtype.is_floating_point:
             wide = x.data.astype(np.promote_types(x.data.dtype, np.float32), copy=False)
             return x.made(operation(wide, axis=axis, keepdims=keep_dims))
@@ -247,7 +247,7 @@ OFFERED |= {
 
 
 @offered
-def _reduce(tiles: Any, axis: int, combine_fn: Callable[..., Any], keep_dims: bool = False) -> Any:  # noqa: FBT001, FBT002
+def _reduce(tiles: Any, axis: int, combine_fn: Callable[..., Any], keep_dims: bool = False) -> Any:
     """Combine halves until one is left; a last dimension of one stands for what a thread holds."""
     several = isinstance(tiles, tuple)
     parts = [np.moveaxis(one.data, axis, 0) for one in (tiles if several else (tiles,))]
@@ -281,4 +281,4 @@ def _type(self: Array) -> Any:
     )
 
 
-Array.type = property(_type)  # type: ignore[attr-defined]
+Array.type = property(_type)  # type: ignore[attr-defined] # `values` does not know tiles

@@ -126,7 +126,7 @@ def _load(
     coord: Any,
     barrier: Barrier,
     result: Memory,
-    pred: Any = True,  # noqa: FBT002
+    pred: Any = True,
     **_: Any,
 ) -> None:
     if not pred:
@@ -215,7 +215,7 @@ def _wait_group(num_outstanding: int = 0) -> None:
     running.settle(running.current.copies, int(num_outstanding), "groups of cp.async")
 
 
-def _arrive_after(barrier: Barrier, increment_count: bool = True) -> None:  # noqa: FBT001, FBT002
+def _arrive_after(barrier: Barrier, increment_count: bool = True) -> None:
     """Let the copies so far arrive when they are over.
 
     The phase counts one arrival more from now on (as Triton's `async_copy_mbarrier_kernel` has it).

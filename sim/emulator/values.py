@@ -170,7 +170,7 @@ class Array:
     def __repr__(self) -> str:
         return str(self.data) if self.data.ndim == 0 else f"{self.dtype.name}{list(self.shape)}"
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment] # what compares with `==` by element has none
 
 
 def indices(key: Any) -> Any:

@@ -7,13 +7,13 @@ from twill.artifacts.program import Barrier, Program
 from twill.artifacts.schedule import Group
 from twill.emit.dress import Gluon, Text
 from twill.emit.memory import Memories
+from twill.emit.names import INDENT
 from twill.emit.source import SSAValue, Statement
 from twill.emit.values import Chunk, Values
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
 from twill.show.iterations import Iteration
 
-INDENT = "    "
 CHUNK = 32  # columns of tensor memory that pass through registers at a time
 SIGNALLED = ("load", "mma", "mma_scaled")  # kinds whose completion hardware signals by itself
 

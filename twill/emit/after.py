@@ -11,7 +11,6 @@ from twill.emit.dress import Gluon
 from twill.emit.effects import DONE_AFTER, Effects
 from twill.emit.layouts import dtype
 from twill.emit.memory import Memories
-from twill.emit.names import DONE
 from twill.emit.outside import Outside
 from twill.emit.plans import ASIDE, EPILOGUE, FEWEST_COLUMNS, TILES, Plans
 from twill.emit.roles import Role
@@ -20,9 +19,6 @@ from twill.emit.written import Room, begun
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
-from twill.show.iterations import Iteration
-
-_ZERO = Iteration("", 0)
 
 
 class Epilogue(Plans):
@@ -224,7 +220,7 @@ class Epilogue(Plans):
         return [
             f"mbarrier.wait({self.memories.names(owner)}_free.index(0), ({TILES} + 1) & 1)"
             for owner, writer in self.plan.tensors.items()
-            if self._crosses(owner, writer) and self.assignment[self._first_writer(owner)] == group
+            if self._crosses(owner, writer) and self.assignment[self._writers(owner)[0]] == group
         ]
 
     def told(self, group: str, role: Role | None) -> list[str]:
@@ -277,6 +273,3 @@ class Epilogue(Plans):
                 if self._crosses(owner, self.plan.tensors[owner])
             ]
         return lines
-
-
-__all__ = ["DONE", "EPILOGUE", "Epilogue"]

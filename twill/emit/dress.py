@@ -9,6 +9,7 @@ from typing import NamedTuple
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.source import Source, SSAValue, Statement, constant
 from twill.errors import RefusedError
+from twill.frontends.ttgir import USE_C
 from twill.frontends.ttgir.kinds import PRODUCTS, combine_of
 from twill.frontends.ttgir.reader import integer, integers, name_of, string
 
@@ -37,7 +38,6 @@ CASTS = (
     *("tt.fp_to_fp", "arith.sitofp", "arith.uitofp", "arith.fptosi"),
 )
 SCALED = {0: "e4m3", 1: "e5m2"}  # elements of scaled products
-USE_C = 3  # operand of ``ttng.warp_group_dot``: whether it accumulates
 FUNCTIONS = ("exp2", "exp", "log2", "log", "sqrt", "rsqrt", "sin", "cos", "erf")
 
 

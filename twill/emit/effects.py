@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from twill.emit.accesses import INDENT
 from twill.emit.dress import Text
+from twill.emit.names import INDENT
 from twill.emit.outside import Outside
 from twill.emit.roles import Role
 from twill.emit.source import SSAValue, Statement

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from twill.emit.dress import Text, Torch, joined
 from twill.emit.layouts import TORCH, dtype
+from twill.emit.names import INDENT
 from twill.emit.source import SSAValue
 from twill.frontends.ttgir.reader import name_of
 
 if TYPE_CHECKING:
     from twill.emit.kernel import _Kernel
 
-INDENT = "    "
 NUMBER = {"f32": "fp32", "f16": "fp16", "bf16": "bf16", "f64": "fp64", "ui8": "u8"}
 NUMBER |= {"f8e4m3": "fp8e4nv", "f8e5m2": "fp8e5"}
 SCALE = "ui8"  # elements that are exponents of scales

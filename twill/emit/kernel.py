@@ -8,12 +8,11 @@ import textwrap
 from twill.artifacts.program import Wait
 from twill.artifacts.schedule import Group, Schedule
 from twill.emit import host
-from twill.emit.accesses import INDENT
 from twill.emit.after import Epilogue
 from twill.emit.dress import Gluon
 from twill.emit.layouts import Layouts, dtype
 from twill.emit.memory import Memories
-from twill.emit.names import DONE, TRIPS
+from twill.emit.names import DONE, FIRST, INDENT, LINE, TRIPS
 from twill.emit.outside import Outside
 from twill.emit.plans import EPILOGUE, TILES
 from twill.emit.reference import Reference
@@ -24,9 +23,7 @@ from twill.emit.written import written_before
 from twill.errors import RefusedError
 from twill.frontends.ttgir.reader import name_of
 from twill.lower.prepare import prepared
-from twill.show.iterations import Iteration
 
-LINE = 100
 DEFAULT_WARPS = 4
 LEAST_REGISTERS, MOST_REGISTERS = 24, 256  # that `setmaxnreg` takes
 BLACKWELL = "sm_10"
@@ -296,7 +293,7 @@ class _Kernel:
                 barriers.append(f"{INDENT}mbarrier.init({name}.index(slot), count={arrivals})")
         written = written_before(self.memories, self.gluon)
         filled = [
-            f"{self.memories.tensor(owner, _ZERO)}.store({self._tile(s)})"
+            f"{self.memories.tensor(owner, FIRST)}.store({self._tile(s)})"
             for owner, s in self.memories.filled_before()
             if not self.memories.begins_at_zero(owner) and not written
         ]
@@ -389,7 +386,3 @@ def _wrapped_import(module: str, names: list[str]) -> list[str]:
     if len(one) <= LINE:
         return [one]
     return [f"from {module} import (", *(f"{INDENT}{name}," for name in names), ")"]
-
-
-_ZERO = Iteration("", 0)
-__all__ = ["emitted"]

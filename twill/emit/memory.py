@@ -9,7 +9,6 @@ from twill.artifacts.loop import Operation
 from twill.artifacts.program import Await, singles
 from twill.emit.allocations import Allocations
 from twill.emit.source import SSAValue, Statement
-from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS, WRITES
 from twill.frontends.ttgir.reader import name_of
@@ -101,13 +100,6 @@ class Memories(Allocations):
             ):
                 found += self.source.owners.get(position, [])
         return found
-
-    def loaded_before(self, statement: Statement, outside: object) -> str:
-        """Refuse a tile that is loaded into registers before the loop."""
-        raise RefusedError(
-            f"{self.source.hint(statement.results[0]) or 'a tile'} is loaded into registers before "
-            f"the loop; there is no template for that ({type(outside).__name__})"
-        )
 
     def tensor_owner(self, root: SSAValue) -> str | None:
         """Return an operation whose result lies in a buffer of tensor memory of the kernel."""

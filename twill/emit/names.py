@@ -7,9 +7,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from twill.show.iterations import Iteration
+from twill.show.iterations import Iteration, not_negative
 
 COUNTER, TRIPS, DONE = "i", "iterations", "done"
+INDENT = "    "
+LINE = 100  # characters of a line of emitted code
+FIRST = Iteration("", 0)
 PHASE = "phase"  # parity of a barrier for what is waited for at once
 RESERVED = {
     COUNTER,
@@ -64,8 +67,8 @@ def slot_and_parity(iteration: Iteration, slots: int, *, persistent: bool) -> tu
 
     Of a persistent kernel `done` iterations of earlier output tiles come before.
     """
-    turns = max(0, -(iteration.offset // slots)) if iteration.early else 0
-    offset = iteration.offset + turns * slots
+    later, turns = not_negative(iteration, slots)
+    offset = later.offset
     if not iteration.base and not persistent:
         return str(offset % slots), str((offset // slots) & 1)
     base = {"i": COUNTER, "n": TRIPS, "": ""}[iteration.base]

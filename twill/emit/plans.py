@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from twill.emit.effects import STORES
 from twill.emit.memory import Memories
+from twill.emit.names import FIRST
 from twill.emit.source import Source, SSAValue, Statement
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
 from twill.frontends.ttgir.reader import name_of
-from twill.show.iterations import Iteration
 
 EFFECTS = (*STORES, "tt.store")
 EPILOGUE = "epilogue"
@@ -31,9 +31,6 @@ class Plan:
     left: dict[SSAValue, str] = field(default_factory=dict)  # results of the loop: by whom
     tensors: dict[str, str] = field(default_factory=dict)  # buffer's operation: who writes it last
     moved: dict[SSAValue, tuple[str, str]] = field(default_factory=dict)  # from group, to group
-
-
-_ZERO = Iteration("", 0)
 
 
 class Plans:
@@ -60,7 +57,7 @@ class Plans:
                 if maker != group:
                     plan.moved[value] = (maker, group)
             for owner in (o for s in statements for o in self._tensors(s)):
-                plan.tensors[owner] = self._last_writer(owner)
+                plan.tensors[owner] = self._writers(owner)[-1]
         return plan
 
     def left(self, group: str) -> list[SSAValue]:
@@ -122,28 +119,17 @@ class Plans:
             elif owner in self.statements:
                 yield from self._tensors(owner)
 
-    def _last_writer(self, owner: str) -> str:
-        """Return the operation that is the last to write where another one does."""
+    def _writers(self, owner: str) -> list[str]:
+        """Return the operations that write where one does, in the order of the source."""
         source = self.memories.schedule.loop.source
         assert source is not None
-        place = self.memories.tensor(owner, _ZERO)
+        place = self.memories.tensor(owner, FIRST)
         alike = [
             o
             for o in source.statements
-            if self.memories.in_tensor(o) and self.memories.tensor(o, _ZERO) == place
+            if self.memories.in_tensor(o) and self.memories.tensor(o, FIRST) == place
         ]
-        return max(alike, key=lambda o: source.statements[o][-1])
-
-    def _first_writer(self, owner: str) -> str:
-        source = self.memories.schedule.loop.source
-        assert source is not None
-        place = self.memories.tensor(owner, _ZERO)
-        alike = [
-            o
-            for o in source.statements
-            if self.memories.in_tensor(o) and self.memories.tensor(o, _ZERO) == place
-        ]
-        return min(alike, key=lambda o: source.statements[o][-1])
+        return sorted(alike, key=lambda o: source.statements[o][-1])
 
     def _stores(self) -> list[tuple[str, Statement]]:
         return [

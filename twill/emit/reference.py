@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twill.emit.dress import PLUS, USE_C, Text, Torch, joined
-from twill.emit.names import Names
+from twill.emit.dress import PLUS, Text, Torch, joined
+from twill.emit.names import INDENT, Names
 from twill.emit.source import Block, BlockArgument, Source, SSAValue, Statement
 from twill.errors import RefusedError
+from twill.frontends.ttgir import USE_C
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import PRODUCTS, VIEWS, product_operands
 from twill.frontends.ttgir.reader import integers, name_of
 
-INDENT = "    "
 INLINE = ("arith.constant", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.trans")
 INLINE_MEMORY = (
     "ttg.memdesc_trans",

@@ -17,10 +17,9 @@ from twill.artifacts.program import (
     issues_of,
 )
 from twill.artifacts.schedule import Group
-from twill.emit.accesses import INDENT
 from twill.emit.dress import Gluon, Text
 from twill.emit.memory import Memories
-from twill.emit.names import COUNTER, TRIPS, number
+from twill.emit.names import COUNTER, INDENT, TRIPS, number
 from twill.emit.operations import Operations
 from twill.emit.source import SSAValue
 from twill.emit.values import Where

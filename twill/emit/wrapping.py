@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-LINE = 100
-INDENT = "    "
+from twill.emit.names import INDENT, LINE
 
 
 def wrapped(line: str) -> list[str]:

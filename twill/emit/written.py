@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from twill.artifacts.loop import ELEMENT_BITS
 from twill.artifacts.program import Storage
-from twill.emit.accesses import INDENT
 from twill.emit.allocations import Kind, meets, plain_layout
 from twill.emit.dress import Gluon, Text
 from twill.emit.layouts import dtype
 from twill.emit.memory import Memories
-from twill.emit.names import PHASE
+from twill.emit.names import INDENT, PHASE
 from twill.emit.outside import TRIVIAL, Outside
 from twill.emit.source import BlockArgument, SSAValue, Statement, loops
 from twill.errors import RefusedError

@@ -35,10 +35,10 @@ def slot(iteration: Iteration, slots: int | None) -> str:
         return "0"
     if not iteration.base:
         return str(iteration.offset % slots)
-    return f"{_bracketed(_later(iteration, slots)[0])} % {slots}"
+    return f"{_bracketed(not_negative(iteration, slots)[0])} % {slots}"
 
 
-def _later(iteration: Iteration, slots: int) -> tuple[Iteration, int]:
+def not_negative(iteration: Iteration, slots: int) -> tuple[Iteration, int]:
     """Return an iteration so many turns of the ring later that it is not negative, and how many.
 
     C, and Triton, truncate: of a negative number neither quotient nor remainder is what is wanted.
@@ -56,7 +56,7 @@ def phase(iteration: Iteration, slots: int) -> str:
     """Return the parity of a barrier's phase of an iteration."""
     if not iteration.base:
         return str(iteration.offset // slots & 1)
-    later, turns = _later(iteration, slots)
+    later, turns = not_negative(iteration, slots)
     if slots == 1:
         return f"{_bracketed(later if turns % 2 == 0 else later.minus(-1))} & 1"
     turn = f"{_bracketed(later)} // {slots}"
