@@ -20,6 +20,7 @@ from twill.schemas import SCHEMAS
 
 ROOT = Path(__file__).parents[2]
 DUMP = str(ROOT / "traces" / "ttgir" / "attention_forward.sm90.mlir")
+HOPPER = str(ROOT / "docs" / "reading" / "fa_fwd_hopper.mlir")
 HAND = "paper_example_by_hand"
 PAPER = ("paper_example", "-m", "paper_example")
 CALLS: dict[str, dict[tuple[str, ...], str]] = {
@@ -46,6 +47,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
         ("s.json", "--as", "json"): "program",
         ("fa4_forward", "--as", "json", "--iterations", "5"): "program",
     },
+    "annotate": {(HOPPER,): "annotation"},
     "diff": {("s.json", HAND): "schedule-differences"},
     "calibrate": {("hopper_h100", "--from-cubin"): "calibration"},
     "emit": {("g.json", "-o", "g.py", "--check"): "compiled"},

@@ -41,7 +41,15 @@ app = _tree(
 )
 for command in (
     *(schedule.schedule, schedule.polish, judge.verify, judge.explain),
-    *(show.show, show.diff, show.extract, kernel.emit, kernel.run_kernel, studies.reproduce),
+    *(
+        show.show,
+        show.annotate,
+        show.diff,
+        show.extract,
+        kernel.emit,
+        kernel.run_kernel,
+        studies.reproduce,
+    ),
     calibrate.calibrate,
 ):
     app.command()(command)

@@ -1,17 +1,19 @@
-"""``twill show``, ``extract``, ``diff``: schedules that people read, side by side, and back."""
+"""``twill show``, ``annotate``, ``extract``, ``diff``: schedules that people read, side by side, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
 from enum import StrEnum
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
-from twill.cli import Json, Output, ScheduleName, command, json_text, print_json
-from twill.console import WIDTH, say, say_written
+from twill.cli import Json, Output, ScheduleName, command, json_text, print_json, tell
+from twill.console import WIDTH, progress, say, say_written
 from twill.errors import InputError
 from twill.files import STANDARD_OUTPUT, write_whole
 
@@ -122,6 +124,32 @@ def _drawer(form: Form) -> Callable[[Schedule, str], None]:
         Form.rrt: gantt.draw_reservations,
         Form.roles: roles.draw_roles,
     }[form]
+
+
+@command
+def annotate(
+    schedule_file: ScheduleName,
+    source: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE|FOLDER",
+            help="The source that the loop was read from. Without it the working folder, that of "
+            "the schedule and the packaged kernels are looked through.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the source line by line: units, group, stage, cycles, and stalls of a simulated run.
+
+    For example: twill annotate schedule.json --source my_kernel.py
+    """
+    from twill.frontends.schedules import load_schedule
+    from twill.studies import annotated
+
+    schedule = load_schedule(schedule_file)
+    with progress(f"simulating {schedule_file}"):
+        found = annotated.annotate(schedule, source)
+    tell("annotation", found.model_dump, partial(annotated.print_annotated, found), as_json=as_json)
 
 
 @command

@@ -27,6 +27,7 @@ SCHEMAS: dict[str, type[Part]] = {
     "schedule": Schedule,
     "sweep": Sweep,
     "swept": Swept,
+    "annotation": schedule_documents.Annotation,
     "bench": documents.BenchOfSolver,
     "bench-simulator": documents.BenchOfSimulator,
     "calibration": kernel_documents.Calibration,

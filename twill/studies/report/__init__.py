@@ -17,6 +17,8 @@ from twill.console import Report, silent
 from twill.errors import InputError
 from twill.figures import STRONG
 from twill.frontends.schedules import load_schedule
+from twill.sim.execute import Run
+from twill.studies.annotated import annotate, source_table
 from twill.studies.compare import FILE, Comparison, Comparisons, plot_comparisons, table, title
 from twill.studies.report.steady import (
     AXIS,
@@ -178,6 +180,7 @@ def _of_schedule(schedule: Schedule, report: Report) -> Section:
     return Section(
         title=f"{schedule.name} on {schedule.machine.name}",
         summary=told,
+        tables=_source(schedule, result),
         steady=found,
         provenance={
             "twill": twill.__version__,
@@ -185,6 +188,19 @@ def _of_schedule(schedule: Schedule, report: Report) -> Section:
             **{f"solver {name}": version for name, version in schedule.solver.items()},
         },
     )
+
+
+def _source(schedule: Schedule, result: Run | None) -> list[tuple[str, Table]]:
+    """Return the annotated source, if there is one that ran."""
+    if result is None or not any(operation.location for operation in schedule.loop.operations):
+        return []
+    found = annotate(schedule, result=result)
+    return [
+        (
+            f"Source of {schedule.name}{f': {found.missing}' if found.missing else ''}",
+            source_table(found),
+        )
+    ]
 
 
 def _achieved(schedule: Schedule, result: Any) -> str:

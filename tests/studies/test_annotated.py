@@ -1,0 +1,123 @@
+"""Sources beside what their operations cost: the right lines, and sums that others know too."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import twill
+from tests.support.commands import TWILL, in_process
+from twill.errors import InputError
+from twill.frontends.schedules import load_schedule
+from twill.sim.engine.record import Recording
+from twill.sim.execute import Run, run
+from twill.studies.annotated import annotate, source_table
+from twill.studies.report import page, section
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "docs" / "reading" / "fa_fwd_hopper.mlir"
+KERNEL = ROOT / "traces" / "kernels" / "attention_forward.py"
+LINES = range(28, 47)  # of the kernel's loop
+
+
+@pytest.fixture(scope="module")
+def schedule() -> twill.Schedule:
+    return load_schedule(str(FILE))
+
+
+@pytest.fixture(scope="module")
+def result(schedule: twill.Schedule) -> Run:
+    return run(schedule, recording=Recording())
+
+
+@pytest.fixture
+def renamed(schedule: twill.Schedule) -> twill.Schedule:
+    """The same, of a file that nobody has."""
+    text = schedule.to_json().replace("attention_forward.py", "elsewhere.py")
+    return twill.Schedule.from_json(text)
+
+
+def test_lines_are_those_of_the_file(schedule: twill.Schedule, result: Run) -> None:
+    found = annotate(schedule, result=result)
+    texts = KERNEL.read_text().splitlines()
+    assert [line.line for line in found.lines] == list(LINES)
+    assert [line.text for line in found.lines] == [texts[number - 1] for number in LINES]
+    # Each operation computes the variable that its name begins with, on the line that assigns it.
+    for line in found.lines:
+        for placed in line.operations:
+            variable = placed.operation.split(".")[0]
+            assert line.text is not None
+            assert line.text.strip().startswith(f"{variable} = ")
+    shown = [placed.operation for line in found.lines for placed in line.operations]
+    assert sorted(shown) == sorted(operation.name for operation in schedule.loop.operations)
+
+
+def test_cycles_and_stalls_add_up(schedule: twill.Schedule, result: Run) -> None:
+    found = annotate(schedule, result=result)
+    assert found.interval_cycles == result.measured_interval_cycles == 2048
+    booked: dict[str, int] = defaultdict(int)
+    stalled = sum(found.elsewhere.values())
+    for placed in (placed for line in found.lines for placed in line.operations):
+        for unit, cycles in placed.units.items():
+            booked[unit] += cycles
+        assert placed.stall_cycles == pytest.approx(sum(placed.stalls.values()))
+        stalled += placed.stall_cycles
+        assert placed.group == schedule.assignment[placed.operation]
+    # FlashAttention-3's numbers for 128 x 128 x 128: 4 x 64 x 128 x 128 MACs at 4096 a cycle and
+    # 16384 exponentials at 16 a cycle, and those of 128 rows.
+    assert booked["tc"] == 2048
+    assert booked["mufu"] == 1024 + 32
+    assert result.profile is not None
+    busy = ("issue", "idle")
+    assert stalled == pytest.approx(
+        sum(s.cycles for s in result.profile.groups if s.cause not in busy)
+    )
+
+
+def test_without_the_source_ttgir_is_shown(renamed: twill.Schedule, result: Run) -> None:
+    found = annotate(renamed, result=result)
+    assert found.source is None
+    assert found.missing is not None
+    assert found.missing.startswith("elsewhere.py is not at hand")
+    assert all(line.text is None and line.operations for line in found.lines)
+    by_name = {p.operation: p.ttgir for line in found.lines for p in line.operations}
+    assert by_name["k"] == ("tt.descriptor_load", "ttg.local_alloc")
+    assert by_name["p0"] == ("math.exp2",)
+    assert "ttng.warp_group_dot" in source_table(found).markdown()
+
+
+def test_another_file_is_not_taken_for_it(
+    schedule: twill.Schedule, result: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match="no function attention_forward_two_tiles"):
+        annotate(schedule, KERNEL.with_name("gemm.py"), result=result)
+    moved = tmp_path / KERNEL.name
+    moved.write_text("\n" + KERNEL.read_text())
+    with pytest.raises(InputError, match="its line 28 is not the loop's"):
+        annotate(schedule, moved, result=result)
+    # One that happens to be in the working folder is passed over.
+    monkeypatch.chdir(tmp_path)
+    assert annotate(schedule, result=result).missing is None
+    moved.write_text(KERNEL.read_text())
+    assert (
+        annotate(schedule, tmp_path, result=result).lines
+        == annotate(schedule, moved, result=result).lines
+    )
+
+
+def test_a_loop_without_places_is_refused() -> None:
+    with pytest.raises(InputError, match="no places in a source"):
+        annotate(load_schedule("paper_example_by_hand"))
+
+
+def test_the_command_and_the_report(schedule: twill.Schedule, tmp_path: Path) -> None:
+    done = in_process(*TWILL, "annotate", str(FILE), folder=tmp_path)
+    assert "attention_forward.py" in done.stdout
+    assert "        v = v_desc.load" not in done.stdout  # without what all lines begin with
+    assert "    v = v_desc.load([head + start, 0])" in done.stdout
+    schedule.save(tmp_path / "s.json")
+    text = page([section(tmp_path / "s.json")])
+    assert "Source of fa_fwd_hopper" in text
+    assert "    v = v_desc.load([head + start, 0])" in text

@@ -1,0 +1,308 @@
+"""A kernel's source, line by line, with what its operations cost and what is waited for."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from twill.artifacts.base import Part
+from twill.artifacts.loop import Loop
+from twill.artifacts.schedule import Schedule
+from twill.console import paragraph
+from twill.errors import InputError
+from twill.files import read_bytes
+from twill.formats import count, cycles, tenths
+from twill.sim.analysis.profile import IDLE, ISSUE, Spent
+from twill.sim.engine.record import Recording
+from twill.sim.execute import Run, run
+from twill.tables import Column, Table
+from twill.traces import HERE
+
+COLUMNS = (
+    Column("line", form=count),
+    Column("operation"),
+    Column("cycles by unit"),
+    Column("group"),
+    Column("stage", form=count),
+    Column("stall", "cycles", tenths),
+)
+
+
+class Placed(Part):
+    """An operation of a line.
+
+    Attributes
+    ----------
+    operation : str
+        Its name.
+    units : dict
+        Cycles for which it books each functional unit in an iteration.
+    group : str
+        The warp group that issues it.
+    stage : int, optional
+        By how many iterations it is late in the pipelined loop.
+    stall_cycles : float
+        Cycles of an iteration, of all groups together, for which the first warp of a group waits
+        for its result, or until its buffer is free, in the simulated steady state.
+    stalls : dict
+        The same by the group that waits.
+    ttgir : tuple of str
+        What it was read from, in program order; empty where the loop does not know its kernel.
+    """
+
+    operation: str
+    units: dict[str, int]
+    group: str
+    stage: int | None
+    stall_cycles: float
+    stalls: dict[str, float]
+    ttgir: tuple[str, ...] = ()
+
+
+class Line(Part):
+    """A line of a source file; `text` is absent where the file is not at hand."""
+
+    file: str
+    line: int
+    text: str | None = None
+    operations: tuple[Placed, ...] = ()
+
+
+class Annotated(Part):
+    """A schedule's source with its costs.
+
+    Attributes
+    ----------
+    schedule, machine : str
+        What was run where.
+    interval_cycles : float, optional
+        Of the simulated steady state; absent where there are too few iterations.
+    source : str, optional
+        The file whose lines are shown.
+    missing : str, optional
+        Why there is none.
+    lines : tuple of Line
+        The loop's lines in order; without a source only those that have operations.
+    elsewhere : dict
+        Stall cycles of an iteration that are for no operation's value, by cause.
+    """
+
+    schedule: str
+    machine: str
+    interval_cycles: float | None
+    source: str | None
+    missing: str | None
+    lines: tuple[Line, ...]
+    elsewhere: dict[str, float]
+
+
+def annotate(
+    schedule: Schedule, source: Path | None = None, *, result: Run | None = None
+) -> Annotated:
+    """Return a schedule's source with units, groups, stages, cycles and stalls.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        With programs.
+    source : path, optional
+        The source file, or the folder that it is in. Without it the working folder, that of the
+        schedule and the packaged kernels are looked through.
+    result : Run, optional
+        With its profile; the schedule is run without it.
+
+    Raises
+    ------
+    InputError
+        If no operation has a place in a source, or `source` is not what the loop was read from.
+    SimulationError
+        If the program deadlocks, or reads what it should not.
+    """
+    loop = schedule.loop
+    if not any(operation.location for operation in loop.operations):
+        wrong = "its operations have no places in a source (loops of TTGIR and of Python have)"
+        raise InputError(wrong, path="loop.operations", file=schedule.file)
+    result = result or run(schedule, recording=Recording())
+    spent = [s for s in (result.profile.groups if result.profile else ()) if _is_stall(s)]
+    found = _placed(schedule, spent)
+    file, missing = _source_file(schedule, source)
+    elsewhere: dict[str, float] = defaultdict(float)
+    for stall in spent:
+        if not stall.value:
+            elsewhere[stall.cause] += stall.cycles
+    return Annotated(
+        schedule=schedule.name,
+        machine=schedule.machine.name,
+        interval_cycles=result.measured_interval_cycles,
+        source=None if file is None else file.name,
+        missing=missing,
+        lines=tuple(_lines(loop, found, file)),
+        elsewhere=dict(sorted(elsewhere.items(), key=lambda item: (-item[1], item[0]))),
+    )
+
+
+def _is_stall(spent: Spent) -> bool:
+    return spent.cause not in (ISSUE, IDLE)
+
+
+def _placed(schedule: Schedule, spent: Sequence[Spent]) -> dict[tuple[str, int], list[Placed]]:
+    """Return the operations of every line, by file and line, in program order."""
+    stages = {i.operation: i.stage for program in schedule.programs for i in program.issues}
+    groups, statements = schedule.assignment, _statements(schedule.loop)
+    found: dict[tuple[str, int], list[Placed]] = defaultdict(list)
+    for operation in schedule.loop.operations:
+        if operation.location is None:
+            continue
+        units: dict[str, int] = defaultdict(int)
+        for step in schedule.machine.cost(operation).steps:
+            units[step.unit] += step.cycles
+        stalls: dict[str, float] = defaultdict(float)
+        for stall in spent:
+            if stall.value == operation.name:
+                stalls[stall.group] += stall.cycles
+        file, line = _place(operation.location)
+        placed = Placed(
+            operation=operation.name,
+            units=dict(units),
+            group=groups[operation.name],
+            stage=stages.get(operation.name),
+            stall_cycles=sum(stalls.values()),
+            stalls=dict(stalls),
+            ttgir=statements.get(operation.name, ()),
+        )
+        found[file, line].append(placed)
+    return found
+
+
+def _statements(loop: Loop) -> dict[str, tuple[str, ...]]:
+    """Return the names of the TTGIR operations that each operation was read from."""
+    if loop.source is None:
+        return {}
+    from twill.frontends.ttgir.reader import Dump, name_of
+
+    body = Dump(loop.source.text).loops()[loop.source.loop].regions[0].blocks[0]
+    names = [name_of(statement) for statement in body.ops]
+    return {
+        operation: tuple(names[position] for position in positions)
+        for operation, positions in loop.source.statements.items()
+    }
+
+
+def _place(location: str) -> tuple[str, int]:
+    """Return file and line of ``file:line:column``."""
+    file, line, *_ = location.rsplit(":", 2)
+    return file, int(line)
+
+
+# -- the source -------------------------------------------------------------------------------
+
+
+def _source_file(schedule: Schedule, given: Path | None) -> tuple[Path | None, str | None]:
+    """Return the file that a loop was read from, or why there is none."""
+    name, line = _first_place(schedule.loop)
+    if given is not None:
+        file = given / name if given.is_dir() else given
+        wrong = _wrong(file, schedule.loop, line)
+        if wrong:
+            raise InputError(wrong, file=str(file))
+        return file, None
+    refused = ""
+    for folder in (Path(), Path(schedule.file).parent, HERE / "kernels"):
+        file = folder / name
+        if file.is_file():
+            wrong = _wrong(file, schedule.loop, line)
+            if not wrong:
+                return file, None
+            refused = f", and {file} is another version: {wrong}"
+    return None, f"{name} is not at hand{refused}; --source FILE or FOLDER says where it is"
+
+
+def _first_place(loop: Loop) -> tuple[str, int]:
+    origin = loop.origin.location if loop.origin else None
+    places = [origin, *(operation.location for operation in loop.operations)]
+    return _place(next(place for place in places if place))
+
+
+def _wrong(file: Path, loop: Loop, line: int) -> str:
+    """Return why a file is not the one that a loop was read from; empty if it may be."""
+    try:
+        tree = ast.parse(read_bytes(file), filename=str(file))
+    except (SyntaxError, ValueError) as error:
+        return f"not Python: {error}"
+    kernel = loop.origin.kernel if loop.origin and loop.origin.location else None
+    if kernel is None:
+        return ""
+    named = any(isinstance(n, ast.FunctionDef) and n.name == kernel for n in ast.walk(tree))
+    if not named:
+        return f"it has no function {kernel}"
+    return "" if _end_of_loop(tree, line) else f"its line {line} is not the loop's"
+
+
+def _end_of_loop(tree: ast.Module, line: int) -> int | None:
+    """Return the last line of the loop that begins at a line; None if none does."""
+    loops = (n for n in ast.walk(tree) if isinstance(n, ast.For | ast.While) and n.lineno == line)
+    return next((loop.end_lineno for loop in loops), None)
+
+
+def _lines(
+    loop: Loop, found: dict[tuple[str, int], list[Placed]], source: Path | None
+) -> Iterator[Line]:
+    """Yield the loop's lines, then those with operations of other files."""
+    name, first = _first_place(loop)
+    shown: Iterable[int] = ()
+    texts: list[str] = []
+    if source is not None:
+        text = read_bytes(source).decode("utf-8")
+        texts = text.splitlines()
+        lines = [line for file, line in found if file == name]
+        first, end = min(first, *lines), _end_of_loop(ast.parse(text), first) or first
+        shown = range(first, min(max(end, *lines), len(texts)) + 1)
+    for line in shown:
+        operations = tuple(found.get((name, line), ()))
+        yield Line(file=name, line=line, text=texts[line - 1], operations=operations)
+    for (file, line), placed in sorted(found.items()):
+        if file != name or line not in shown:
+            yield Line(file=file, line=line, operations=tuple(placed))
+
+
+# -- for people -------------------------------------------------------------------------------
+
+
+def source_table(found: Annotated) -> Table:
+    """Return the lines as a table, an operation a row; source, or TTGIR without it, last."""
+    rows: list[tuple[object, ...]] = []
+    texts = textwrap.dedent("\n".join(line.text or "" for line in found.lines)).split("\n")
+    for line, text in zip(found.lines, texts, strict=True):
+        for index, placed in enumerate(line.operations):
+            units = ", ".join(f"{unit} {cycles(spent)}" for unit, spent in placed.units.items())
+            shown = text if index == 0 else ""
+            if line.text is None:
+                shown = ", ".join(placed.ttgir)
+            stall = placed.stall_cycles or ""
+            number = line.line if index == 0 else ""
+            rows.append((number, placed.operation, units, placed.group, placed.stage, stall, shown))
+        if not line.operations:
+            rows.append((line.line, "", "", "", "", "", text))
+    heading = "TTGIR" if found.source is None else found.source
+    meaning = (
+        "cycles by unit: booked in an iteration; stall: cycles of an iteration in which warp "
+        "groups wait for the result, or until its buffer is free, all groups together"
+    )
+    notes = [meaning]
+    if found.elsewhere:
+        told = ", ".join(f"{cause} {tenths(spent)}" for cause, spent in found.elsewhere.items())
+        notes.append(f"stalls that are for no result: {told}")
+    return Table([*COLUMNS, Column(heading)], rows, notes=notes)
+
+
+def print_annotated(found: Annotated) -> None:
+    """Print the lines."""
+    interval = found.interval_cycles
+    pace = "no steady state" if interval is None else f"{cycles(interval)} cycles an iteration"
+    paragraph(f"{found.schedule} on {found.machine}: {pace}, simulated")
+    if found.missing:
+        paragraph(found.missing)
+    source_table(found).print()
