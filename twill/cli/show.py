@@ -1,4 +1,4 @@
-"""``twill show``, ``annotate``, ``extract``, ``diff``: schedules that people read, side by side, and back."""
+"""``twill show``, ``annotate``, ``extract``, ``diff``: schedules that people read, and back."""
 
 from __future__ import annotations
 
