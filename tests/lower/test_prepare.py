@@ -1,4 +1,4 @@
-"""What no compiler keeps is left out, and rounds begin where no product is in flight."""
+"""Rounds begin where no product is in flight and registers hold the least."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_light_rounds_add_no_stages(attention: Schedule) -> None:
     assert all(a <= b for a, b in zip(*stages, strict=True))
 
 
-def test_turns_on_the_tensor_core_stay_and_others_go(attention: Schedule) -> None:
+def test_all_turns_are_on_the_tensor_core(attention: Schedule) -> None:
     made = prepared(attention)
     products = {o.name for o in attention.loop.operations if o.kind == "mma"}
     turns = {b.name.removesuffix(".issued") for b in made.barriers if b.name.endswith(".issued")}
