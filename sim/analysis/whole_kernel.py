@@ -166,7 +166,8 @@ def kernel(
 class WholeKernel:
     """A kernel whose blocks run a schedule.
 
-    `simulated`: iterations that are simulated at most.
+    `interval`: cycles in which long loops go on, if a longer run than that of `MOST_SIMULATED`
+    iterations has shown them.
 
     Attributes
     ----------
@@ -182,12 +183,12 @@ class WholeKernel:
         conditions: Conditions | None = None,
         *,
         persistent: bool = True,
-        simulated: int = MOST_SIMULATED,
+        interval: float | None = None,
     ) -> None:
         conditions = conditions or Conditions()
         self.clock_mhz, self.clock_source = clock_of(schedule.machine, conditions.clock)
         self.ends = Ends(schedule.loop, schedule.machine, schedule.assignment)
-        self._pace = _Pace(schedule, conditions, simulated)
+        self._pace = _Pace(schedule, conditions, interval)
         self._persistent = persistent
         self._multiprocessors = schedule.machine.multiprocessors.value
 
@@ -234,9 +235,12 @@ def least_microseconds(
 class _Pace:
     """Cycles of the loop for any trip count."""
 
-    def __init__(self, schedule: Schedule, conditions: Conditions, most: int) -> None:
-        self.schedule, self.conditions, self.most = schedule, conditions, most
+    def __init__(
+        self, schedule: Schedule, conditions: Conditions, interval: float | None = None
+    ) -> None:
+        self.schedule, self.conditions = schedule, conditions
         self._simulated = cache(self._run)
+        self._interval = self._steady() if interval is None else interval
 
     def cycles(self, iterations: int) -> tuple[float, float]:
         """Return the cycles of the loop, and those of them that neighbours can hide.
@@ -244,13 +248,12 @@ class _Pace:
         That is until anything but loads starts, but no more than the loop takes beyond its steady
         pace: what is busy all the time does nothing ahead.
         """
-        finished, _, waiting = self._simulated(min(iterations, self.most))
-        interval = self._interval()
-        total = max(finished) + max(0, iterations - self.most) * interval
-        return total, max(0.0, min(waiting, total - iterations * interval))
+        finished, _, waiting = self._simulated(min(iterations, MOST_SIMULATED))
+        total = max(finished) + max(0, iterations - MOST_SIMULATED) * self._interval
+        return total, max(0.0, min(waiting, total - iterations * self._interval))
 
-    def _interval(self) -> float:
-        finished, in_flight, _ = self._simulated(self.most)
+    def _steady(self) -> float:
+        finished, in_flight, _ = self._simulated(MOST_SIMULATED)
         slots = max((storage.slots for storage in self.schedule.storage), default=0)
         steady = steady_state(finished, self.schedule.stages or in_flight, fill=slots)
         assert steady is not None  # 64 iterations are enough to see one

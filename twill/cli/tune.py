@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
 from typer import Argument, Option
 
 from twill.cli import (
@@ -115,11 +116,27 @@ class Search:
         float,
         Option(
             min=0.0,
+            max=1000.0,
             help="Also solve what its bound puts behind the best by at most this part; 0 is what "
             "may win alone.",
         ),
-    ] = 0.02
+    ] = 0.01
     timeout: SolverSeconds = None
+
+
+@dataclass(frozen=True)
+class Results:
+    """What is made of the answer."""
+
+    output: ResultsFolder = None
+    emit: Annotated[
+        str | None,
+        Option(
+            metavar="FILE.py",
+            help="Write the fastest candidate of which that is possible as a Gluon kernel.",
+        ),
+    ] = None
+    as_json: Json = False
 
 
 @command
@@ -136,42 +153,38 @@ def tune(
     problem: ProblemOptions,
     search: Search,
     workers: Workers,
-    output: ResultsFolder = None,
-    emit: Annotated[
-        str | None,
-        Option(
-            metavar="FILE.py",
-            help="Write the fastest candidate of which that is possible as a Gluon kernel.",
-        ),
-    ] = None,
-    as_json: Json = False,
+    results: Results,
 ) -> None:
     """Find the tiles, sub-tiles and limits that make the fastest whole kernel.
 
     Every candidate gets a bound first; what cannot win by it is not solved. The others are
     scheduled, simulated and ranked by the time of the whole kernel. With -o an interrupted run goes
-    on where it was, and table.md can be read meanwhile.
+    on where it was, and table.md can be read meanwhile. The exit status is 1 if nothing runs.
+
+    For example: twill tune gemm_hopper -m hopper_h100 --tile 128x128x64,128x256x64 -j 2
     """
     from twill.studies import tune as study
     from twill.studies.tune.table import tuned_table
 
-    check_target(emit)
+    check_target(results.emit)
     question = _question(subject, machine, problem, search)
-    folder = None if output is None else Path(output)
+    folder = None if results.output is None else Path(results.output)
     with counted("tune", "candidates") as counter, workers.executor() as executor:
         every = study.candidates(question, choice.choices(), choice.loop)
         at_a_time = workers.jobs if workers.cluster is None else AT_A_TIME
         found, schedules = study.tune(
             question, every, folder, executor, counter, at_a_time=at_a_time
         )
-    if as_json:
+    if results.as_json:
         say(found.to_json().removesuffix("\n"))
     else:
         tuned_table(found).print()
         if folder is not None:
             say_written(folder / study.NAME, folder / study.TABLE)
-    if emit is not None:
-        _emit(found, schedules, emit, as_json=as_json)
+    if found.rows[0].rank is None:
+        raise typer.Exit(RefusedError.exit_status)
+    if results.emit is not None:
+        _emit(found, schedules, results.emit, as_json=results.as_json)
 
 
 def _question(subject: str, machine: str, problem: ProblemOptions, search: Search) -> Question:

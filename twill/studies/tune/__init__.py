@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import SCHEDULES, KeptSchedule, text_hash
 from twill.artifacts.tuning import Tuned, TunedLine, TunedRow
 from twill.console import Counter
-from twill.errors import InputError, RefusedError
+from twill.errors import InputError
 from twill.executors import completed
 from twill.files import make_folder, write_whole
 from twill.formats import tenths
@@ -78,22 +77,19 @@ def tune(
 
     `folder`: where schedules and finished candidates are kept, so that one can go on with it.
     `at_a_time`: candidates given to the executor at once.
-    Returns: what was found, and the schedules by candidate.
+    Returns: what was found, though nothing may have run, and the schedules by candidate.
 
     Raises
     ------
     InputError
-        If the folder cannot be written or holds something else.
-    RefusedError
-        If no candidate runs.
+        If the folder cannot be written or holds something else, or sizes are none that the loop
+        has.
     WorkerError
         If a worker process died; tune again to go on.
     """
     counter = counter or Counter()
     counter.report("bounding")
     found = _Found(question, every)
-    if all(row.status == "refused" for row in found.rows.values()):
-        raise RefusedError(f"none of {len(every)} candidates: {found.rows[0].reason}")
     with contextlib.ExitStack() as stack:
         if folder is not None:
             make_folder(folder / SCHEDULES)
@@ -121,6 +117,9 @@ class _Found:
 
     def __init__(self, question: Question, every: Sequence[Candidate]) -> None:
         self._question, self._every = question, every
+        loops = [one.loop for one in every if one.loop is not None]
+        problems = question.problems(loops[0]) if loops else ()
+        self._problems = tuple(problem.sizes for problem in problems)
         self.rows = {one.point: bounded(question, one) for one in every}
         # Of candidates that were solved, or were tried in vain.
         self.solved: dict[int, TunedRow] = {}
@@ -217,12 +216,11 @@ class _Found:
             ordered += sorted((r for r in rows.values() if r.status == status), key=_by_bound)
         ordered += [row for row in rows.values() if row.status == "refused"]
         question = self._question
-        loop = next(one.loop for one in self._every if one.loop is not None)
         return Tuned(
             subject=question.subject,
             machine=question.machine.name,
             effort=question.effort,
-            problems=tuple(problem.sizes for problem in question.problems(loop)),
+            problems=self._problems,
             within=question.within,
             persistent=question.persistent,
             clock_mhz=clock_of(question.machine, question.clock)[0],

@@ -11,8 +11,8 @@ from functools import partial
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import Scalar
-from twill.errors import InputError, TwillError, short
-from twill.frontends.subtiling import resize, subtile
+from twill.errors import InputError, RefusedError, TwillError, short
+from twill.frontends.subtiling import impossible_product, resize, subtile
 from twill.sim.analysis.problems import (
     RIGHT,
     accumulators,
@@ -32,6 +32,7 @@ DEEPER = (1, 2)  # times the depth of an iteration that a product has
 CONSTANTS = ("64", "128", "256")
 MOST_CANDIDATES = 2000
 BETWEEN = re.compile(r",(?![^<\[(]*[>\])])")  # commas outside brackets
+REGISTERS = "registers"
 Tile = tuple[int, ...]
 
 
@@ -184,13 +185,22 @@ def of_loop(loop: Loop, machine: Machine, choices: Choices) -> list[Candidate]:
     if unknown := [*choices.constants()]:
         known = ", ".join(one.name for one in LIMITS)
         raise InputError(f"no parameter named {short(unknown[0])} ({known})", path="--set")
+    own = tile_of(loop)
     tiles = choices.tiles or default_tiles(loop)
-    every = [({"tile": tile_text(tile)}, partial(with_tile, loop, tile)) for tile in tiles]
+    every = [
+        _Whole({"tile": tile_text(tile)}, partial(with_tile, loop, tile), bool(choices.tiles))
+        for tile in tiles
+        if tile != own
+    ]
+    if not choices.tiles or own in choices.tiles:
+        every.insert(0, _Whole({"tile": tile_text(own)}, lambda: loop))
     return _numbered(every, machine, choices)
 
 
 def default_tiles(loop: Loop) -> list[Tile]:
-    """Return the tiles that are tried without others: the loop's own is among them.
+    """Return the tiles that are tried without others, with the loop's own.
+
+    Those that the loop cannot have are left out, and so are those without room for all results.
 
     Raises
     ------
@@ -226,14 +236,14 @@ def of_kernel(
     texts = {**choices.constants(), **dict.fromkeys(unset, ",".join(CONSTANTS))}
     given = {name: [part.strip() for part in BETWEEN.split(text)] for name, text in texts.items()}
     several = [name for name, parts in given.items() if len(parts) > 1]
-    every: list[tuple[dict[str, Scalar], Callable[[], Loop]]] = []
+    every: list[_Whole] = []
     for warps in choices.warps:
         for some in itertools.product(*given.values()):
             settings = dict(zip(given, some, strict=True))
             shown: dict[str, Scalar] = {name: settings[name] for name in several}
             if len(choices.warps) > 1:
                 shown["warps"] = warps
-            every.append((shown, partial(dumped, _substituted(settings), warps)))
+            every.append(_Whole(shown, partial(dumped, _substituted(settings), warps)))
     return _numbered(every, machine, choices)
 
 
@@ -246,15 +256,20 @@ def _substituted(settings: Mapping[str, str]) -> dict[str, str]:
     return {name: written(text) if "[" in text else text for name, text in settings.items()}
 
 
-def _numbered(
-    every: Sequence[tuple[Mapping[str, Scalar], Callable[[], Loop]]],
-    machine: Machine,
-    choices: Choices,
-) -> list[Candidate]:
+@dataclass(frozen=True)
+class _Whole:
+    """A loop before it is cut: by its parameters, and whether a refusal is worth a row."""
+
+    shown: Mapping[str, Scalar]
+    made: Callable[[], Loop]
+    asked: bool = True
+
+
+def _numbered(every: Sequence[_Whole], machine: Machine, choices: Choices) -> list[Candidate]:
     limits = choices.limits()
     found: list[Candidate] = []
-    for shown, made in every:
-        for parameters, loop, refusal in _cut(shown, made, machine, choices):
+    for one in every:
+        for parameters, loop, refusal in _cut(one, machine, choices):
             for some in limits:
                 point = len(found)
                 found.append(Candidate(point, {**parameters, **some}, loop, refusal, some))
@@ -264,28 +279,54 @@ def _numbered(
 
 
 def _cut(
-    shown: Mapping[str, Scalar],
-    made: Callable[[], Loop],
-    machine: Machine,
-    choices: Choices,
+    one: _Whole, machine: Machine, choices: Choices
 ) -> Iterator[tuple[dict[str, Scalar], Loop | None, str]]:
     """Yield the sub-tiles of one candidate; without choices only those that are possible."""
     try:
-        whole = made()
+        whole = one.made()
         tile_of(whole)
     except TwillError as error:
-        yield dict(shown), None, str(error)
+        if one.asked:
+            yield dict(one.shown), None, str(error)
         return
-    possible = []
+    possible: list[tuple[dict[str, Scalar], Loop]] = []
+    refusals: list[tuple[dict[str, Scalar], None, str]] = []
     for count in choices.subtiles or SUBTILES:
-        parameters = {**shown, "sub-tiles": count}
+        parameters = {**one.shown, "sub-tiles": count}
         try:
             loop = whole if count == 1 else subtile(whole, count, machine=machine)
-            tile_of(loop)
+            if (problem := impossible_product(loop, machine)) is not None:
+                raise RefusedError(problem)
         except TwillError as error:
-            if choices.subtiles:
-                yield parameters, None, str(error)
-            continue
-        if choices.subtiles or count == 1 or len(accumulators(loop)) <= MOST_ACCUMULATORS:
-            possible.append((parameters, loop, ""))
-    yield from possible
+            refusals.append((parameters, None, str(error)))
+        else:
+            possible.append((parameters, loop))
+    if choices.subtiles or (one.asked and not possible):
+        yield from refusals[: None if choices.subtiles else 1]
+    roomy = [(parameters, loop) for parameters, loop in possible if has_room(loop, machine)]
+    chosen = possible if choices.subtiles or (one.asked and not roomy) else roomy
+    for parameters, loop in chosen:
+        yield parameters, loop, ""
+
+
+def has_room(loop: Loop, machine: Machine) -> bool:
+    """Return whether the results of all products of an iteration have room at once.
+
+    In registers those of one sub-tile have to be in the threads of one group. A loop without that
+    room may have a schedule, which then has little to choose from.
+    """
+    made = [o for o in loop.operations if o.kind == "mma"]
+    results = [(o.result, machine.threads(o.warps)) for o in made if o.result is not None]
+    for name, memory in machine.memories.by_name.items():
+        taken = sum(memory.footprint(tile) for tile, _ in results if tile.memory == name)
+        if taken > memory.room:
+            return False
+    if (registers := machine.registers) is None:
+        return True
+    tiles = len(accumulators(loop))
+    held = [tile.registers_each(threads) for tile, threads in results if tile.memory == REGISTERS]
+    each = sum(held) / tiles + registers.reserve.value
+    most = min(registers.limit.value, registers.most.value)
+    return each <= most and each * tiles * machine.threads(registers.warps.value) < (
+        registers.file.value
+    )

@@ -28,7 +28,7 @@ from twill.sim.execute import simulate
 from twill.studies.sweep.points import ONE_AT_A_TIME
 from twill.studies.tune.candidates import Candidate
 
-SIMULATED = 200  # iterations of a run, as those over which schedules are promised
+SIMULATED = 200  # iterations of a run, as those over which promises are measured
 DEFAULT_SEQUENCE = 8192
 DEFAULT_SIZE = (8192, 8192, 8192)
 # Residence in memory bounds the steady state only: what a short loop needs may all fit at once.
@@ -70,7 +70,7 @@ class Question:
     persistent: bool = True
     clock: float | None = None
     effort: str = "quick"
-    within: float = 0.02
+    within: float = 0.01
     timeout: float | None = None
 
     def problems(self, loop: Loop) -> tuple[Problem, ...]:
@@ -169,10 +169,13 @@ def _scheduled(question: Question, candidate: Candidate) -> Schedule:
 
 def _times(question: Question, schedule: Schedule) -> dict[str, object]:
     conditions = Conditions.of(iterations=SIMULATED, clock=question.clock)
-    interval = simulate(schedule, conditions).measured_interval_cycles
+    if schedule.promise is not None:
+        interval: float | None = schedule.promise.interval_cycles
+    else:
+        interval = simulate(schedule, conditions).measured_interval_cycles
     if interval is None:
         raise RefusedError("its programs have no steady state")
-    whole = WholeKernel(schedule, conditions, persistent=question.persistent, simulated=SIMULATED)
+    whole = WholeKernel(schedule, conditions, persistent=question.persistent, interval=interval)
     problems = question.problems(schedule.loop)
     found = [(problem, whole.time(problem)) for problem in problems]
     taken = sum(time.microseconds for _, time in found)
