@@ -226,11 +226,14 @@ def _emit(found: Tuned, schedules: Mapping[int, Schedule], file: str, *, as_json
             text = emitted(schedules[row.point])
         except RefusedError as error:
             refused = refused or str(error)
-            note(f"rank {row.rank}, {candidate_text(row)}, is not written: {error}")
+            note(f"rank {row.rank}, {candidate_text(row)}, cannot be a kernel: {error}")
             continue
         write_whole(file, text)
         if not as_json:
             say_written(file)
         note(f"{file} is rank {row.rank}, {candidate_text(row)}")
         return
-    raise RefusedError(f"no candidate can be written as a kernel: {refused}")
+    raise RefusedError(
+        f"no candidate can be written as a kernel: {refused}; a loop that was given another tile, "
+        "or cut, has lost the kernel around it: tune the kernel itself (FILE.py:KERNEL)"
+    )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from twill.artifacts.hardware import Registers
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.sweep import Scalar
@@ -312,8 +313,8 @@ def _cut(
 def has_room(loop: Loop, machine: Machine) -> bool:
     """Return whether the results of all products of an iteration have room at once.
 
-    In registers those of one sub-tile have to be in the threads of one group. A loop without that
-    room may have a schedule, which then has little to choose from.
+    In registers those of one sub-tile have to be in the threads of one group, with some to spare. A
+    loop without that room may have a schedule, which then has little to choose from.
     """
     made = [o for o in loop.operations if o.kind == "mma"]
     results = [(o.result, machine.threads(o.warps)) for o in made if o.result is not None]
@@ -325,8 +326,16 @@ def has_room(loop: Loop, machine: Machine) -> bool:
         return True
     tiles = len(accumulators(loop))
     held = [tile.registers_each(threads) for tile, threads in results if tile.memory == REGISTERS]
-    each = sum(held) / tiles + registers.reserve.value
-    most = min(registers.limit.value, registers.most.value)
-    return each <= most and each * tiles * machine.threads(registers.warps.value) < (
-        registers.file.value
-    )
+    return sum(held) / tiles + registers.reserve.value < _allocated(registers, machine, tiles)
+
+
+def _allocated(registers: Registers, machine: Machine, groups: int) -> int:
+    """Return the registers that each thread of so many groups can have, beside one for loads."""
+    each = registers.file.value // machine.threads(registers.warps.value)
+    if registers.launch is not None:
+        step = registers.launch.value
+        launched = min(each // (groups + 1) // step * step, registers.most.value)
+        each = launched * (groups + 1)
+    step = registers.step.value
+    left = (each - registers.least.value) // groups // step * step
+    return min(left, registers.limit.value, registers.most.value)
