@@ -169,14 +169,18 @@ class _Found:
         """Yield what is to be solved, until no bound is low enough."""
         for point in self.waiting:
             row = self.rows[point]
-            if not self._near(row, self.solved.values()):
+            if not self._near(row):
                 return
             if point not in self.solved:
                 yield Task(self._question, self._every[point], row)
 
-    def _near(self, row: TunedRow, others: Any) -> bool:
-        """Whether a candidate's bound is near the best time of others."""
-        times = [one.microseconds for one in others if one.microseconds is not None]
+    def _near(self, row: TunedRow) -> bool:
+        """Whether a candidate's bound is near the best time by now.
+
+        No time of one that comes later in the order of bounds can be below it.
+        """
+        solved = self.solved.values()
+        times = [one.microseconds for one in solved if one.microseconds is not None]
         assert row.bound_microseconds is not None
         return not times or row.bound_microseconds <= min(times) * (1 + self._question.within)
 
@@ -203,13 +207,12 @@ class _Found:
 
         What several workers solved beyond that is left out.
         """
-        counted: dict[int, TunedRow] = {}
         rows = dict(self.rows)
         for point in self.waiting:
-            if not self._near(self.rows[point], counted.values()):
+            if not self._near(rows[point]):
                 rows[point] = rows[point].model_copy(update={"status": "bounded"})
             elif point in self.solved:
-                rows[point] = counted[point] = self.solved[point]
+                rows[point] = self.solved[point]
         ranked = sorted((row for row in rows.values() if row.status == "ran"), key=_by_time)
         ordered = [row.model_copy(update={"rank": i}) for i, row in enumerate(ranked, start=1)]
         for status in ("waiting", "bounded"):
