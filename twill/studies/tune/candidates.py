@@ -187,7 +187,7 @@ def of_loop(loop: Loop, machine: Machine, choices: Choices) -> list[Candidate]:
         known = ", ".join(one.name for one in LIMITS)
         raise InputError(f"no parameter named {short(unknown[0])} ({known})", path="--set")
     own = tile_of(loop)
-    tiles = choices.tiles or default_tiles(loop)
+    tiles = dict.fromkeys(choices.tiles or default_tiles(loop))
     every = [
         _Whole({"tile": tile_text(tile)}, partial(with_tile, loop, tile), bool(choices.tiles))
         for tile in tiles
