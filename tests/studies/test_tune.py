@@ -291,12 +291,13 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
 )
 def test_wrong_questions_are_one_line(words: tuple[str, ...], error: str) -> None:
     done = in_process(*TWILL, "tune", "gemm_hopper", "-m", "hopper_h100", *words)
-    if "--tile" in words:  # a tile of the wrong kind is a row with its reason
-        assert done.returncode == 1
-        assert error in " ".join(done.stdout.split())
-    else:
-        assert done.returncode == 2
-        assert error in done.stderr
+    assert done.returncode == 2
+    assert error in done.stderr
+
+
+def test_a_kernel_is_named_behind_its_file() -> None:
+    done = in_process(*TWILL, "tune", "kernel.py", "-m", "hopper_h100")
+    assert (done.returncode, "file.py:kernel" in done.stderr) == (2, True)
 
 
 @pytest.mark.triton

@@ -41,9 +41,19 @@ def candidates(question: Question, choices: Choices, loop: str | None = None) ->
     Raises
     ------
     InputError, RefusedError, MissingLibraryError
-        If there is no such loop or kernel, it cannot be read, or a choice is none that it has.
+        If there is no such loop or kernel, it cannot be read, a choice is none that it has, or no
+        candidate has a loop.
     """
+    found = _candidates(question, choices, loop)
+    if all(one.loop is None for one in found):
+        raise InputError(found[0].refusal)
+    return found
+
+
+def _candidates(question: Question, choices: Choices, loop: str | None) -> list[Candidate]:
     machine, subject = question.machine, question.subject
+    if subject.endswith(".py"):
+        raise InputError("the kernel must follow the file, as in file.py:kernel", file=subject)
     if not subject.rpartition(":")[0].endswith(".py"):
         return of_loop(load_loop(subject, loop=loop), machine, choices)
     from twill.frontends.triton_dump import dump_kernel, unset_constants
