@@ -13,6 +13,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.order import Order
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import JournalLine, Sweep, Swept
+from twill.artifacts.tuning import Tuned
 from twill.schemas import documents, kernel_documents, schedule_documents
 from twill.sim.execute import Run
 from twill.studies.compare import Comparisons
@@ -28,6 +29,7 @@ SCHEMAS: dict[str, type[Part]] = {
     "sweep": Sweep,
     "swept": Swept,
     "annotation": schedule_documents.Annotation,
+    "tuned": Tuned,
     "bench": documents.BenchOfSolver,
     "bench-simulator": documents.BenchOfSimulator,
     "calibration": kernel_documents.Calibration,
