@@ -67,15 +67,15 @@ def check(
 ) -> Checks:
     """Execute a program with every check.
 
-    `values`: also compute on NumPy tiles what each operation makes of what its slots really hold.
+    `values`: also compute on NumPy tiles what each operation makes of what its slots really hold;
+    where one does not say what it computes, all but loads compute stand-ins.
     `live`: registers live along each group's program, which are then held against what it has; see
     `Occupancy.report`. Without it those that are occupied are.
 
     Raises
     ------
     InputError
-        If values are asked for and an operation does not say what it computes, or if it takes more
-        than `MOST_ITERATIONS` to show all and no trip count is given.
+        If it takes more than `MOST_ITERATIONS` to show all and no trip count is given.
     SimulationError
         If a read finds a wrong instance or a slot is overwritten too early, or nothing puts two
         accesses in order, or the program deadlocks.
@@ -89,10 +89,12 @@ def check(
         )
     occupancy = Occupancy(schedule)
     observers: list[Observer] = [Races(schedule), occupancy]
-    kernel = known(schedule.loop, count) if values else None
+    kernel = None
     if values:
+        dataflow = Dataflow.of(schedule.loop)
+        kernel = None if dataflow.silent else known(schedule.loop, count)
         inputs = kernel.inputs if kernel is not None else None
-        computed = Values(schedule, count, inputs, dataflow=Dataflow(schedule.loop))
+        computed = Values(schedule, count, inputs, dataflow=dataflow)
         watched = computed.watch()
         observers.append(watched)
     conditions = Conditions.of(iterations=count, seed=seed, latency=latency)

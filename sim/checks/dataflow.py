@@ -64,6 +64,7 @@ class Dataflow:
         self.sources: dict[str, tuple[Source, ...]] = {}
         self.functions: dict[str, Function] = {}
         self.stand_ins = stand_ins
+        self.silent: str | None = None  # why there are stand-ins
         for operation in loop.operations:
             if stand_ins and operation.kind != "load":
                 self._stand_in(operation)
@@ -78,8 +79,10 @@ class Dataflow:
         """Return a loop's dataflow, with stand-ins if it does not say what it computes."""
         try:
             return cls(loop)
-        except InputError:
-            return cls(loop, stand_ins=True)
+        except InputError as error:
+            found = cls(loop, stand_ins=True)
+            found.silent = str(error)
+            return found
 
     def _stand_in(self, operation: Operation) -> None:
         """Let an operation compute something of all that it reads."""

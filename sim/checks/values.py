@@ -56,6 +56,9 @@ class Numbers(Part):
         Tiles that leave the loop: those stored, and the last instances of those carried.
     wrong : tuple of WrongResult
         Those that are not equal, in every element, to those of the loop as written.
+    silent : str, optional
+        Which operation does not say what it computes, so that all but loads computed stand-ins:
+        functions of all that they read, which mean nothing but tell one operand from another.
     formula_error : float, optional
         Largest error against the formula of a packaged kernel, relative to the largest element.
     formula_tolerance : float, optional
@@ -64,6 +67,7 @@ class Numbers(Part):
 
     results: NonNegativeInt
     wrong: tuple[WrongResult, ...]
+    silent: str | None = None
     formula_error: float | None = None
     formula_tolerance: float | None = None
 
@@ -154,6 +158,7 @@ class Values:
         return Numbers(
             results=len(made),
             wrong=tuple(self.differences(watched)),
+            silent=self._expressions.dataflow.silent,
             formula_error=kernel.error(made) if kernel is not None else None,
             formula_tolerance=TOLERANCE if kernel is not None else None,
         )

@@ -223,6 +223,11 @@ def print_checks(checks: Checks) -> None:
 
 
 def _print_numbers(numbers: Numbers) -> None:
+    if numbers.silent is not None:
+        paragraph(
+            f"values: {numbers.silent}; all operations but loads compute stand-ins, which show who "
+            "reads what but no number of the kernel"
+        )
     if not numbers.wrong:
         say(f"values: all {numbers.results} results are those of the loop as written")
     for wrong in numbers.wrong:

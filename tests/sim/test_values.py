@@ -16,7 +16,7 @@ from twill.artifacts.loop import Operation, Tile
 from twill.artifacts.program import Await, Interleave, Issue, Wait
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError
-from twill.frontends import packaged_loops
+from twill.frontends import load_loop, packaged_loops
 from twill.lower.baselines import multi_warp, sequential
 from twill.sim.checks import check
 from twill.sim.checks.dataflow import Dataflow
@@ -24,6 +24,7 @@ from twill.sim.checks.tiles import TOLERANCE, Inputs, Kernel, function_of, known
 from twill.sim.checks.values import Provenance, Values
 from twill.sim.engine import Conditions
 from twill.sim.engine.sm import StreamingMultiprocessor
+from twill.sim.show import print_checks
 
 ITERATIONS = 5
 SILENT = {
@@ -313,3 +314,16 @@ def test_run_tells_about_its_checks() -> None:
 
 def test_checks_can_be_left_out() -> None:
     assert json.loads(shown("--no-checks", "--json"))["checks"] is None
+
+
+def test_what_says_too_little_computes_stand_ins(capsys: pytest.CaptureFixture[str]) -> None:
+    loop = load_loop("attention_forward_diagonal_hopper")
+    schedule = multi_warp(loop, twill.Machine.named("hopper_h100"))
+    found = check(schedule, iterations=ITERATIONS, values=True)
+    assert found.numbers is not None
+    assert found.numbers.right
+    assert found.numbers.results
+    assert found.numbers.silent is not None
+    assert SILENT[loop.name] in found.numbers.silent
+    print_checks(found)
+    assert "compute stand-ins" in capsys.readouterr().out
