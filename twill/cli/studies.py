@@ -140,9 +140,14 @@ def published(
         held = published_bounds.held() if bounds else []
         found = [] if switches or bounds else study.figures(report)
     if as_json:
-        parts = {"figures": found, "switches": tried, "bounds": held}
-        data = {name: [asdict(one) for one in part] for name, part in parts.items()}
-        print_json("published", data)
+        print_json(
+            "published",
+            {
+                "figures": [asdict(one) for one in found],
+                "switches": [asdict(one) for one in tried],
+                "bounds": [asdict(one) for one in held],
+            },
+        )
     elif bounds:
         published_bounds.print_held(held)
     elif switches:

@@ -199,12 +199,12 @@ def _holding(series: _Series, arguments: Sequence[Argument]) -> Argument:
 
 
 def one_sm_gemm(m: int, n: int, k: int) -> Loop:
-    """Return the matrix product of one block with m x n x k tiles."""
+    """Return the matrix product of one block with m x n x k tiles; both factors have k contiguous."""
     with LoopBuilder(f"one_sm_gemm_{m}x{n}x{k}", products="tmem") as loop:
         a = loop.load("a", (m, k), "f16")
-        b = loop.load("b", (k, n), "f16")
+        b = loop.load("b", (n, k), "f16")
         c = loop.carried("c", (m, n), memory="tmem")
-        c += a @ b
+        c += a @ b.T
     return loop.build()
 
 
