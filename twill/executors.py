@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+)
+from concurrent.futures import wait as wait_for
 from multiprocessing.connection import wait
+from typing import TypeVar
 
-from twill.errors import InputError, MissingLibraryError
+from twill.errors import InputError, MissingLibraryError, WorkerError
 
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
 START_METHOD = "spawn"  # workers share nothing with a process that has threads
 
 
@@ -99,3 +111,49 @@ def cluster(address: str) -> Iterator[Executor]:
     finally:
         client.close()
         logging.disable(before)
+
+
+def completed(
+    function: Callable[[Argument], Result],
+    arguments: Iterable[Argument],
+    executor: Executor | None,
+    most: int,
+) -> Iterator[Result]:
+    """Yield what a function makes of its arguments, in whatever order that is finished.
+
+    `executor`: who runs it; this process without one.
+    `most`: arguments given to the executor at once. They are taken one by one as it has room for
+    them, so that which come next may depend on what was yielded.
+
+    Raises
+    ------
+    WorkerError
+        If a worker process died, or nobody runs them any more.
+    """
+    if executor is None:
+        yield from map(function, arguments)
+        return
+    waiting = iter(arguments)
+    pending: set[Future[Result]] = set()
+    try:
+        while True:
+            for argument in itertools.islice(waiting, most - len(pending)):
+                pending.add(executor.submit(function, argument))
+            if not pending:
+                return
+            done, pending = wait_for(pending, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield future.result()
+    except BrokenExecutor:
+        raise WorkerError(
+            "a worker process died, perhaps for want of memory; finished points are kept: run the "
+            "same command again to go on, with fewer --jobs if need be"
+        ) from None
+    except (CancelledError, OSError) as error:
+        raise WorkerError(
+            f"nobody runs the points any more ({type(error).__name__}); finished points are kept: "
+            "run the same command again to go on"
+        ) from None
+    finally:
+        for future in pending:
+            future.cancel()

@@ -8,16 +8,24 @@ and after it is costed by the machine's rules, one thing after the other.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from twill.artifacts.base import Part
-from twill.artifacts.loop import Cost, Operation, Tile
+from twill.artifacts.loop import Cost, Loop, Operation, Tile
+from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
-from twill.sim.analysis import clock_of, flop_per_iteration, steady_state
+from twill.sim.analysis import clock_of, steady_state
+from twill.sim.analysis.problems import (
+    Problem,
+    accumulators,
+    attention,
+    streamed_rows,
+    tile_rows,
+)
 from twill.sim.engine import Conditions
 from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
@@ -25,18 +33,13 @@ from twill.sim.engine.sm import StreamingMultiprocessor
 MOST_SIMULATED = 64  # iterations; longer loops are continued at the pace of the steady state
 DEFAULT_TOKENS = 16384
 DEFAULT_HEADS = 16
-MOST = 1 << 24
 
 
-class Estimate(Part):
-    """What a whole kernel takes at one sequence length.
+class Time(Part):
+    """What a whole kernel takes for a problem.
 
     Attributes
     ----------
-    sequence : int
-        Rows of either sequence.
-    batch, heads : int
-        Independent problems are batch times heads.
     tiles, tiles_per_multiprocessor : int
         Output tiles in all, and of the SM that has most.
     iterations : int
@@ -50,9 +53,6 @@ class Estimate(Part):
         Of the kernel, at the clock.
     """
 
-    sequence: int
-    batch: int
-    heads: int
     tiles: int
     tiles_per_multiprocessor: int
     iterations: int
@@ -62,6 +62,22 @@ class Estimate(Part):
     overlapped_cycles: float
     microseconds: float
     tflops: float
+
+
+class Estimate(Time):
+    """What a whole kernel takes at one sequence length.
+
+    Attributes
+    ----------
+    sequence : int
+        Rows of either sequence.
+    batch, heads : int
+        Independent problems are batch times heads.
+    """
+
+    sequence: int
+    batch: int
+    heads: int
 
 
 class Kernel(Part):
@@ -130,74 +146,118 @@ def kernel(
         If a number is out of range, or the rows of a tile or of an iteration do not follow from the
         loop.
     """
-    sequences = tuple(sequences)
-    for path, numbers in (("sequence", sequences), ("tokens", (tokens,)), ("heads", (heads,))):
-        for number in numbers:
-            if not isinstance(number, int) or not 1 <= number <= MOST:
-                raise InputError(
-                    f"a whole number from 1 to {MOST} (got {short(number)})", path=path
-                )
-    conditions = conditions or Conditions()
-    clock_mhz, clock_source = clock_of(schedule.machine, conditions.clock)
-    ends = _Ends(schedule)
-    rows, step = ends.rows(), ends.step()
-    pace = _Pace(schedule, conditions)
+    whole = WholeKernel(schedule, conditions, persistent=persistent)
     estimates = []
     for sequence in sequences:
-        batch = max(1, tokens // sequence)
-        tiles = -(-sequence // rows) * batch * heads
-        most = -(-tiles // schedule.machine.multiprocessors.value)
-        iterations = -(-sequence // step)
-        loop, waiting = pace.cycles(iterations)
-        prologue, epilogue, stores = ends.prologue, ends.epilogue, ends.stores
-        hidden = min(prologue + waiting + stores, loop) if persistent else 0.0
-        cycles = most * (prologue + loop + epilogue + stores) - (most - 1) * hidden
-        flop = flop_per_iteration(schedule.loop) * sequence / step * sequence / rows
-        estimates.append(
-            Estimate(
-                sequence=sequence,
-                batch=batch,
-                heads=heads,
-                tiles=tiles,
-                tiles_per_multiprocessor=most,
-                iterations=iterations,
-                prologue_cycles=prologue,
-                loop_cycles=loop,
-                epilogue_cycles=epilogue + stores,
-                overlapped_cycles=hidden,
-                microseconds=cycles / clock_mhz,
-                tflops=flop * batch * heads * clock_mhz / cycles / 1e6,
-            )
-        )
+        problem = attention(schedule.loop, sequence, tokens, heads)
+        time = whole.time(problem)
+        estimates.append(Estimate(**problem.sizes, **time.model_dump()))
     return Kernel(
-        rows=rows,
-        step=step,
+        rows=tile_rows(schedule.loop),
+        step=streamed_rows(schedule.loop),
         persistent=persistent,
-        clock_mhz=clock_mhz,
-        clock_source=clock_source,
-        not_costed=tuple(ends.not_costed),
+        clock_mhz=whole.clock_mhz,
+        clock_source=whole.clock_source,
+        not_costed=tuple(whole.ends.not_costed),
         estimates=tuple(estimates),
     )
+
+
+class WholeKernel:
+    """A kernel whose blocks run a schedule.
+
+    `interval`: cycles in which long loops go on, if a longer run than that of `MOST_SIMULATED`
+    iterations has shown them.
+
+    Attributes
+    ----------
+    clock_mhz, clock_source : float, str
+        Clock and where it comes from.
+    ends : Ends
+        What a tile takes before and after its loop.
+    """
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        conditions: Conditions | None = None,
+        *,
+        persistent: bool = True,
+        interval: float | None = None,
+    ) -> None:
+        conditions = conditions or Conditions()
+        self.clock_mhz, self.clock_source = clock_of(schedule.machine, conditions.clock)
+        self.ends = Ends(schedule.loop, schedule.machine, schedule.assignment)
+        self._pace = _Pace(schedule, conditions, interval)
+        self._persistent = persistent
+        self._multiprocessors = schedule.machine.multiprocessors.value
+
+    def time(self, problem: Problem) -> Time:
+        """Return what it takes for a problem."""
+        most = -(-problem.tiles // self._multiprocessors)
+        loop, waiting = self._pace.cycles(problem.iterations)
+        prologue, epilogue, stores = self.ends.prologue, self.ends.epilogue, self.ends.stores
+        hidden = min(prologue + waiting + stores, loop) if self._persistent else 0.0
+        cycles = most * (prologue + loop + epilogue + stores) - (most - 1) * hidden
+        return Time(
+            tiles=problem.tiles,
+            tiles_per_multiprocessor=most,
+            iterations=problem.iterations,
+            prologue_cycles=prologue,
+            loop_cycles=loop,
+            epilogue_cycles=epilogue + stores,
+            overlapped_cycles=hidden,
+            microseconds=cycles / self.clock_mhz,
+            tflops=problem.flop * self.clock_mhz / cycles / 1e6,
+        )
+
+
+def least_microseconds(
+    loop: Loop,
+    machine: Machine,
+    problem: Problem,
+    interval: float,
+    *,
+    clock: float | None = None,
+    persistent: bool = True,
+) -> float:
+    """Return what no kernel takes less than, by `WholeKernel`, whose loop takes an interval.
+
+    `interval`: cycles that an iteration takes at least in every run, however short.
+    """
+    ends = Ends(loop, machine)
+    most = -(-problem.tiles // machine.multiprocessors.value)
+    each = problem.iterations * interval + ends.epilogue
+    around = (ends.prologue + ends.stores) * (1 if persistent else most)
+    return (most * each + around) / clock_of(machine, clock)[0]
 
 
 class _Pace:
     """Cycles of the loop for any trip count."""
 
-    def __init__(self, schedule: Schedule, conditions: Conditions) -> None:
+    def __init__(
+        self, schedule: Schedule, conditions: Conditions, interval: float | None = None
+    ) -> None:
         self.schedule, self.conditions = schedule, conditions
         self._simulated = cache(self._run)
+        self._interval = self._steady() if interval is None else interval
 
     def cycles(self, iterations: int) -> tuple[float, float]:
-        """Return the cycles of the loop, and those before anything but loads starts."""
-        simulated = min(iterations, MOST_SIMULATED)
-        finished, in_flight, waiting = self._simulated(simulated)
-        total = max(finished)
-        if iterations > simulated:
-            slots = max((storage.slots for storage in self.schedule.storage), default=0)
-            steady = steady_state(finished, self.schedule.stages or in_flight, fill=slots)
-            assert steady is not None  # 64 iterations are enough to see one
-            total += (iterations - simulated) * float(steady.interval)
-        return total, waiting
+        """Return the cycles of the loop, and those of them that neighbours can hide.
+
+        That is until anything but loads starts, but no more than the loop takes beyond its steady
+        pace: what is busy all the time does nothing ahead.
+        """
+        finished, _, waiting = self._simulated(min(iterations, MOST_SIMULATED))
+        total = max(finished) + max(0, iterations - MOST_SIMULATED) * self._interval
+        return total, max(0.0, min(waiting, total - iterations * self._interval))
+
+    def _steady(self) -> float:
+        finished, in_flight, _ = self._simulated(MOST_SIMULATED)
+        slots = max((storage.slots for storage in self.schedule.storage), default=0)
+        steady = steady_state(finished, self.schedule.stages or in_flight, fill=slots)
+        assert steady is not None  # 64 iterations are enough to see one
+        return float(steady.interval)
 
     def _run(self, iterations: int) -> tuple[list[float], int, float]:
         schedule = self.schedule
@@ -210,57 +270,34 @@ class _Pace:
         return sm.finished_at, sm.in_flight, min([*computing, max(sm.finished_at)])
 
 
-class _Ends:
-    """What a tile takes before and after its loop, by the machine's rules."""
+class Ends:
+    """What a tile takes before and after its loop, by the machine's rules.
 
-    def __init__(self, schedule: Schedule) -> None:
-        self.schedule, self.loop = schedule, schedule.loop
+    `assignment`: group by operation; without it each accumulator is on one of its own.
+
+    Attributes
+    ----------
+    prologue, epilogue, stores : float
+        Cycles of the loads before, of the longest group's work behind, of its stores.
+    not_costed : list of str
+        What the machine has no rule for.
+    """
+
+    def __init__(
+        self, loop: Loop, machine: Machine, assignment: Mapping[str, str] | None = None
+    ) -> None:
+        self._machine = machine
         self.not_costed: list[str] = []
-        self.accumulators = self._accumulators()
-        loaded = [i for i in self.loop.invariants if i.tile.memory in ("smem", "tmem")]
+        summed = accumulators(loop)
+        loaded = [i for i in loop.invariants if i.tile.memory in ("smem", "tmem")]
         self.prologue = sum(self._transfer("load", i.name, result=i.tile) for i in loaded)
         ends: dict[str, float] = defaultdict(float)
-        for o in self.accumulators:
-            ends[schedule.assignment[o.name]] += self._chain(o)
+        for o in summed:
+            ends[o.name if assignment is None else assignment[o.name]] += self._chain(o)
         self.epilogue = max(ends.values(), default=0.0)
         self.stores = sum(
-            self._transfer("store", o.name, operands=(_half(o, "smem"),)) for o in self.accumulators
+            self._transfer("store", o.name, operands=(_half(o, "smem"),)) for o in summed
         )
-
-    # -- geometry -----------------------------------------------------------------------------
-
-    def rows(self) -> int:
-        """Rows of an output tile: those of all accumulators that share a streaming load."""
-        loads = {o.name for o in self.loop.operations if o.kind == "load"}
-        sharing: dict[str, int] = dict.fromkeys(loads, 0)
-        for o in self.accumulators:
-            assert o.result is not None
-            for load in loads & {d.producer for d in self.loop.dependences if d.consumer == o.name}:
-                sharing[load] += o.result.shape[0]
-        if not any(sharing.values()):
-            raise InputError("no accumulator tells the rows of an output tile", path="rows")
-        return max(sharing.values())
-
-    def step(self) -> int:
-        """Rows of the other sequence in an iteration: those of the largest streaming load."""
-        fed = {d.consumer for d in self.loop.dependences if d.kind == "data"}
-        shapes = [
-            o.result.shape
-            for o in self.loop.operations
-            if o.kind == "load" and o.name not in fed and o.result is not None
-        ]
-        rows = [shape[0] for shape in shapes if len(shape) > 1]
-        if not rows:
-            raise InputError("no streaming load tells the rows of an iteration", path="step")
-        return max(rows)
-
-    def _accumulators(self) -> list[Operation]:
-        """Products that update in place, and whose result goes on to the next iteration."""
-        updating = {d.consumer for d in self.loop.dependences if d.in_place}
-        carried = {d.producer for d in self.loop.dependences if d.distance > 0}
-        return [o for o in self.loop.operations if o.kind == "mma" and o.name in updating & carried]
-
-    # -- costs --------------------------------------------------------------------------------
 
     def _chain(self, accumulator: Operation) -> float:
         """Cycles from the last product to a tile in SMEM: read, scale, convert, write."""
@@ -291,7 +328,7 @@ class _Ends:
 
     def _cost(self, operation: Operation) -> Cost | None:
         try:
-            return self.schedule.machine.cost(operation)
+            return self._machine.cost(operation)
         except InputError:
             self.not_costed.append(operation.name)
             return None

@@ -54,6 +54,9 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
         (str(ROOT / "tests/data/gluon/gemm_tcgen05.py"), "--emulate", "--iterations", "2",
          "--no-victims"): "emulation",
     },
+    "tune": {
+        ("gemm_hopper", "-m", "hopper_h100", "--tile", "64x64x64,64x80x64"): "tuned",
+    },
     "reproduce": {("--case", "running_example"): "claims"},
     "loop list": {(): "loop-list"},
     "loop show": {

@@ -1,4 +1,4 @@
-"""What no compiler keeps is left out, and rounds begin where no product is in flight."""
+"""Rounds begin where no product is in flight and registers hold the least."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from twill.artifacts.program import Arrive, Await, Issue, Program, Wait
 from twill.artifacts.schedule import Schedule
 from twill.errors import RefusedError
 from twill.frontends import load_loop
-from twill.lower.prepare import cut_rounds, light_rounds, prepared, without_turns
+from twill.lower.prepare import cut_rounds, light_rounds, prepared
 from twill.search.request import Options
 
 
@@ -68,7 +68,7 @@ def carried(schedule: Schedule, program: Program) -> int:
 
 
 def test_rounds_begin_where_registers_hold_the_least(attention: Schedule) -> None:
-    cut = cut_rounds(without_turns(attention))
+    cut = cut_rounds(attention)
     before = [carried(attention, p) for p in cut.programs]
     after = [carried(attention, p) for p in light_rounds(cut).programs]
     assert all(a <= b for a, b in zip(after, before, strict=True))
@@ -76,12 +76,12 @@ def test_rounds_begin_where_registers_hold_the_least(attention: Schedule) -> Non
 
 
 def test_light_rounds_add_no_stages(attention: Schedule) -> None:
-    cut = cut_rounds(without_turns(attention))
+    cut = cut_rounds(attention)
     stages = [[p.last_stage for p in s.programs] for s in (light_rounds(cut), cut)]
     assert all(a <= b for a, b in zip(*stages, strict=True))
 
 
-def test_turns_on_the_tensor_core_stay_and_others_go(attention: Schedule) -> None:
+def test_all_turns_are_on_the_tensor_core(attention: Schedule) -> None:
     made = prepared(attention)
     products = {o.name for o in attention.loop.operations if o.kind == "mma"}
     turns = {b.name.removesuffix(".issued") for b in made.barriers if b.name.endswith(".issued")}

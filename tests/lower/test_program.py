@@ -197,55 +197,6 @@ def test_a_value_is_read_by_more_or_fewer_warps_than_make_it(
         assert values.differences(watched) == []
 
 
-def alternating(length: int, hop: int) -> twill.Schedule:
-    """Return two groups that alternate on a pipe, each with a product of its own in between."""
-    operations = [
-        op("a", "ALU", length),
-        op("x", "X", length, asynchronous=True),
-        op("b", "ALU", length),
-        op("y", "Y", length, asynchronous=True),
-    ]
-    edges = [edge("a", "x"), edge("x", "a", 1), edge("b", "y"), edge("y", "b", 1)]
-    machine = small_machine({"ALU": 1, "X": 1, "Y": 1}, hop=hop)
-    groups = {name: WarpGroup(4, False, 0, 9) for name in ("left", "right")}
-    return hand_made(
-        small_loop(operations, edges),
-        machine,
-        2 * length,
-        {"a": 0, "x": length, "b": length, "y": 2 * length},
-        {"a": "left", "x": "left", "b": "right", "y": "right"},
-        groups,
-    )
-
-
-def test_long_operations_take_turns_on_a_pipe() -> None:
-    schedule = alternating(40, 0)
-    assert "wait b.issued 0 -1" in words(schedule.program("left"))
-    assert "wait a.issued 0 -0" in words(schedule.program("right"))
-    assert twill.sim.run(schedule).measured_interval_cycles == 80
-    # Without turns they meet: both have the pipe for 80 cycles, then their products take 40.
-    free = schedule.model_copy(
-        update={
-            "barriers": (),
-            "programs": tuple(
-                p.model_copy(
-                    update={"body": tuple(i for i in p.body if i.do not in ("wait", "arrive"))}
-                )
-                for p in schedule.programs
-            ),
-        }
-    )
-    assert twill.sim.run(free).measured_interval_cycles == pytest.approx(120, abs=1)
-
-
-@pytest.mark.parametrize(("length", "turns"), [(40, False), (41, True)])
-def test_turns_are_taken_by_what_is_longer_than_handing_over_and_back(
-    length: int, turns: bool
-) -> None:
-    found = {barrier.name for barrier in alternating(length, 20).barriers}
-    assert found == ({"a.issued", "b.issued"} if turns else set())
-
-
 def test_what_dependences_order_needs_no_barrier_for_an_empty_slot() -> None:
     # b reads a, and the next a reads b: when a is overwritten b is done.
     operations = [op("a", "ALU", 2, memory="smem"), op("b", "TC", 2, memory="smem")]

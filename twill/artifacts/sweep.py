@@ -211,11 +211,16 @@ class JournalRow(Part):
         return self
 
 
-class JournalLine(Part):
-    """A line of a journal after the first, with the SHA-256 of the sweep's hash and the row."""
+class HashedLine(Part):
+    """A line of a journal after the first, with the SHA-256 of the sweep's hash and its row."""
+
+    hash: str
+
+
+class JournalLine(HashedLine):
+    """A line of a sweep's journal."""
 
     row: JournalRow
-    hash: str
 
 
 class KeptSchedule(Part):

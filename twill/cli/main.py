@@ -18,6 +18,7 @@ from twill.cli import (
     show,
     studies,
     sweep,
+    tune,
 )
 from twill.console import run_app, say
 
@@ -42,7 +43,7 @@ app = _tree(
 for command in (
     *(schedule.schedule, schedule.polish, judge.verify, judge.explain),
     *(show.show, show.diff, show.extract, kernel.emit, kernel.run_kernel, studies.reproduce),
-    calibrate.calibrate,
+    *(tune.tune, calibrate.calibrate),
 ):
     app.command()(command)
 trees = {"loop": loop.app, "machine": machine.app, "sim": simulator, "bench": studies.bench}

@@ -56,18 +56,24 @@ class SmOptions(RunOptions):
 
 
 @dataclass(frozen=True)
-class KernelOptions:
+class BlockOptions:
+    """How many blocks a kernel has, and what they do."""
+
+    tokens: Annotated[int, Option(min=1, help="Batch times length of the kernel.")] = 16384
+    heads: Annotated[int, Option(min=1, help="Heads of the kernel.")] = 16
+    persistent: Annotated[
+        bool, Option(help="Whether a block of the kernel goes on to its next tile.")
+    ] = True
+
+
+@dataclass(frozen=True)
+class KernelOptions(BlockOptions):
     """The kernel around the loop."""
 
     sequence: Annotated[
         str | None,
         Option(metavar="N,N,...", help="Estimate the whole kernel at these sequence lengths."),
     ] = None
-    tokens: Annotated[int, Option(min=1, help="Batch times length of the kernel.")] = 16384
-    heads: Annotated[int, Option(min=1, help="Heads of the kernel.")] = 16
-    persistent: Annotated[
-        bool, Option(help="Whether a block of the kernel goes on to its next tile.")
-    ] = True
 
     def estimate(self, schedule: Schedule, conditions: Conditions, sequence: str) -> Kernel:
         """Return what a run says of the whole kernel at some sequence lengths."""

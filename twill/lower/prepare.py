@@ -1,7 +1,6 @@
 """What a schedule's programs need before they are code.
 
-No turns that no compiler keeps, and rounds that begin where no product is in flight and few
-registers hold values.
+Rounds that begin where no product is in flight and few registers hold values.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from twill.artifacts.program import (
-    Arrive,
     Await,
     Get,
     Instruction,
@@ -24,8 +22,6 @@ from twill.artifacts.program import (
 from twill.artifacts.schedule import Schedule
 from twill.errors import RefusedError
 
-TURN = ".issued"
-
 
 def prepared(schedule: Schedule) -> Schedule:
     """Return the schedule as it can be emitted; no group's order of instructions changes.
@@ -35,37 +31,7 @@ def prepared(schedule: Schedule) -> Schedule:
     RefusedError
         If a group always has a product in flight whose result is not accumulated in place.
     """
-    return light_rounds(cut_rounds(without_turns(schedule)))
-
-
-def without_turns(schedule: Schedule) -> Schedule:
-    """Leave out turns on units that warps issue to themselves.
-
-    ptxas keeps arithmetic on neither side of an arrive: of 66 exponentials 5 stayed in front of it
-    (Triton 3.9.0, sm_90a). Turns on the tensor core stay, whose order it keeps.
-    """
-    products = {o.name for o in schedule.loop.operations if o.kind.startswith("mma")}
-    dropped = {
-        barrier.name
-        for barrier in schedule.barriers
-        if barrier.name.endswith(TURN) and barrier.name.removesuffix(TURN) not in products
-    }
-    if not dropped:
-        return schedule
-    programs = tuple(
-        program.model_copy(
-            update={
-                "body": tuple(
-                    i
-                    for i in program.body
-                    if not (isinstance(i, Wait | Arrive) and i.barrier in dropped)
-                )
-            }
-        )
-        for program in schedule.programs
-    )
-    barriers = tuple(b for b in schedule.barriers if b.name not in dropped)
-    return schedule.model_copy(update={"programs": programs, "barriers": barriers})
+    return light_rounds(cut_rounds(schedule))
 
 
 def cut_rounds(schedule: Schedule) -> Schedule:

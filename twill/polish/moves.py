@@ -187,12 +187,10 @@ class Moves:
         return self._settled(candidate, start, {v})
 
     def turn(self, candidate: Candidate) -> Candidate | None:
-        """Take turns on a unit, or do not: on all of a kind, or one pair."""
+        """Take turns on units that execute in order, or do not: all of them, or one pair."""
         choices = candidate.choices
-        if self._random.random() < 0.4:
-            if self._random.random() < 0.5:
-                return replace(candidate, choices=replace(choices, in_order=not choices.in_order))
-            return replace(candidate, choices=replace(choices, on_pipes=not choices.on_pipes))
+        if self._random.random() < 0.2:
+            return replace(candidate, choices=replace(choices, in_order=not choices.in_order))
         problem, groups = self._programs.problem, self._programs.groups
         found = Assignment(candidate.start, candidate.group, groups)
         names = {g: str(g) for g in sorted(set(candidate.group))}

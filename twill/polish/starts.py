@@ -10,12 +10,7 @@ from twill.lower.pipeline import Choices
 from twill.polish.candidates import Candidate, Programs
 from twill.polish.roles import Roles
 
-TURNS = (
-    ("", Choices()),
-    ("no turns on pipes", Choices(on_pipes=False)),
-    ("no turns in order", Choices(in_order=False)),
-    ("no turns", Choices(in_order=False, on_pipes=False)),
-)
+TURNS = (("", Choices()), ("no turns", Choices(in_order=False)))
 
 
 # A clock with rounds of the interval that is hoped for lets values wait in as many slots as

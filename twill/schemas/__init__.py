@@ -13,6 +13,7 @@ from twill.artifacts.machine import Machine
 from twill.artifacts.order import Order
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import JournalLine, Sweep, Swept
+from twill.artifacts.tuning import Tuned
 from twill.schemas import documents, kernel_documents, schedule_documents
 from twill.sim.execute import Run
 from twill.studies.compare import Comparisons
@@ -27,6 +28,7 @@ SCHEMAS: dict[str, type[Part]] = {
     "schedule": Schedule,
     "sweep": Sweep,
     "swept": Swept,
+    "tuned": Tuned,
     "bench": documents.BenchOfSolver,
     "bench-simulator": documents.BenchOfSimulator,
     "calibration": kernel_documents.Calibration,

@@ -15,12 +15,13 @@ from twill.frontends.subtiling.plan import (
     along_dimension,
     choices,
     dimension,
+    impossible_product,
     indivisible,
     without_instruction,
 )
 from twill.frontends.subtiling.rewrite import Rewriter
 
-__all__ = ["Plan", "Rewriter", "Role", "plan_subtiles", "subtile"]
+__all__ = ["Plan", "Rewriter", "Role", "impossible_product", "plan_subtiles", "subtile"]
 
 
 MOST_SUBTILES = 64

@@ -259,6 +259,18 @@ def without_instruction(plan: Plan, parts: list[Operation], machine: Machine) ->
     return None
 
 
+def impossible_product(loop: Loop, machine: Machine) -> str | None:
+    """Return which product of a loop has no instruction on a machine, None if all have one."""
+    for operation in loop.operations:
+        if machine.products is None or not is_product(operation) or operation.kind == "mma_sync":
+            continue
+        problem = _problem(operation, machine.products)
+        if problem is not None:
+            shape = " x ".join(map(str, product_shape(operation)))
+            return f"{loop.name}: the product {operation.name} is {shape}, and {problem}"
+    return None
+
+
 def _problem(operation: Operation, products: Products) -> str | None:
     """Return why a product's shape is none that instructions have, None if it is one."""
     rows, columns, depth = product_shape(operation)

@@ -33,7 +33,7 @@ from twill.frontends.triton_dump.lower import (
 )
 from twill.names import elided
 
-__all__ = ["dump_compiled", "dump_kernel"]
+__all__ = ["dump_compiled", "dump_kernel", "unset_constants"]
 
 LONGEST_REASON = 300
 NUMBERS = (
@@ -67,13 +67,7 @@ def dump_kernel(
         If there is no such kernel, a setting is missing, unknown or wrong, or Triton refuses it.
     """
     check_target(architecture, num_warps)
-    triton = import_triton()
-    if triton.knobs.runtime.interpret:
-        raise InputError("TRITON_INTERPRET is set, so that kernels are interpreted, not compiled")
-    file, _, name = where.rpartition(":")
-    if not file.endswith(".py") or not name:
-        raise InputError("not a kernel; name one as FILE.py:KERNEL", file=where)
-    kernel = _kernel(_imported(file), name, file)
+    kernel, file = _found(where)
     example = f"twill loop dump {where} --sm {architecture}"
     signature, constants = arguments_of(kernel, settings, example=example, file=where)
     try:
@@ -81,6 +75,32 @@ def dump_kernel(
     except Exception as error:
         line, reason = _refusal(error, kernel)
         raise InputError(f"Triton refuses it: {reason}", file=f"{file}:{line}") from None
+
+
+def unset_constants(where: str, settings: Mapping[str, str]) -> list[str]:
+    """Return the ``tl.constexpr`` parameters of a kernel that have no value, in their order.
+
+    Raises
+    ------
+    MissingLibraryError
+        If Triton is not installed.
+    InputError
+        If there is no such kernel.
+    """
+    kernel, _ = _found(where)
+    unset = [p for p in kernel.params if p.name not in settings and not _may_be_left_out(p)]
+    return [parameter.name for parameter in unset if parameter.is_constexpr]
+
+
+def _found(where: str) -> tuple[Any, str]:
+    """Return a kernel and its file."""
+    triton = import_triton()
+    if triton.knobs.runtime.interpret:
+        raise InputError("TRITON_INTERPRET is set, so that kernels are interpreted, not compiled")
+    file, _, name = where.rpartition(":")
+    if not file.endswith(".py") or not name:
+        raise InputError("not a kernel; name one as FILE.py:KERNEL", file=where)
+    return _kernel(_imported(file), name, file), file
 
 
 def _imported(file: str) -> ModuleType:

@@ -6,16 +6,7 @@ done, `answers` and `table` tell the result; here points go to an executor and r
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    wait,
-)
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,15 +14,14 @@ import twill
 from twill.artifacts.schedule import Schedule
 from twill.artifacts.sweep import SCHEDULES, Sweep, Swept, SweptRun
 from twill.console import Counter, Report
-from twill.errors import InputError, WorkerError
+from twill.errors import InputError
+from twill.executors import completed
 from twill.files import make_folder, read_bytes, write_whole
 from twill.names import file_name
 from twill.studies.sweep.journal import NAME as JOURNAL
 from twill.studies.sweep.journal import Journal
 from twill.studies.sweep.points import (
-    Row,
     Runnable,
-    Task,
     axes,
     check_points,
     code_digest,
@@ -76,7 +66,7 @@ def run_sweep(
         every = tasks(sweep, runnables(sweep, counter.report))
         counter.begin(len(every))
         rows = []
-        for row in _rows(every, executor):
+        for row in completed(evaluate, every, executor, IN_FLIGHT):
             rows.append(row)
             counter.advance()
         return frame(sweep, rows)
@@ -86,40 +76,10 @@ def run_sweep(
         check_points(journal.rows, every, str(journal.file))
         left = [task for task in every if task.index not in journal.rows]
         counter.begin(len(every), len(every) - len(left))
-        for row in _rows(left, executor):
+        for row in completed(evaluate, left, executor, IN_FLIGHT):
             journal.add(row)
             counter.advance()
         return frame(sweep, journal.rows.values())
-
-
-def _rows(every: Sequence[Task], executor: Executor | None) -> Iterator[Row]:
-    if executor is None:
-        yield from map(evaluate, every)
-        return
-    waiting = iter(every)
-    pending: set[Future[Row]] = set()
-    try:
-        while True:
-            for task in itertools.islice(waiting, IN_FLIGHT - len(pending)):
-                pending.add(executor.submit(evaluate, task))
-            if not pending:
-                return
-            done, pending = wait(pending, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()
-    except BrokenExecutor:
-        raise WorkerError(
-            "a worker process died, perhaps for want of memory; finished points are kept: run the "
-            "same command again to go on, with fewer --jobs if need be"
-        ) from None
-    except (CancelledError, OSError) as error:
-        raise WorkerError(
-            f"nobody runs the points any more ({type(error).__name__}); finished points are kept: "
-            "run the same command again to go on"
-        ) from None
-    finally:
-        for future in pending:
-            future.cancel()
 
 
 # -- what a folder holds ------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import IO, Any, Self
 from pydantic import ValidationError
 
 from twill.artifacts.base import first_problem
-from twill.artifacts.sweep import JournalHeader, JournalLine, text_hash
+from twill.artifacts.sweep import HashedLine, JournalHeader, JournalLine, text_hash
 from twill.errors import InputError
 from twill.studies.sweep.points import Row
 
@@ -24,6 +24,8 @@ MOST_LINE = 1 << 20  # bytes of a line
 
 class Journal:
     """An append-only file of rows; one process at a time writes it.
+
+    `sweep`: the hash of what was asked. `kind`: what a line is.
 
     A line that a crash left unfinished is cut off when it is opened; a file with anything else in
     it that is no row of this sweep is left as it is. A line that cannot be written whole is taken
@@ -35,10 +37,10 @@ class Journal:
         If it cannot be written, is not a journal of this sweep, or another process writes it.
     """
 
-    def __init__(self, folder: Path, sweep: str) -> None:
+    def __init__(self, folder: Path, sweep: str, kind: type[HashedLine] = JournalLine) -> None:
         self.file = folder / NAME
         self.rows: dict[int, Row] = {}
-        self._sweep = sweep
+        self._sweep, self._kind = sweep, kind
         self._handle = -1
 
     def __enter__(self) -> Self:
@@ -80,7 +82,7 @@ class Journal:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise InputError("another process is writing this sweep", file=str(self.file)) from None
-        self.rows, end = read(self.file, self._sweep)
+        self.rows, end = read(self.file, self._sweep, self._kind)
         try:
             self._write(b"" if end else _first(self._sweep), end)
         except InputError:
@@ -107,7 +109,9 @@ class Journal:
         return InputError(f"cannot write: {error.strerror or error}", file=str(self.file))
 
 
-def read(file: Path, sweep: str) -> tuple[dict[int, Row], int]:
+def read(
+    file: Path, sweep: str, kind: type[HashedLine] = JournalLine
+) -> tuple[dict[int, Row], int]:
     """Return the rows of a journal by point, and the bytes of its whole lines.
 
     A last line that is not finished is left out: while a sweep runs, what is there can be read
@@ -129,7 +133,7 @@ def read(file: Path, sweep: str) -> tuple[dict[int, Row], int]:
                 if number == 1:
                     _check_first(line, sweep, str(file))
                 else:
-                    row = _row(line, sweep, where, str(file))
+                    row = _row(line, kind, sweep, where, str(file))
                     rows.setdefault(row["point"], row)
                 end += len(line)
     except OSError as error:
@@ -165,9 +169,9 @@ def _check_first(line: bytes, sweep: str, file: str) -> None:
         )
 
 
-def _row(line: bytes, sweep: str, where: str, file: str) -> Row:
+def _row(line: bytes, kind: type[HashedLine], sweep: str, where: str, file: str) -> Row:
     try:
-        stated = JournalLine.model_validate_json(line).hash
+        stated = kind.model_validate_json(line).hash
     except ValidationError as error:
         found = first_problem(error, file)
         path = f"{where}: {found.path}" if found.path else where

@@ -1,0 +1,167 @@
+"""What a kernel around a loop is asked for: its output tiles, and the iterations for each.
+
+A loop says what an output tile is: the rows and columns of its accumulators, and how much of the
+other sequence, or of a product's depth, an iteration takes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from twill.artifacts.base import Part
+from twill.artifacts.loop import Loop, Operation
+from twill.errors import InputError, short
+from twill.sim.analysis import FLOP_OF_ONE_PRODUCT, flop_per_iteration
+
+MOST = 1 << 24
+LEFT, RIGHT = 0, 1  # the factors of a product, as which operands it reads them
+
+
+class Problem(Part):
+    """A problem in the tiles of a loop.
+
+    Attributes
+    ----------
+    sizes : dict
+        Its sizes by name: ``sequence``, ``batch``, ``heads``; or ``rows``, ``columns``, ``depth``.
+    tiles, iterations : int
+        Output tiles in all; iterations of the loop for one.
+    flop : float
+        2 m n k of all products, without what tiles compute beyond the problem's edges.
+    """
+
+    sizes: dict[str, int]
+    tiles: int
+    iterations: int
+    flop: float
+
+
+def attention(loop: Loop, sequence: int, tokens: int, heads: int) -> Problem:
+    """Return the problem of a loop over one sequence for tiles of another one of equal length.
+
+    `tokens`: the batch is tokens over length, at least 1.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the rows of a tile or of an iteration do not follow from the
+        loop.
+    """
+    _check(sequence=sequence, tokens=tokens, heads=heads)
+    rows, step = tile_rows(loop), streamed_rows(loop)
+    batch = max(1, tokens // sequence)
+    flop = flop_per_iteration(loop) * sequence / step * sequence / rows
+    return Problem(
+        sizes={"sequence": sequence, "batch": batch, "heads": heads},
+        tiles=-(-sequence // rows) * batch * heads,
+        iterations=-(-sequence // step),
+        flop=flop * batch * heads,
+    )
+
+
+def product(loop: Loop, rows: int, columns: int, depth: int) -> Problem:
+    """Return the problem of a loop that multiplies two matrices, rows x depth and depth x columns.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the loop computes anything else.
+    """
+    _check(rows=rows, columns=columns, depth=depth)
+    height, width, step = product_tile(loop)
+    return Problem(
+        sizes={"rows": rows, "columns": columns, "depth": depth},
+        tiles=-(-rows // height) * -(-columns // width),
+        iterations=-(-depth // step),
+        flop=float(FLOP_OF_ONE_PRODUCT * rows * columns * depth),
+    )
+
+
+def _check(**numbers: int) -> None:
+    for path, number in numbers.items():
+        if not isinstance(number, int) or not 1 <= number <= MOST:
+            raise InputError(f"a whole number from 1 to {MOST} (got {short(number)})", path=path)
+
+
+# -- what a loop's tiles are ----------------------------------------------------------------------
+
+
+def accumulators(loop: Loop) -> list[Operation]:
+    """Return the products that update in place, and whose result goes on to the next iteration."""
+    updating = {d.consumer for d in loop.dependences if d.in_place}
+    carried = {d.producer for d in loop.dependences if d.distance > 0}
+    return [o for o in loop.operations if o.kind == "mma" and o.name in updating & carried]
+
+
+def is_product(loop: Loop) -> bool:
+    """Return whether a loop does nothing but add up products of what it loads."""
+    found = accumulators(loop)
+    return bool(found) and all(o.kind == "load" or o in found for o in loop.operations)
+
+
+def tile_rows(loop: Loop) -> int:
+    """Return the rows of an output tile: those of all accumulators that share a streaming load.
+
+    Raises
+    ------
+    InputError
+        If there are none.
+    """
+    loads = {o.name for o in loop.operations if o.kind == "load"}
+    sharing: dict[str, int] = dict.fromkeys(loads, 0)
+    for o in accumulators(loop):
+        assert o.result is not None
+        for load in loads & {d.producer for d in loop.dependences if d.consumer == o.name}:
+            sharing[load] += o.result.shape[0]
+    if not any(sharing.values()):
+        raise InputError("no accumulator tells the rows of an output tile", path="rows")
+    return max(sharing.values())
+
+
+def streamed_rows(loop: Loop) -> int:
+    """Return the rows of the other sequence in an iteration: those of the largest streaming load.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    fed = {d.consumer for d in loop.dependences if d.kind == "data"}
+    shapes = [
+        o.result.shape
+        for o in loop.operations
+        if o.kind == "load" and o.name not in fed and o.result is not None
+    ]
+    rows = [shape[0] for shape in shapes if len(shape) > 1]
+    if not rows:
+        raise InputError("no streaming load tells the rows of an iteration", path="step")
+    return max(rows)
+
+
+def product_tile(loop: Loop) -> tuple[int, int, int]:
+    """Return the rows and columns of an output tile, and the depth of an iteration.
+
+    Sub-tiles that share the right factor lie below each other, those that share the left one beside
+    each other.
+
+    Raises
+    ------
+    InputError
+        If the loop does anything but add up products of what it loads.
+    """
+    if not is_product(loop):
+        raise InputError(f"{loop.name} is not a matrix product alone", path="size")
+    rows = _extent(loop, RIGHT, lambda shape: shape[0])
+    columns = _extent(loop, LEFT, lambda shape: shape[1])
+    return rows, columns, flop_per_iteration(loop) // (FLOP_OF_ONE_PRODUCT * rows * columns)
+
+
+def _extent(loop: Loop, shared: int, extent: Callable[[tuple[int, ...]], int]) -> int:
+    """Return the extents of all accumulators that share a factor, added up."""
+    factors = {d.consumer: d.producer for d in loop.dependences if d.operand == shared}
+    found: dict[str | None, int] = defaultdict(int)
+    for o in accumulators(loop):
+        assert o.result is not None
+        found[factors.get(o.name)] += extent(o.result.shape)
+    return max(found.values())

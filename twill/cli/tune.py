@@ -1,0 +1,239 @@
+"""``twill tune``: from a loop or a kernel to the tiles that make it fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Argument, Option
+
+from twill.cli import (
+    PROGRAMS,
+    Clock,
+    EffortName,
+    Json,
+    ResultsFolder,
+    SolverSeconds,
+    command,
+    numbers,
+)
+from twill.cli.loop import parse_settings
+from twill.cli.run import BlockOptions
+from twill.cli.sweep import Workers
+from twill.console import counted, note, say, say_written
+from twill.errors import InputError, RefusedError
+from twill.files import check_target, write_whole
+
+if TYPE_CHECKING:
+    from twill.artifacts.schedule import Schedule
+    from twill.artifacts.tuning import Tuned
+    from twill.studies.tune.candidates import Choices
+    from twill.studies.tune.evaluate import Question
+
+AT_A_TIME = 16  # candidates that a cluster is given at once
+
+
+@dataclass(frozen=True)
+class ChoiceOptions:
+    """What there is to choose from."""
+
+    tile: Annotated[
+        list[str] | None,
+        Option(
+            metavar="TILES",
+            help="Tiles of a loop, for example 128x128,128x176 (rows, and what an iteration "
+            "streams) or 128x256x64 (rows, columns, depth of a product). Many usual ones without "
+            "it.",
+        ),
+    ] = None
+    subtiles: Annotated[
+        str | None,
+        Option(
+            metavar="N,N,...",
+            help="Sub-tiles to cut each tile into; all of 1 to 4 that are possible without it.",
+        ),
+    ] = None
+    change: Annotated[
+        list[str] | None,
+        Option(
+            "--set",
+            metavar="NAME=VALUES",
+            help="Values of a kernel's constant (64,128; without it 64,128,256), the type of "
+            "another argument, in which constants may stand (tensordesc<fp16[M,D]>); or limits of "
+            "scheduling: groups, registers, stages, transfers. May be repeated.",
+        ),
+    ] = None
+    warps: Annotated[
+        str, Option(metavar="N,N,...", help="Warps that a Triton kernel is compiled for.")
+    ] = "4"
+    loop: Annotated[
+        str | None, Option("--loop", help="Which loop, by name or number, where there are several.")
+    ] = None
+
+    def choices(self) -> Choices:
+        """Return them as they are enumerated."""
+        from twill.studies.tune.candidates import Choices, parse_tile
+
+        tiles = [part for text in self.tile or () for part in text.split(",")]
+        return Choices(
+            tiles=[parse_tile(part.strip(), "--tile") for part in tiles],
+            subtiles=() if self.subtiles is None else numbers(self.subtiles, "--subtiles"),
+            given=parse_settings(self.change or []),
+            warps=numbers(self.warps, "--warps"),
+        )
+
+
+@dataclass(frozen=True)
+class ProblemOptions(BlockOptions):
+    """For which problems the kernel is to be fastest."""
+
+    size: Annotated[
+        list[str] | None,
+        Option(
+            metavar="MxNxK",
+            help="A matrix product's rows, columns and depth; 8192x8192x8192 without it. May be "
+            "repeated: the sum of the times counts.",
+        ),
+    ] = None
+    sequence: Annotated[
+        str | None,
+        Option(metavar="N,N,...", help="Sequence lengths of attention; 8192 without it."),
+    ] = None
+    clock: Clock = None
+
+
+@dataclass(frozen=True)
+class Search:
+    """How far is searched."""
+
+    effort: Annotated[
+        EffortName, Option(help=f"Programs of each candidate that are simulated: {PROGRAMS}.")
+    ] = EffortName.quick
+    within: Annotated[
+        float,
+        Option(
+            min=0.0,
+            max=1000.0,
+            help="Also solve what its bound puts behind the best by at most this part; 0 is what "
+            "may win alone.",
+        ),
+    ] = 0.01
+    timeout: SolverSeconds = None
+
+
+@dataclass(frozen=True)
+class Results:
+    """What is made of the answer."""
+
+    output: ResultsFolder = None
+    emit: Annotated[
+        str | None,
+        Option(
+            metavar="FILE.py",
+            help="Write the fastest candidate of which that is possible as a Gluon kernel.",
+        ),
+    ] = None
+    as_json: Json = False
+
+
+@command
+def tune(
+    subject: Annotated[
+        str,
+        Argument(
+            metavar="LOOP|FILE.py:KERNEL",
+            help="A loop: a packaged name or a file; or a kernel decorated with triton.jit.",
+        ),
+    ],
+    machine: Annotated[str, Option("--machine", "-m", help="A packaged name or a file.")],
+    choice: ChoiceOptions,
+    problem: ProblemOptions,
+    search: Search,
+    workers: Workers,
+    results: Results,
+) -> None:
+    """Find the tiles, sub-tiles and limits that make the fastest whole kernel.
+
+    Every candidate gets a bound first; what cannot win by it is not solved. The others are
+    scheduled, simulated and ranked by the time of the whole kernel. With -o an interrupted run goes
+    on where it was, and table.md can be read meanwhile. The exit status is 1 if nothing runs.
+
+    For example: twill tune gemm_hopper -m hopper_h100 --tile 128x128x64,128x256x64 -j 2
+    """
+    from twill.studies import tune as study
+    from twill.studies.tune.table import tuned_table
+
+    check_target(results.emit)
+    question = _question(subject, machine, problem, search)
+    folder = None if results.output is None else Path(results.output)
+    with counted("tune", "candidates") as counter, workers.executor() as executor:
+        every = study.candidates(question, choice.choices(), choice.loop)
+        at_a_time = workers.jobs if workers.cluster is None else AT_A_TIME
+        found, schedules = study.tune(
+            question, every, folder, executor, counter, at_a_time=at_a_time
+        )
+    if results.as_json:
+        say(found.to_json().removesuffix("\n"))
+    else:
+        tuned_table(found).print()
+        if folder is not None:
+            say_written(folder / study.NAME, folder / study.TABLE)
+    if found.rows[0].rank is None:
+        raise typer.Exit(RefusedError.exit_status)
+    if results.emit is not None:
+        _emit(found, schedules, results.emit, as_json=results.as_json)
+
+
+def _question(subject: str, machine: str, problem: ProblemOptions, search: Search) -> Question:
+    from twill.artifacts.machine import Machine
+    from twill.sim.analysis.whole_kernel import parse_sequences
+    from twill.studies.tune.candidates import parse_tile
+    from twill.studies.tune.evaluate import Question
+
+    if problem.size and problem.sequence:
+        raise InputError("either --size or --sequence", path="--size")
+    sizes = tuple(parse_tile(text, "--size") for text in problem.size or ())
+    if any(len(size) != 3 for size in sizes):
+        raise InputError("rows, columns and depth, as 8192x8192x8192", path="--size")
+    return Question(
+        subject=subject,
+        machine=Machine.named(machine),
+        sizes=sizes,
+        sequences=() if problem.sequence is None else parse_sequences(problem.sequence),
+        tokens=problem.tokens,
+        heads=problem.heads,
+        persistent=problem.persistent,
+        clock=problem.clock,
+        effort=search.effort.value,
+        within=search.within,
+        timeout=search.timeout,
+    )
+
+
+def _emit(found: Tuned, schedules: Mapping[int, Schedule], file: str, *, as_json: bool) -> None:
+    """Write the first of the ranking that can be a kernel, and say why not those before it."""
+    from twill.emit import emitted
+    from twill.studies.tune.table import candidate_text
+
+    refused = ""
+    for row in found.rows:
+        if row.rank is None:
+            break
+        try:
+            text = emitted(schedules[row.point])
+        except RefusedError as error:
+            refused = refused or str(error)
+            note(f"rank {row.rank}, {candidate_text(row)}, cannot be a kernel: {error}")
+            continue
+        write_whole(file, text)
+        if not as_json:
+            say_written(file)
+        note(f"{file} is rank {row.rank}, {candidate_text(row)}")
+        return
+    raise RefusedError(
+        f"no candidate can be written as a kernel: {refused}; a loop that was given another tile, "
+        "or cut, has lost the kernel around it: tune the kernel itself (FILE.py:KERNEL)"
+    )
