@@ -199,7 +199,7 @@ def _holding(series: _Series, arguments: Sequence[Argument]) -> Argument:
 
 
 def one_sm_gemm(m: int, n: int, k: int) -> Loop:
-    """Return the matrix product of one block with m x n x k tiles; both factors have k contiguous."""
+    """Return the product of one block with m x n x k tiles of factors with k contiguous."""
     with LoopBuilder(f"one_sm_gemm_{m}x{n}x{k}", products="tmem") as loop:
         a = loop.load("a", (m, k), "f16")
         b = loop.load("b", (n, k), "f16")
