@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
 import twill
-from tests.support.bounded import distances
+from tests.support.bounded import distances, random_program
+from twill.bounds.work import Argument
 from twill.console import silent
 from twill.frontends import packaged_loops
 from twill.polish import _Polishing
@@ -27,8 +29,9 @@ from twill.sim.engine.events import SimulationError
 ITERATIONS = 24
 ROUNDING = 1e-6
 NEAR = 1.05  # a program is near its bound that takes less than that many times it
+STEPS = 10  # programs of a walk
 MOVES = 4  # moves from one program to the next, at most
-BARREN = 200  # walks without a new program after which a loop is taken to have no more
+BARREN = 500  # tries without a new program after which there are taken to be no more
 
 
 @dataclass
@@ -43,7 +46,6 @@ class Figures:
     near: int = 0
     below: list[str] = field(default_factory=list)
     nearest: dict[str, float] = field(default_factory=dict)
-    nearest_of: str = ""
 
 
 def shares(count: int) -> dict[str, int]:
@@ -61,9 +63,18 @@ def machine_of(name: str) -> twill.Machine:
 
 
 def programs_of(name: str, seed: int, cache: Cache | None) -> Iterator[twill.Schedule]:
-    """Yield different programs of a loop: those where polishing begins, and walks from there.
+    """Yield different programs of a loop: those of walks and random ones in turn."""
+    known = set[str]()
+    walked = _different(_walked(name, seed, cache), known)
+    drawn = _different(_drawn(name, seed), known)
+    for pair in itertools.zip_longest(walked, drawn):
+        yield from filter(None, pair)
 
-    None if the loop has no static schedule.
+
+def _walked(name: str, seed: int, cache: Cache | None) -> Iterator[twill.Schedule | None]:
+    """Yield programs where polishing begins, and of walks from there; None for one that is refused.
+
+    Nothing if the loop has no static schedule.
     """
     asked = beginnings(Request(twill.load_loop(name), machine_of(name)))
     try:
@@ -74,21 +85,12 @@ def programs_of(name: str, seed: int, cache: Cache | None) -> Iterator[twill.Sch
     programs, random = Programs(given), Random(f"{name} {seed}")
     judge = Judge((Conditions(),))
     begins = [c for _, c in _Polishing(given, judge, silent, others)._candidates()]
-    moves, known = Moves(programs, random), set[str]()
+    moves = Moves(programs, random)
     yield given
-    barren = 0
-    while barren < BARREN:
-        barren += 1
+    while True:
         candidate = random.choice(begins)
-        for _ in range(10):
-            made = _made(programs, candidate)
-            if made is not None:
-                said = repr((made.programs, made.storage, made.barriers))
-                key = hashlib.blake2b(said.encode()).hexdigest()
-                if key not in known:
-                    known.add(key)
-                    barren = 0
-                    yield made
+        for _ in range(STEPS):
+            yield _made(programs, candidate)
             for _ in range(random.randint(1, MOVES)):
                 candidate = moves.propose(candidate) or candidate
 
@@ -100,21 +102,57 @@ def _made(programs: Programs, candidate: Candidate) -> twill.Schedule | None:
         return None
 
 
-def campaign(name: str, count: int, seed: int = 0, cache: Cache | None = None) -> Figures:
-    """Hold so many programs of a loop against its bound, under all conditions."""
-    found = Figures()
-    for schedule in programs_of(name, seed, cache):
-        try:
-            taken = list(distances(schedule, ITERATIONS))
-        except SimulationError:
-            continue
+def _drawn(name: str, seed: int) -> Iterator[twill.Schedule | None]:
+    """Yield random programs, None for one that is not correct."""
+    loop, machine = twill.load_loop(name), machine_of(name)
+    for number in itertools.count():
+        yield random_program(loop, machine, f"{seed} {number}")
+
+
+def _different(
+    schedules: Iterator[twill.Schedule | None], known: set[str]
+) -> Iterator[twill.Schedule]:
+    """Yield the schedules whose programs are not known, until `BARREN` in a row bring none."""
+    barren = 0
+    for schedule in schedules:
+        if schedule is not None and (key := _key(schedule)) not in known:
+            known.add(key)
+            barren = 0
+            yield schedule
+        elif (barren := barren + 1) == BARREN:
+            return
+
+
+def _key(schedule: twill.Schedule) -> str:
+    said = repr((schedule.programs, schedule.storage, schedule.barriers))
+    return hashlib.blake2b(said.encode()).hexdigest()
+
+
+class Campaign:
+    """Programs of a loop, each held against its bound under all conditions.
+
+    `found`: what was found so far.
+    """
+
+    def __init__(self, name: str, seed: int = 0, cache: Cache | None = None) -> None:
+        self.found = Figures()
+        self._programs = programs_of(name, seed, cache)
+
+    def go_on(self, count: int) -> Figures:
+        """Go on until so many programs ran, or there are no more."""
+        while self.found.programs < count and (schedule := next(self._programs, None)):
+            try:
+                taken = list(distances(schedule, ITERATIONS))
+            except SimulationError:
+                continue
+            self._count(taken)
+        return self.found
+
+    def _count(self, taken: Sequence[tuple[str, Argument, float]]) -> None:
+        found = self.found
         found.programs += 1
         found.near += min(times for *_, times in taken) < NEAR
         for conditions, argument, times in taken:
-            if times < found.nearest.get(conditions, float("inf")):
-                found.nearest[conditions] = times
+            found.nearest[conditions] = min(times, found.nearest.get(conditions, math.inf))
             if times < 1 - ROUNDING:
                 found.below.append(f"{conditions}: {times} of {argument.reason} {argument.of}")
-        if found.programs >= count:
-            break
-    return found

@@ -14,7 +14,7 @@ from unittest import mock
 import pytest
 
 import twill
-from tests.bounds.campaign import campaign
+from tests.bounds.campaign import Campaign
 from tests.support.bounded import distances, random_program, varied
 from tests.support.pages import ROOT
 from tests.support.small import edge, op, random_loop, small_loop, small_machine, tight_loop
@@ -393,7 +393,7 @@ def test_the_page_has_the_bounds_of_all_packaged_loops() -> None:
 @pytest.mark.parametrize("name", ["gemm_blackwell", "layer_norm_blackwell"])
 def test_no_program_of_a_campaign_is_below_its_bound(name: str, answers: Cache) -> None:
     """The slow way, with 20,000 programs of all loops: ``python -m tests.bounds 20000``."""
-    found = campaign(name, 6, cache=answers)
+    found = Campaign(name, cache=answers).go_on(6)
     assert found.programs == 6
     assert found.below == []
     assert min(found.nearest.values()) < 3

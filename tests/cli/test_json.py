@@ -81,7 +81,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
         ("fa3_forward_128x128", "--iterations", "12", "--depth", "1:2"): "sweep-results",
         (HAND, "--iterations", "4", "--depth", "1"): "sweep-results",
     },
-    "sim published": {(): "published"},
+    "sim published": {(): "published", ("--bounds",): "published"},
     "bench solver": {
         ("--case", "paper_example", "--engine", "difference", "--growth", "10", "--seeds", "0",
          "--machine", "hopper_h100"): "bench",

@@ -299,7 +299,7 @@ def test_two_live_values_at_one_address_are_noticed_by_both(laid_out: twill.Sche
         v.rule == "addresses" and "s0.mma" in v.message and "both live" in v.message
         for v in twill.verify(over).violations
     )
-    with pytest.raises(SimulationError, match="written over|overwrites tmem"):
+    with pytest.raises(SimulationError, match=r"written over|overwrites tmem"):
         twill.sim.run(over)
 
 
@@ -363,7 +363,7 @@ def test_two_accumulators_of_64_rows_take_the_two_halves(operand: int | None) ->
         update={"storage": tuple(s.model_copy(update={"halves": (0,)}) for s in schedule.storage)}
     )
     assert "both live at tmem address 0" in str(twill.verify(same).violations[0])
-    with pytest.raises(SimulationError, match="written over|overwrites tmem"):
+    with pytest.raises(SimulationError, match=r"written over|overwrites tmem"):
         twill.sim.run(same)
     whole = schedule.model_copy(
         update={"storage": tuple(s.model_copy(update={"halves": ()}) for s in schedule.storage)}

@@ -305,7 +305,7 @@ def test_run_tells_about_its_checks() -> None:
     assert max(map(len, text.splitlines())) <= 83
     data = json.loads(shown("--values", "--json"))["checks"]
     assert data["numbers"] == {
-        "results": 1, "wrong": [], "formula_error": None, "formula_tolerance": None,
+        "results": 1, "wrong": [], "silent": None, "formula_error": None, "formula_tolerance": None,
     }  # fmt: skip
     assert set(data["occupancy"]["registers of all"]) == {
         "unit", "capacity", "allocated", "always", "peak", "peak_cycle", "mean", "along_program",

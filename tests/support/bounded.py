@@ -107,7 +107,7 @@ def _varied(operation: Operation, generator: random.Random) -> Operation:
     return operation.model_copy(update={"cost": cost.model_copy(update=new)})
 
 
-def random_program(loop: twill.Loop, machine: Machine, seed: int) -> Schedule | None:
+def random_program(loop: twill.Loop, machine: Machine, seed: int | str) -> Schedule | None:
     """Return a program in which the loop's dependences are kept, none if it is not correct.
 
     Operations are on up to four groups, in any order, each up to a few rounds after what it needs,

@@ -119,23 +119,43 @@ def published(
     switches: Annotated[
         bool, Option("--switches", help="Switch one mechanism at a time instead.")
     ] = False,
+    bounds: Annotated[
+        bool,
+        Option(
+            "--bounds",
+            help="Hold all published figures against what no program is below instead; status 1 "
+            "if one is below.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Compare hand-written schedules of published kernels with what was measured."""
     from twill.studies import published as study
+    from twill.studies import published_bounds
 
+    if switches and bounds:
+        raise InputError("--switches and --bounds exclude each other", path="published")
     with progress("published figures") as report:
         tried = study.experiments(report) if switches else []
-        found = [] if switches else study.figures(report)
+        held = published_bounds.held() if bounds else []
+        found = [] if switches or bounds else study.figures(report)
     if as_json:
         print_json(
             "published",
-            {"figures": [asdict(one) for one in found], "switches": [asdict(one) for one in tried]},
+            {
+                "figures": [asdict(one) for one in found],
+                "switches": [asdict(one) for one in tried],
+                "bounds": [asdict(one) for one in held],
+            },
         )
+    elif bounds:
+        published_bounds.print_held(held)
     elif switches:
         study.print_experiments(tried)
     else:
         study.print_figures(found)
+    if any(one.below for one in held):
+        raise typer.Exit(1)
 
 
 @command

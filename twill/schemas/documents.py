@@ -15,6 +15,7 @@ from twill.studies.audit import Finding
 from twill.studies.bench import Growth, Outcome, SpeedUp
 from twill.studies.bench.simulator import Speed
 from twill.studies.published import Experiment, Figure
+from twill.studies.published_bounds import Held
 from twill.studies.sweep.answers import Answer
 
 Strings = tuple[str, ...]
@@ -286,11 +287,12 @@ class SweepResults(Document):
 
 
 class Published(Document):
-    """``python -m twill.sim published --json``; with ``--switches`` these instead of figures."""
+    """``python -m twill.sim published --json``; with an option these instead of figures."""
 
     schema_name: Literal["twill.published"] = Field(alias="schema")
     figures: tuple[Figure, ...]
     switches: tuple[Experiment, ...]
+    bounds: tuple[Held, ...]
 
 
 class JudgedClaim(Part):

@@ -1,0 +1,239 @@
+"""What others measured on GPUs, held against what no program on the simulated SM is below.
+
+A figure below its bound would show that the bound, and so a cost of the machine file, is wrong.
+Cycles of a figure are its time at the clock that its source states, otherwise at the highest that
+the GPU has: at a lower clock the same time is fewer cycles, which no source excludes, so that what
+is below a bound even then is below it for certain. Of the arguments of a bound those of work
+count: they also hold where several blocks share an SM, and for loops of few iterations.
+"""
+
+from __future__ import annotations
+
+import functools
+import string
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from twill.artifacts.base import Part, packaged_text, parse_toml
+from twill.artifacts.loop import Loop
+from twill.artifacts.machine import Machine
+from twill.bounds.programs import program_bounds
+from twill.bounds.work import Argument
+from twill.console import paragraph
+from twill.formats import cycles
+from twill.frontends import load_loop, packaged_loops
+from twill.frontends.builder import LoopBuilder
+from twill.frontends.schedules import load_schedule
+from twill.sim.analysis import flop_per_iteration
+from twill.tables import Column, Table
+
+LEAST_LATENCY = 1  # cycles of every load: bounds that hold wherever the data come from
+COLUMNS = (
+    Column("kernel"),
+    Column("machine"),
+    Column("what"),
+    Column("figures", form=str),
+    Column("clock", "MHz", form=str),
+    Column("power"),
+    Column("least", "cycles", form="{:.0f}".format),
+    Column("bound", "cycles", form=cycles),
+    Column("unit"),
+    Column("least\nover bound", form="{:.3f}".format),
+    Column("below", form=str),
+    Column("left\nout"),
+)
+
+
+class _Clock(Part):
+    mhz: float
+    source: str
+
+
+class _Series(Part):
+    """Figures of one kernel; traces/published.toml says what its entries are."""
+
+    kernel: str
+    what: str
+    source: str
+    machine: str
+    loop: str | None = None
+    tile: tuple[int, int, int] | None = Field(None, strict=False)
+    units: tuple[str, ...] | None = Field(None, strict=False)
+    because: str = ""
+    clock: float | None = None
+    power: bool = True
+    teraflops: dict[str, float] = {}
+    microseconds: dict[str, float] = {}
+
+
+class _Published(Part):
+    clocks: dict[str, _Clock]
+    series: tuple[_Series, ...] = Field(strict=False)
+
+
+@dataclass(frozen=True)
+class Held:
+    """A published figure and the bound that it is held against.
+
+    Attributes
+    ----------
+    kernel, what : str
+        What was measured.
+    at : str
+        Sequence length, or stages of the one-SM GEMM.
+    source : str
+        Where it is published.
+    machine, loop : str
+        Whose bound: a machine file, and the loop that has the tile or the work of the kernel.
+    published : float
+        The figure.
+    unit : str
+        Its unit: ``TFLOP/s``, or ``us`` a k-tile.
+    clock_mhz : float
+        At which its cycles are counted.
+    clock_stated : bool
+        Whether its source states that clock; otherwise it is the highest that the GPU has.
+    power : bool
+        Whether all SMs were at work, so that power may have lowered the clock.
+    cycles : float
+        Published cycles an iteration of the loop.
+    bound_cycles : float
+        What no program takes less than.
+    unit_of_bound : str
+        Whose work it is.
+    rounding_cycles : int
+        Cycles by which whole cycles may make it too large: costs are rounded up, so that it is
+        less than one for every operation that the unit has work of.
+    below : bool
+        Whether the figure is below the bound, by more than that.
+    left_out : str
+        Why the work of other units does not count, where it does not.
+    """
+
+    kernel: str
+    what: str
+    at: str
+    source: str
+    machine: str
+    loop: str
+    published: float
+    unit: Literal["TFLOP/s", "us"]
+    clock_mhz: float
+    clock_stated: bool
+    power: bool
+    cycles: float
+    bound_cycles: float
+    unit_of_bound: str
+    rounding_cycles: int
+    below: bool
+    left_out: str
+
+
+def held(machine_of: Callable[[str], Machine] = Machine.named) -> list[Held]:
+    """Return every published figure of traces/published.toml with its bound.
+
+    `machine_of`: the machine of a name, to try others than the packaged ones.
+    """
+    text = packaged_text("figures", "traces", "published", ".toml")
+    published = _Published.model_validate(parse_toml(text, "published.toml"))
+    machines = functools.cache(machine_of)
+    arguments = functools.cache(lambda of, on: _arguments(of, machines(on)))
+    found: list[Held] = []
+    for series in published.series:
+        loop, every = arguments(series.loop or series.tile, series.machine)
+        clock = series.clock or published.clocks[series.machine].mhz
+        machine = machines(series.machine)
+        found += _series(series, loop, _holding(series, every), clock, machine)
+    return found
+
+
+def _series(
+    series: _Series, loop: Loop, argument: Argument, clock: float, machine: Machine
+) -> Iterator[Held]:
+    flop = flop_per_iteration(loop) * machine.multiprocessors.value
+    times = {at: flop / t / 1e6 for at, t in series.teraflops.items()} | series.microseconds
+    bound, rounding = float(argument.cycles), len(argument.figures)
+    for at, microseconds in times.items():
+        yield Held(
+            kernel=series.kernel,
+            what=series.what,
+            at=at,
+            source=series.source,
+            machine=series.machine,
+            loop=loop.name,
+            published=series.teraflops.get(at, microseconds),
+            unit="TFLOP/s" if at in series.teraflops else "us",
+            clock_mhz=clock,
+            clock_stated=series.clock is not None,
+            power=series.power,
+            cycles=microseconds * clock,
+            bound_cycles=bound,
+            unit_of_bound=argument.of[0],
+            rounding_cycles=rounding,
+            below=microseconds * clock <= bound - rounding,
+            left_out=series.because,
+        )
+
+
+def _arguments(
+    of: str | tuple[int, int, int], machine: Machine
+) -> tuple[Loop, tuple[Argument, ...]]:
+    """Return a loop by name, or the GEMM of a tile, and all arguments of its bound."""
+    if isinstance(of, tuple):
+        loop = one_sm_gemm(*of)
+    else:
+        loop = load_loop(of) if of in packaged_loops() else load_schedule(of).loop
+    return loop, program_bounds(loop, machine, latency=LEAST_LATENCY)
+
+
+def _holding(series: _Series, arguments: Sequence[Argument]) -> Argument:
+    """Return the largest argument of work that holds for a kernel."""
+    return next(
+        one
+        for one in arguments
+        if one.reason == "work" and (series.units is None or one.of[0] in series.units)
+    )
+
+
+def one_sm_gemm(m: int, n: int, k: int) -> Loop:
+    """Return the product of one block with m x n x k tiles of factors with k contiguous."""
+    with LoopBuilder(f"one_sm_gemm_{m}x{n}x{k}", products="tmem") as loop:
+        a = loop.load("a", (m, k), "f16")
+        b = loop.load("b", (n, k), "f16")
+        c = loop.carried("c", (m, n), memory="tmem")
+        c += a @ b.T
+    return loop.build()
+
+
+def print_held(found: Sequence[Held]) -> None:
+    """Print a line a series with its figure that is nearest to the bound, and the sources."""
+    table(found).print()
+    for source in dict.fromkeys(one.source for one in found):
+        paragraph(source)
+
+
+def table(found: Sequence[Held]) -> Table:
+    """Return a row for each kernel, problem and source, and the counts of all."""
+    reasons = dict.fromkeys(one.left_out for one in found if one.left_out)
+    letters = {"": ""} | dict(zip(reasons, string.ascii_uppercase, strict=False))
+    series: dict[tuple[str, ...], list[Held]] = {}
+    for one in found:
+        series.setdefault((one.kernel, one.machine, one.what, one.source), []).append(one)
+    rows = [[*names[:3], len(some), *_nearest(some), letters[some[0].left_out]]
+            for names, some in series.items()]  # fmt: skip
+    nearest = _nearest(found)
+    every = ["all", "", "", len(found), *[""] * 5, *nearest[-2:], ""]
+    notes = [f"{letters[reason]}: {reason}" for reason in reasons]
+    return Table(COLUMNS, rows, totals=[every], notes=notes)
+
+
+def _nearest(some: Sequence[Held]) -> list[object]:
+    """Return the cells of the figure that is nearest to its bound, and how many are below."""
+    one = min(some, key=lambda one: one.cycles / one.bound_cycles)
+    ratio, below = one.cycles / one.bound_cycles, sum(one.below for one in some)
+    clock = f"{'' if one.clock_stated else 'up to '}{one.clock_mhz:.0f}"
+    power = "yes" if one.power else "no"
+    return [clock, power, one.cycles, one.bound_cycles, one.unit_of_bound, ratio, below]
