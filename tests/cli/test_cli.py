@@ -8,15 +8,19 @@ import pty
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
+import typer
+from rich.text import Text
 
 import twill
 from tests.support.commands import SIM, TWILL
 from tests.support.commands import in_process as call
 from twill import console
+from twill.cli.main import app
 
 PROCESS = [sys.executable, "-m", "twill"]
 
@@ -196,6 +200,28 @@ def test_lists() -> None:
 
 def test_version() -> None:
     assert process(*PROCESS, "--version").stdout == f"twill {twill.__version__}\n"
+
+
+def helps(tree: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Yield the help texts of all commands and of their options."""
+    for name, command in getattr(tree, "commands", {}).items():
+        yield from helps(command, (*words, name))
+    for parameter in tree.params:
+        yield " ".join((*words, parameter.name)), getattr(parameter, "help", None) or ""
+    yield " ".join(words), tree.help or ""
+
+
+def test_help_is_shown_as_it_is_written() -> None:
+    """Rich takes a word in brackets for a style, and leaves it out."""
+    found = dict(helps(typer.main.get_command(app)))
+    assert "sim sweep cluster" in found
+    for where, text in found.items():
+        assert Text.from_markup(text).plain == text, where
+
+
+def test_the_interface_is_listed() -> None:
+    assert dir(twill) == sorted([*twill.__all__, "__version__"])
+    assert all(getattr(twill, name) is not None for name in dir(twill))
 
 
 def test_help_imports_no_solver_and_answers_at_once() -> None:

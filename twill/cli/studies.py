@@ -290,7 +290,7 @@ def solver(
 def simulator(
     schedule_file: Annotated[
         str | None,
-        Argument(metavar="[SCHEDULE]", help="What to run; attention forward on Hopper without it."),
+        Argument(metavar="SCHEDULE", help="What to run; attention forward on Hopper without it."),
     ] = None,
     iterations: Annotated[str, Option(help="Trip counts.")] = "128,512,2048",
     groups: Annotated[str, Option(help="Groups of made-up programs.")] = "1,2,4,8",

@@ -109,7 +109,7 @@ class Workers:
 
     jobs: Jobs = 1
     cluster: Annotated[
-        str | None, Option(metavar="ADDRESS", help="Dask scheduler (needs the extra [cluster]).")
+        str | None, Option(metavar="ADDRESS", help="Dask scheduler (needs the extra `cluster`).")
     ] = None
 
     def executor(self) -> AbstractContextManager[Executor | None]:
@@ -136,7 +136,7 @@ def sweep(
     common: Common,
     workers: Workers,
     parquet: Annotated[
-        bool, Option("--parquet", help="Write Parquet too (needs the extra [parquet]).")
+        bool, Option("--parquet", help="Write Parquet too (needs the extra `parquet`).")
     ] = False,
     output: ResultsFolder = None,
     as_json: Json = False,
