@@ -6,7 +6,18 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from twill.console import paragraph, say
-from twill.formats import count, cycles, megahertz, number, percent, plural, tenths, teraflops, yes
+from twill.formats import (
+    count,
+    cycles,
+    megahertz,
+    number,
+    percent,
+    plural,
+    signed_percent,
+    tenths,
+    teraflops,
+    yes,
+)
 from twill.sim.analysis.advice import WORTH, Advice
 from twill.sim.analysis.profile import Critical, Link, Profile, Spent, links
 from twill.sim.analysis.whole_kernel import Kernel
@@ -79,10 +90,25 @@ def _print_achieved(result: Run) -> None:
         verdict = {True: "achieved", False: "NOT achieved", None: "not comparable"}
         tolerance = f"(tolerance {percent(result.tolerance)})"
         say(f"static interval {cycles(static)} cycles: {verdict[result.achieved]} {tolerance}")
+    if static is not None and measured is not None and abs(measured / static - 1) >= LEAST_SHARE:
+        paragraph(_beside_promise(measured / static - 1))
     if result.tflops is not None:
         work = f"{result.flop_per_iteration / 1e6:.4g} MFLOP per iteration and SM"
         clock = f"{megahertz(result.clock_mhz)} MHz"
         say(f"{teraflops(result.tflops)} TFLOP/s of the chip at {clock} ({work})")
+
+
+def _beside_promise(excess: float) -> str:
+    """Return why a run takes more or less than the static interval."""
+    if excess > 0:
+        return (
+            f"{signed_percent(excess)}: waits, arrives, turns on pipes and latency that rings do "
+            "not hide are not in the static interval"
+        )
+    return (
+        f"{signed_percent(excess)}: a program goes on as soon as what it waits for is there, while "
+        "the static schedule keeps fixed times"
+    )
 
 
 def _how_certain(result: Run) -> str:

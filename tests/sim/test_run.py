@@ -19,6 +19,7 @@ from twill.sim.engine import Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.engine.record import Recording
 from twill.sim.engine.sm import StreamingMultiprocessor
+from twill.sim.show import print_run
 
 Data = dict[str, Any]
 
@@ -301,3 +302,14 @@ def test_multi_warp_puts_each_sub_tile_on_its_own_group(
     assert {place["k"], place["v"]} == {"load"}
     assert {place[name] for name in ("s0", "p0", "o0", "l0")} == {"tile0"}
     assert {place[name] for name in ("s1", "p1", "o1", "l1")} == {"tile1"}
+
+
+def test_what_differs_from_the_static_interval_is_explained(
+    paper_schedule: twill.Schedule, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = twill.sim.run(paper_schedule)
+    print_run(result)
+    assert "static interval 2 cycles: achieved" in capsys.readouterr().out
+    for measured, why in ((3.0, "+50.0%: waits, arrives"), (1.0, "-50.0%: a program goes on")):
+        print_run(result.model_copy(update={"measured_interval_cycles": measured}))
+        assert why in capsys.readouterr().out
