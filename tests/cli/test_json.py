@@ -60,6 +60,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
         ("gemm_hopper", "-m", "hopper_h100", "--tile", "64x64x64,64x80x64"): "tuned",
     },
     "reproduce": {("--case", "running_example"): "claims"},
+    "doctor": {(): "installation"},
     "loop list": {(): "loop-list"},
     "loop show": {
         ("fa_fwd_hopper",): "loop-costs",

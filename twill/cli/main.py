@@ -9,6 +9,7 @@ from typer import Option
 
 from twill.cli import (
     calibrate,
+    doctor,
     judge,
     kernel,
     loop,
@@ -23,11 +24,11 @@ from twill.cli import (
 from twill.console import run_app, say
 
 
-def _tree(name: str, about: str) -> typer.Typer:
+def _tree(name: str, about: str, *, completion: bool = False) -> typer.Typer:
     return typer.Typer(
         name=name,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=completion,
         pretty_exceptions_enable=False,
         help=about,
     )
@@ -38,12 +39,14 @@ for command in (run.run, studies.compare, sweep.sweep, studies.report, studies.p
     simulator.command()(command)
 
 app = _tree(
-    "twill", "Provably optimal software pipelines and warp specializations for tensor core GPUs."
+    "twill",
+    "Provably optimal software pipelines and warp specializations for tensor core GPUs.",
+    completion=True,
 )
 for command in (
     *(schedule.schedule, schedule.polish, judge.verify, judge.explain),
     *(show.show, show.annotate, show.diff, show.extract, kernel.emit, kernel.run_kernel),
-    *(studies.reproduce, tune.tune, calibrate.calibrate),
+    *(studies.reproduce, tune.tune, calibrate.calibrate, doctor.doctor),
 ):
     app.command()(command)
 trees = {"loop": loop.app, "machine": machine.app, "sim": simulator, "bench": studies.bench}

@@ -50,6 +50,7 @@ SCHEMAS: dict[str, type[Part]] = {
     "polished": schedule_documents.Polished,
     "program": schedule_documents.Program,
     "published": documents.Published,
+    "installation": documents.Installation,
     "refusal": schedule_documents.Refusal,
     "schedule-differences": schedule_documents.ScheduleDifferences,
     "schedule-positions": schedule_documents.SchedulePositions,

@@ -14,6 +14,7 @@ from twill.artifacts.sweep import JournalRow, Sweep
 from twill.studies.audit import Finding
 from twill.studies.bench import Growth, Outcome, SpeedUp
 from twill.studies.bench.simulator import Speed
+from twill.studies.installation import Installed
 from twill.studies.published import Experiment, Figure
 from twill.studies.published_bounds import Held
 from twill.studies.sweep.answers import Answer
@@ -293,6 +294,13 @@ class Published(Document):
     figures: tuple[Figure, ...]
     switches: tuple[Experiment, ...]
     bounds: tuple[Held, ...]
+
+
+class Installation(Document):
+    """``twill doctor --json``."""
+
+    schema_name: Literal["twill.installation"] = Field(alias="schema")
+    parts: tuple[Installed, ...]
 
 
 class JudgedClaim(Part):

