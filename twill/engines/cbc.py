@@ -16,7 +16,7 @@ from typing import Any
 from twill.bounds import delays, longest, longest_paths
 from twill.console import end_with_parent, interruptible
 from twill.engines import Status
-from twill.errors import SolverError
+from twill.errors import MissingLibraryError, SolverError
 from twill.problem import Problem
 
 Rows = dict[tuple[int, int], Any]
@@ -117,11 +117,27 @@ def _least_stages(problem: Problem, interval: int, row: list[int]) -> list[int]:
     return [r + interval * k for r, k in zip(row, stages.max(axis=0).tolist(), strict=True)]
 
 
+def cbc() -> Any:
+    """Return CBC as PuLP starts it.
+
+    Raises
+    ------
+    MissingLibraryError
+        If PuLP has none for this platform.
+    """
+    import pulp
+
+    found = pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False)
+    if not found.available():
+        raise MissingLibraryError("this PuLP comes without CBC; install it with: pip install pulp")
+    return found
+
+
 def _solve(model: Any, nodes: int | None = None) -> Status:
     """Run CBC as a process of its own that does not outlive an interruption."""
     import pulp
 
-    solver = pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False)
+    solver = cbc()
     # Files without a name are gone with the last process that has them open.
     with tempfile.TemporaryFile() as program, tempfile.TemporaryFile() as solution:
         handles = program.fileno(), solution.fileno()

