@@ -135,6 +135,13 @@ class Run(Artifact):
     kernel: Kernel | None = None
     checks: Checks | None = None
 
+    @property
+    def summary(self) -> str:
+        """Schedule, machine and the interval that was measured."""
+        taken = self.measured_interval_cycles
+        said = "no steady state" if taken is None else f"{taken:g} cycles an iteration"
+        return f"{self.schedule} on {self.machine}: {said} over {self.iterations} iterations"
+
 
 def run(
     schedule: Schedule,

@@ -174,3 +174,21 @@ def test_tile_sizes(
         size,
         columns,
     )
+
+
+def test_artifacts_are_shown_in_a_line(paper_schedule: twill.Schedule) -> None:
+    loop, machine = paper_schedule.loop, paper_schedule.machine
+    assert repr(loop) == f"<Loop {loop.name}: {len(loop.operations)} operations>"
+    assert repr(machine) == f"<Machine {machine.name}>"
+    assert repr(paper_schedule).startswith(f"<Schedule {loop.name} on {machine.name}: static")
+    run = twill.sim.run(paper_schedule)
+    assert f"{run.measured_interval_cycles:g} cycles an iteration" in repr(run)
+    assert max(map(len, map(repr, (loop, machine, paper_schedule, run)))) < 120
+
+
+def test_placements_are_a_table(paper_schedule: twill.Schedule) -> None:
+    frame = paper_schedule.to_pandas()
+    interval = paper_schedule.initiation_interval
+    assert interval is not None
+    assert dict(frame["group"]) == paper_schedule.assignment
+    assert dict(frame["stage"] * interval + frame["row"]) == paper_schedule.start

@@ -58,6 +58,17 @@ class Artifact(Part):
 
     __hash__ = None  # type: ignore[assignment]  # artifacts hold dictionaries
 
+    def __repr__(self) -> str:
+        """Return a line, as interactive sessions show it; `to_json` has everything."""
+        return f"<{type(self).__name__} {self.summary}>"
+
+    __str__ = __repr__
+
+    @property
+    def summary(self) -> str:
+        """What it is, in some words."""
+        return str(getattr(self, "name", ""))
+
     def to_json(self) -> str:
         """Return the artifact as JSON text; equal artifacts give equal bytes."""
         data = self.model_dump(mode="json", by_alias=True, exclude_none=True)

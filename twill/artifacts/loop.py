@@ -362,6 +362,11 @@ class Loop(Artifact):
         for name in self.source.statements if self.source is not None else ():
             check_known("source.statements", name, names, "operation")
 
+    @property
+    def summary(self) -> str:
+        """Its name and how large it is."""
+        return f"{self.name}: {len(self.operations)} operations"
+
     def operation(self, name: str) -> Operation:
         """Return the operation called `name`; a KeyError says that there is none."""
         return {operation.name: operation for operation in self.operations}[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
@@ -24,6 +24,9 @@ from twill.artifacts.program import (
 from twill.artifacts.promise import Promise
 from twill.artifacts.proof import Proof
 from twill.errors import InputError, short
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Rules = Literal["issue", "paper"]
 Stages = Annotated[int, Field(ge=1, le=MOST_DISTANCE)]
@@ -234,6 +237,40 @@ class Schedule(Artifact):
                 f"{path}.distance",
                 f"{short(reader)} reads {short(value)} at distance {distances} (got {distance})",
             )
+
+    @property
+    def summary(self) -> str:
+        """Loop, machine, interval and groups."""
+        told = f"{self.loop.name} on {self.machine.name}"
+        if self.promise is not None:
+            told += f": {self.promise.interval_cycles:g} cycles simulated"
+        elif self.initiation_interval is not None:
+            told += f": static interval {self.initiation_interval}"
+        return f"{told}, {', '.join(group.name for group in self.groups)}"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row for each operation.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by ``operation``: its ``kind``, the ``group`` that issues it with so many
+            ``warps``, and where there are static times, in units of `time`, its ``start`` within
+            its iteration, its ``stage`` and its ``row`` within a round.
+        """
+        import pandas as pd
+
+        warps = {group.name: group.warps for group in self.groups}
+        interval, rows = self.initiation_interval, []
+        for placement in self.placements:
+            name, start = placement.operation, placement.start
+            row: dict[str, str | int] = {"operation": name, "kind": self.loop.operation(name).kind}
+            row |= {"group": placement.group, "warps": warps[placement.group]}
+            if start is not None and interval is not None:
+                stage, within = divmod(start, interval)
+                row |= {"start": start, "stage": stage, "row": within}
+            rows.append(row)
+        return pd.DataFrame(rows).set_index("operation")
 
     @property
     def start(self) -> dict[str, int]:
