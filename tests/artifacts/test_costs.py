@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import twill
-from twill.artifacts.costs import LARGEST, Terms, parsed
+from twill.artifacts.costs import LARGEST, Terms, parsed, variables
+from twill.artifacts.loop import ElementType, Operation, Tile
 
 MACHINE = (Path(__file__).parents[2] / "machines" / "paper_example.toml").read_text()
 CYCLES = 'unit = "TC", cycles = "1"'
@@ -160,3 +161,23 @@ def test_many_random_expressions_within_a_gigabyte() -> None:
     command = [sys.executable, "-c", LIMITED]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "rows", "row_bytes"),
+    [
+        ((128, 64), "bf16", 128, 128),
+        ((1, 64, 16), "f32", 64, 64),
+        ((64, 33), "f4e2m1", 64, 17),
+        ((256,), "f16", 1, 512),
+        ((), "f32", 1, 4),
+    ],
+)
+def test_rules_know_the_rows_of_a_tile(
+    shape: tuple[int, ...], dtype: ElementType, rows: int, row_bytes: int
+) -> None:
+    tile = Tile(shape=shape, dtype=dtype)
+    operation = Operation(name="x", kind="load", result=tile, warps=1)
+    names = variables(twill.Machine.named("hopper_h100"), operation)
+    assert (names["rows"], names["row_bytes"]) == (rows, row_bytes)
+    assert (names["input_rows"], names["input_row_bytes"]) == (rows, row_bytes)

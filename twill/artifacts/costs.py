@@ -196,10 +196,10 @@ class Transfer(Part):
 def variables(machine: Machine, operation: Operation) -> dict[str, Any]:
     """Return the names that rules may use for an operation.
 
-    ``elements bits bytes per_thread columns`` describe the result (operand 0 if there is none;
-    ``columns`` only where there is TMEM), the same with ``input_`` operand 0; ``m n k a_memory
-    b_memory`` a matrix product; ``result_memory``, ``warps``, ``integer`` (whether operand 0 is);
-    then the operation's attributes and the machine's constants.
+    ``elements bits bytes rows row_bytes per_thread columns`` describe the result (operand 0 if
+    there is none; ``columns`` only where there is TMEM), the same with ``input_`` operand 0;
+    ``m n k a_memory b_memory`` a matrix product; ``result_memory``, ``warps``, ``integer``
+    (whether operand 0 is); then the operation's attributes and the machine's constants.
     """
     first = operation.operands[0] if operation.operands else operation.result
     result = operation.result or first
@@ -210,6 +210,8 @@ def variables(machine: Machine, operation: Operation) -> dict[str, Any]:
                 f"{prefix}elements": tile.elements,
                 f"{prefix}bits": tile.bits,
                 f"{prefix}bytes": tile.bytes,
+                f"{prefix}rows": tile.rows,
+                f"{prefix}row_bytes": tile.row_bytes,
                 f"{prefix}per_thread": tile.elements_each(machine.threads(operation.warps)),
             }
             if machine.memories.tmem is not None:

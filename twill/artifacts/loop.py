@@ -85,6 +85,16 @@ class Tile(Part):
         """Bytes of the tile in memory."""
         return -(-self.elements * self.bits // 8)
 
+    @property
+    def rows(self) -> int:
+        """Rows of the tile; the elements of its last dimension lie beside each other."""
+        return math.prod(self.shape[:-1])
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row in memory."""
+        return -(-(self.shape[-1] if self.shape else 1) * self.bits // 8)
+
     def elements_each(self, threads: int) -> int:
         """Elements that each thread holds where its operation has so many threads."""
         return self.elements_per_thread or -(-self.elements // threads)
