@@ -49,7 +49,10 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
     },
     "annotate": {(HOPPER,): "annotation"},
     "diff": {("s.json", HAND): "schedule-differences"},
-    "calibrate": {("hopper_h100", "--from-cubin"): "calibration"},
+    "calibrate": {
+        ("hopper_h100", "--from-cubin"): "calibration",
+        ("blackwell_b200", "--from-measurements"): "load-fit",
+    },
     "emit": {("g.json", "-o", "g.py", "--check"): "compiled"},
     "extract": {("s.mlir",): "schedule-summary"},
     "run-kernel": {
@@ -92,7 +95,7 @@ CALLS: dict[str, dict[tuple[str, ...], str]] = {
     },
 }  # fmt: skip
 """Words behind each command that prints JSON, with the schema of what it prints then."""
-NEEDS_TRITON = {"calibrate", "emit"}
+NEEDS_TRITON = {"calibration", "compiled"}
 WITHOUT = {"loop dump", "sim report"}
 """Commands that print no data."""
 NEEDS_GPU = {"measured-kernel"}
@@ -141,7 +144,7 @@ def test_every_command_with_data_is_called() -> None:
             words,
             schema,
             id=f"{command} {' '.join(words[:3])}",
-            marks=[pytest.mark.triton] if command in NEEDS_TRITON else [],
+            marks=[pytest.mark.triton] if schema in NEEDS_TRITON else [],
         )
         for command, calls in CALLS.items()
         for words, schema in calls.items()

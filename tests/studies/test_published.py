@@ -22,7 +22,7 @@ from twill.sim.engine import Conditions
 from twill.sim.execute import run
 from twill.studies.compare import comparison
 from twill.studies.modulo_loop import excess, iterative_modulo_schedule, software_pipelined
-from twill.studies.published import FA3, NEITHER, Experiment, gemm, print_experiments
+from twill.studies.published import FA3, NEITHER, Experiment, figures, print_experiments
 
 MEASURE = Path(__file__).parents[2] / "traces" / "measure"
 QUICK = {"pipe_rates", "tma_latency"}
@@ -167,12 +167,17 @@ def test_flash_attention_3_ratios() -> None:
     assert all(0.9 * 640 / 570 <= ratio <= 1.1 * 661 / 570 for ratio in neither)
 
 
-def test_the_one_sm_product_by_stages() -> None:
-    """One over the stages while loads are waited for, then the rate of the loads."""
-    times = {stages: interval(gemm(stages)) for stages in (1, 2, 3, 6, 8)}
-    assert times[1] / times[2] == pytest.approx(2, rel=0.02)
-    assert times[2] / times[3] == pytest.approx(0.5685 / 0.384, rel=0.02)
-    assert times[6] == times[8] == 2 * -(-128 * 64 * 2 // 81)
+def test_figures_are_compared_that_may_be() -> None:
+    """Four of five within 10 %; nothing that constants are from, or whose program is not known."""
+    found = figures()
+    compared = [one for one in found if not one.shown_because]
+    assert sum(one.matched for one in compared) >= 0.8 * len(compared)
+    assert all(one.note for one in compared if not one.matched)
+    assert {one.what for one in found if "GEMM" in one.what and not one.shown_because} == {
+        f"one-SM GEMM 128 x 64 x 32, {stages} stages" for stages in range(2, 6)
+    }
+    shown = [one for one in found if one.shown_because]
+    assert sum("FA4" in one.what for one in shown) == sum("ablated" in one.what for one in shown)
 
 
 # -- micro-benchmarks -------------------------------------------------------------------------

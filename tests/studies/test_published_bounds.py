@@ -14,7 +14,10 @@ from twill.bounds.work import Executed
 from twill.studies.published_bounds import Held, held
 
 WRONG_COSTS = {
-    "tensor core at half its rate": ('"max(n / 2, (rows + n) / 4)"', '"max(n, (rows + n) / 4)"'),
+    "tensor core at half its rate": (
+        '"max(n / 2, (factor_rows + n) / 4)"',
+        '"max(n, (factor_rows + n) / 4)"',
+    ),
     "TMA loads at half their rate": ("max(bytes / tma_rate", "max(2 * bytes / tma_rate"),
 }
 

@@ -51,6 +51,7 @@ SCHEMAS: dict[str, type[Part]] = {
     "program": schedule_documents.Program,
     "published": documents.Published,
     "installation": documents.Installation,
+    "load-fit": documents.FittedLoads,
     "refusal": schedule_documents.Refusal,
     "schedule-differences": schedule_documents.ScheduleDifferences,
     "schedule-positions": schedule_documents.SchedulePositions,

@@ -15,6 +15,7 @@ from twill.studies.audit import Finding
 from twill.studies.bench import Growth, Outcome, SpeedUp
 from twill.studies.bench.simulator import Speed
 from twill.studies.installation import Installed
+from twill.studies.load_fit import Compared, Constant
 from twill.studies.published import Experiment, Figure
 from twill.studies.published_bounds import Held
 from twill.studies.sweep.answers import Answer
@@ -301,6 +302,19 @@ class Installation(Document):
 
     schema_name: Literal["twill.installation"] = Field(alias="schema")
     parts: tuple[Installed, ...]
+
+
+class FittedLoads(Document):
+    """``twill calibrate MACHINE --from-measurements --json``."""
+
+    schema_name: Literal["twill.load-fit"] = Field(alias="schema")
+    machine: str
+    source: str
+    constants: tuple[Constant, ...]
+    round_trips: int
+    mean_error: float
+    plateaus: int
+    configurations: tuple[Compared, ...]
 
 
 class JudgedClaim(Part):

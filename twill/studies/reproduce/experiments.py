@@ -193,7 +193,8 @@ NOT_COMPARED = (
 
 def throughput(case: Case) -> None:
     """Judge how many published figures are matched."""
-    case.comparisons = found = tuple(figures(case.report))
+    every = figures(case.report)
+    case.comparisons = found = tuple(one for one in every if not one.shown_because)
     case.metrics |= {f"error, {one.what}": round(one.error, 6) for one in found}
     missed = [f"{one.what} ({one.error:+.1%})" for one in found if not one.matched]
     worst = max(found, key=lambda one: abs(one.error))
