@@ -34,7 +34,7 @@ from twill.studies.tune.candidates import (
     with_tile,
 )
 from twill.studies.tune.evaluate import Question
-from twill.traces.make_ttgir import PACKAGED
+from twill.traces.make_ttgir import PACKAGED, Packaged
 
 HOPPER = Machine.named("hopper_h100")
 ROOT = Path(__file__).parents[2]
@@ -83,10 +83,9 @@ KNOWN: dict[object, Schedule | RefusedError] = {}
 
 
 @pytest.mark.parametrize("made", [p for p in PACKAGED if p.kernel.startswith("gemm")], ids=str)
-def test_tiles_of_products_are_those_of_the_kernels(made: object) -> None:
-    assert hasattr(made, "constants")
-    kernel, constants = made.kernel, made.constants  # type: ignore[attr-defined]
-    loop = load_loop(str(ROOT / "traces" / "ttgir" / made.file_name))  # type: ignore[attr-defined]
+def test_tiles_of_products_are_those_of_the_kernels(made: Packaged) -> None:
+    kernel, constants = made.kernel, made.constants
+    loop = load_loop(str(ROOT / "traces" / "ttgir" / made.file_name))
     rows, columns = constants["M"], constants["N"]
     rows *= 2 if kernel == "gemm_two_tiles" else 1
     columns *= 2 if kernel == "gemm_geglu" else 1  # two products of one factor, side by side

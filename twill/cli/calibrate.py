@@ -59,4 +59,4 @@ def _measured(machine: Machine, *, as_json: bool) -> None:
 
     with progress("simulating") as report:
         found = load_fit(machine, report)
-    tell("load-fit", partial(asdict, found), partial(print_load_fit, found), as_json=as_json)
+    tell("load-fit", found.model_dump, partial(print_load_fit, found), as_json=as_json)

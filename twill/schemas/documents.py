@@ -15,7 +15,7 @@ from twill.studies.audit import Finding
 from twill.studies.bench import Growth, Outcome, SpeedUp
 from twill.studies.bench.simulator import Speed
 from twill.studies.installation import Installed
-from twill.studies.load_fit import Compared, Constant
+from twill.studies.load_fit import LoadFit
 from twill.studies.published import Experiment, Figure
 from twill.studies.published_bounds import Held
 from twill.studies.sweep.answers import Answer
@@ -304,17 +304,10 @@ class Installation(Document):
     parts: tuple[Installed, ...]
 
 
-class FittedLoads(Document):
+class FittedLoads(LoadFit, Document):
     """``twill calibrate MACHINE --from-measurements --json``."""
 
     schema_name: Literal["twill.load-fit"] = Field(alias="schema")
-    machine: str
-    source: str
-    constants: tuple[Constant, ...]
-    round_trips: int
-    mean_error: float
-    plateaus: int
-    configurations: tuple[Compared, ...]
 
 
 class JudgedClaim(Part):

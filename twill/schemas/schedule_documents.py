@@ -25,7 +25,7 @@ from twill.show.differences import Difference
 from twill.show.placed import Position
 from twill.show.roles import Role
 from twill.sim.analysis.profile import Critical
-from twill.studies.annotated import Line
+from twill.studies.annotated import Annotated
 from twill.verification import Violation
 from twill.verification.proof import Trusted
 
@@ -298,14 +298,7 @@ class ProgramExplanation(Document):
     levers: tuple[ProgramLever, ...] | None
 
 
-class Annotation(Document):
+class Annotation(Annotated, Document):
     """``twill annotate --json``; see `twill.studies.annotated.Annotated`."""
 
     schema_name: Literal["twill.annotation"] = Field(alias="schema")
-    schedule: str
-    machine: str
-    interval_cycles: float | None
-    source: str | None
-    missing: str | None
-    lines: tuple[Line, ...]
-    elsewhere: dict[str, float]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import importlib.util
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -109,7 +108,7 @@ def _package(
         return Installed(name, required, "", needed, remedy=remedy)
     try:
         importlib.import_module(work) if isinstance(work, str) else work()
-    except Exception as error:
+    except Exception as error:  # an extension module may raise anything where its library is wrong
         return Installed(name, required, "", needed, str(error) or type(error).__name__, remedy)
     return Installed(name, required, version, needed)
 

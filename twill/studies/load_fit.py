@@ -22,6 +22,7 @@ from statistics import median
 import numpy as np
 import numpy.typing as npt
 
+from twill.artifacts.base import Part
 from twill.artifacts.loop import Operation
 from twill.artifacts.machine import Machine
 from twill.console import Report, paragraph, silent
@@ -102,8 +103,7 @@ class Compared:
     plateau: bool
 
 
-@dataclass(frozen=True)
-class LoadFit:
+class LoadFit(Part):
     """Constants and comparison.
 
     Attributes

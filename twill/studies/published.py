@@ -181,16 +181,16 @@ def _interval(schedule: Schedule, **options: Any) -> tuple[float, float]:
 def _figure(
     what: str,
     ends: tuple[float, float],
-    simulated: float,
+    ours: float,
     source: str,
     *,
     note: str = "",
     unit: str = "ratio",
     clock: bool = True,
 ) -> Figure:
-    error = simulated / min(max(simulated, ends[0]), ends[1]) - 1
+    error = ours / min(max(ours, ends[0]), ends[1]) - 1
     matched = abs(error) <= AIM
-    return Figure(what, unit, *ends, simulated, error, matched, source, clock, note=note)
+    return Figure(what, unit, *ends, ours, error, matched, source, clock, note=note)
 
 
 def print_figures(found: Sequence[Figure]) -> None:

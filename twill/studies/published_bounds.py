@@ -13,7 +13,7 @@ import functools
 import string
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -25,9 +25,9 @@ from twill.bounds.work import Argument
 from twill.console import paragraph
 from twill.formats import cycles
 from twill.frontends import load_loop, packaged_loops
-from twill.frontends.builder import LoopBuilder
 from twill.frontends.schedules import load_schedule
 from twill.sim.analysis import flop_per_iteration
+from twill.studies import one_sm_gemm
 from twill.tables import Column, Table
 
 LEAST_LATENCY = 1  # cycles of every load: bounds that hold wherever the data come from
@@ -59,14 +59,11 @@ class _Series(Part):
     what: str
     source: str
     machine: str
-    loop: str | None = None
-    tile: tuple[int, int, int] | None = Field(None, strict=False)
+    loop: str
     units: tuple[str, ...] | None = Field(None, strict=False)
     because: str = ""
     clock: float | None = None
-    power: bool = True
-    teraflops: dict[str, float] = {}
-    microseconds: dict[str, float] = {}
+    teraflops: dict[str, float]
 
 
 class _Published(Part):
@@ -83,7 +80,7 @@ class Held:
     kernel, what : str
         What was measured.
     at : str
-        Sequence length, or stages of the one-SM GEMM.
+        Sequence length, or tile and stages of the one-SM GEMM.
     source : str
         Where it is published.
     machine, loop : str
@@ -133,30 +130,28 @@ class Held:
 
 
 def held(machine_of: Callable[[str], Machine] = Machine.named) -> list[Held]:
-    """Return every published figure of traces/published.toml with its bound.
+    """Return every published figure with its bound.
+
+    Those are the figures of traces/published.toml, and the one-SM GEMM's.
 
     `machine_of`: the machine of a name, to try others than the packaged ones.
     """
     text = packaged_text("figures", "traces", "published", ".toml")
     published = _Published.model_validate(parse_toml(text, "published.toml"))
     machines = functools.cache(machine_of)
-    arguments = functools.cache(lambda of, on: _arguments(of, machines(on)))
     found: list[Held] = []
     for series in published.series:
-        loop, every = arguments(series.loop or series.tile, series.machine)
         clock = series.clock or published.clocks[series.machine].mhz
-        machine = machines(series.machine)
-        found += _series(series, loop, _holding(series, every), clock, machine)
-    return found
+        found += _series(series, clock, machines(series.machine))
+    return [*found, *_one_sm_gemms(machines("blackwell_b200"))]
 
 
-def _series(
-    series: _Series, loop: Loop, argument: Argument, clock: float, machine: Machine
-) -> Iterator[Held]:
+def _series(series: _Series, clock: float, machine: Machine) -> Iterator[Held]:
+    loop = _loop(series.loop)
+    argument = _largest(loop, machine, series.units)
     flop = flop_per_iteration(loop) * machine.multiprocessors.value
-    times = {at: flop / t / 1e6 for at, t in series.teraflops.items()} | series.microseconds
-    bound, rounding = float(argument.cycles), len(argument.figures)
-    for at, microseconds in times.items():
+    for at, teraflops in series.teraflops.items():
+        cycles = flop / teraflops / 1e6 * clock
         yield Held(
             kernel=series.kernel,
             what=series.what,
@@ -164,48 +159,61 @@ def _series(
             source=series.source,
             machine=series.machine,
             loop=loop.name,
-            published=series.teraflops.get(at, microseconds),
-            unit="TFLOP/s" if at in series.teraflops else "us",
+            published=teraflops,
+            unit="TFLOP/s",
             clock_mhz=clock,
             clock_stated=series.clock is not None,
-            power=series.power,
-            cycles=microseconds * clock,
-            bound_cycles=bound,
-            unit_of_bound=argument.of[0],
-            rounding_cycles=rounding,
-            below=microseconds * clock <= bound - rounding,
+            power=True,
+            **_against(argument, cycles),
             left_out=series.because,
         )
 
 
-def _arguments(
-    of: str | tuple[int, int, int], machine: Machine
-) -> tuple[Loop, tuple[Argument, ...]]:
-    """Return a loop by name, or the GEMM of a tile, and all arguments of its bound."""
-    if isinstance(of, tuple):
-        loop = one_sm_gemm(*of)
-    else:
-        loop = load_loop(of) if of in packaged_loops() else load_schedule(of).loop
-    return loop, program_bounds(loop, machine, latency=LEAST_LATENCY)
+def _one_sm_gemms(machine: Machine) -> Iterator[Held]:
+    largest = functools.cache(lambda tile: _largest(one_sm_gemm.loop(*tile), machine))
+    for one in one_sm_gemm.measured(machine):
+        tile = " x ".join(map(str, one.tile))
+        yield Held(
+            kernel="CUTLASS GEMM",
+            what=f"one SM, {one.k} of depth",
+            at=f"{tile}, {one.stages} stages",
+            source=one_sm_gemm.SOURCE,
+            machine=machine.name,
+            loop="one_sm_gemm",
+            published=one.cycles / one_sm_gemm.CLOCK_MHZ,
+            unit="us",
+            clock_mhz=one_sm_gemm.CLOCK_MHZ,
+            clock_stated=True,
+            power=False,
+            **_against(largest(one.tile), one.cycles),
+            left_out="",
+        )
 
 
-def _holding(series: _Series, arguments: Sequence[Argument]) -> Argument:
-    """Return the largest argument of work that holds for a kernel."""
+def _against(argument: Argument, cycles: float) -> dict[str, Any]:
+    """Return the cycles of a figure, its bound, and whether it is below."""
+    bound, rounding = float(argument.cycles), len(argument.figures)
+    return {
+        "cycles": cycles,
+        "bound_cycles": bound,
+        "unit_of_bound": argument.of[0],
+        "rounding_cycles": rounding,
+        "below": cycles <= bound - rounding,
+    }
+
+
+@functools.cache
+def _loop(name: str) -> Loop:
+    return load_loop(name) if name in packaged_loops() else load_schedule(name).loop
+
+
+def _largest(loop: Loop, machine: Machine, units: tuple[str, ...] | None = None) -> Argument:
+    """Return the largest argument of work that holds for a kernel, of all units or of some."""
     return next(
         one
-        for one in arguments
-        if one.reason == "work" and (series.units is None or one.of[0] in series.units)
+        for one in program_bounds(loop, machine, latency=LEAST_LATENCY)
+        if one.reason == "work" and (units is None or one.of[0] in units)
     )
-
-
-def one_sm_gemm(m: int, n: int, k: int) -> Loop:
-    """Return the product of one block with m x n x k tiles of factors with k contiguous."""
-    with LoopBuilder(f"one_sm_gemm_{m}x{n}x{k}", products="tmem") as loop:
-        a = loop.load("a", (m, k), "f16")
-        b = loop.load("b", (n, k), "f16")
-        c = loop.carried("c", (m, n), memory="tmem")
-        c += a @ b.T
-    return loop.build()
 
 
 def print_held(found: Sequence[Held]) -> None:

@@ -235,8 +235,7 @@ def _published(result: CaseResult) -> Iterator[str]:
     yield _markdown(table(found))
     errors = [one.error for one in found]
     yield (
-        f"\n{sum(one.matched for one in found)} of {len(found)} matched, median error "
-        f"{statistics.median(errors):+.1%}, worst {max(errors, key=abs):+.1%}. "
+        f"\nMedian error {statistics.median(errors):+.1%}, worst {max(errors, key=abs):+.1%}. "
         f"Not compared: {'; '.join(experiments.NOT_COMPARED)}."
     )
 

@@ -144,7 +144,7 @@ def evaluated(task: Task) -> tuple[TunedRow, str]:
             update = _times(task.question, schedule)
     except TwillError as error:
         return task.row.model_copy(update={"status": "refused", "reason": str(error)}), ""
-    except Exception as error:
+    except Exception as error:  # a defect with one candidate is a row, not the end of all others
         reason = f"unexpected {type(error).__name__}: {error}"
         return task.row.model_copy(update={"status": "refused", "reason": reason}), ""
     text = schedule.to_json()
