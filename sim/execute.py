@@ -97,13 +97,13 @@ class Run(Artifact):
     advice : tuple of Advice, optional
         Changes that were tried, the greatest gain first, if it was asked for.
     kernel : Kernel, optional
-        Estimates of the whole kernel over sequence lengths, if they were asked for.
+        Estimates of the whole kernel for some problems, if they were asked for.
     checks : Checks, optional
         Races, occupancy and numbers over a few iterations, if they were asked for.
     """
 
     schema_name: Literal["twill.run"] = Field("twill.run", alias="schema")
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
     schedule: str
     machine: str
     iterations: int

@@ -20,6 +20,7 @@ MSER_BATCH = 5
 # Two-sided 95 % quantile of Student's t for that many batches (one less degree of freedom).
 STUDENT = {20: 2.093, 10: 2.262, 5: 2.776}
 MOST_MHZ = 100_000.0
+CAPPED = "capped"
 FLOP_OF_ONE_PRODUCT = 2  # a multiplication and an addition
 
 
@@ -182,18 +183,26 @@ def flop_per_iteration(loop: Loop) -> int:
     return sum(flop(operation) for operation in loop.operations)
 
 
-def clock_of(machine: Machine, clock: float | None = None) -> tuple[float, str]:
+def clock_of(machine: Machine, clock: float | str | None = None) -> tuple[float, str]:
     """Return a clock in MHz and where it comes from.
 
-    `clock`: A stated clock, in MHz.
+    `clock`: A stated clock, in MHz; or ``capped``, the one that a power limit leaves.
 
     Raises
     ------
     InputError
-        If the clock is not above 0 and at most 100,000 MHz.
+        If the clock is not above 0 and at most 100,000 MHz, or if the machine file has no capped
+        one.
     """
     if clock is None:
         return machine.clock.value, f"{machine.name}: {machine.clock.source}"
+    if clock == CAPPED:
+        capped = machine.capped_clock
+        if capped is None:
+            raise InputError(
+                f"{machine.name} has no [capped_clock]: state one in MHz", path="clock"
+            )
+        return capped.value, f"{machine.name}: {capped.source}"
     if not isinstance(clock, int | float) or not 0 < clock <= MOST_MHZ:
         raise InputError(
             f"a clock in MHz above 0 and at most {MOST_MHZ:g} (got {short(clock)})", path="clock"

@@ -6,8 +6,8 @@ other sequence, or of a product's depth, an iteration takes.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
 
 from twill.artifacts.base import Part
 from twill.artifacts.loop import Loop, Operation
@@ -25,22 +25,36 @@ class Problem(Part):
     ----------
     sizes : dict
         Its sizes by name: ``sequence``, ``batch``, ``heads``; or ``rows``, ``columns``, ``depth``.
-    tiles, iterations : int
-        Output tiles in all; iterations of the loop for one.
+    trips : tuple of (int, int)
+        Iterations of the loop for an output tile, and how many tiles have so many, the most
+        iterations first.
     flop : float
         2 m n k of all products, without what tiles compute beyond the problem's edges.
     """
 
     sizes: dict[str, int]
-    tiles: int
-    iterations: int
+    trips: tuple[tuple[int, int], ...]
     flop: float
 
+    @property
+    def tiles(self) -> int:
+        """Output tiles in all."""
+        return sum(number for _, number in self.trips)
 
-def attention(loop: Loop, sequence: int, tokens: int, heads: int) -> Problem:
+    @property
+    def iterations(self) -> int:
+        """Iterations of the loop for the tile that has most."""
+        return self.trips[0][0]
+
+
+def attention(
+    loop: Loop, sequence: int, tokens: int, heads: int, *, causal: bool = False
+) -> Problem:
     """Return the problem of a loop over one sequence for tiles of another one of equal length.
 
     `tokens`: the batch is tokens over length, at least 1.
+    `causal`: whether each row only sees what is not behind it: half of the FLOP, as in the
+    literature, and for each tile the iterations up to its last row.
 
     Raises
     ------
@@ -52,30 +66,40 @@ def attention(loop: Loop, sequence: int, tokens: int, heads: int) -> Problem:
     rows, step = tile_rows(loop), streamed_rows(loop)
     batch = max(1, tokens // sequence)
     flop = flop_per_iteration(loop) * sequence / step * sequence / rows
+    last = range(rows, sequence + rows, rows)  # behind each tile's last row
+    needed = [-(-min(row, sequence) // step) if causal else -(-sequence // step) for row in last]
     return Problem(
         sizes={"sequence": sequence, "batch": batch, "heads": heads},
-        tiles=-(-sequence // rows) * batch * heads,
-        iterations=-(-sequence // step),
-        flop=flop * batch * heads,
+        trips=_trips({n: batch * heads * tiles for n, tiles in Counter(needed).items()}),
+        flop=flop * batch * heads / (2 if causal else 1),
     )
 
 
-def product(loop: Loop, rows: int, columns: int, depth: int) -> Problem:
+def product(loop: Loop, rows: int, columns: int, depth: int, *, splits: int = 1) -> Problem:
     """Return the problem of a loop that multiplies two matrices, rows x depth and depth x columns.
+
+    `splits`: parts of the depth that have output tiles of their own.
 
     Raises
     ------
     InputError
         If a number is out of range, or the loop computes anything else.
     """
-    _check(rows=rows, columns=columns, depth=depth)
+    _check(rows=rows, columns=columns, depth=depth, splits=splits)
     height, width, step = product_tile(loop)
+    tiles, iterations = -(-rows // height) * -(-columns // width), -(-depth // step)
+    if splits > iterations:
+        raise InputError(f"at most {iterations}, the iterations (got {splits})", path="splits")
+    each, more = divmod(iterations, splits)
     return Problem(
         sizes={"rows": rows, "columns": columns, "depth": depth},
-        tiles=-(-rows // height) * -(-columns // width),
-        iterations=-(-depth // step),
+        trips=_trips({each + 1: tiles * more, each: tiles * (splits - more)}),
         flop=float(FLOP_OF_ONE_PRODUCT * rows * columns * depth),
     )
+
+
+def _trips(numbers: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+    return tuple(sorted(((n, tiles) for n, tiles in numbers.items() if tiles), reverse=True))
 
 
 def _check(**numbers: int) -> None:

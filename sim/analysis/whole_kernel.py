@@ -1,38 +1,65 @@
 """The kernel around the loop: tiles, their beginnings and ends, and the time of all of them.
 
-A block of the kernel computes one output tile: it loads what lives throughout the loop, runs the
-loop over the other sequence, and stores its accumulators. The loop is simulated; what stands before
-and after it is costed by the machine's rules, one thing after the other.
+A block of the kernel computes one output tile (`tile_time`), and goes on to the next one or leaves
+it to another block. Tiles are dealt out to the SMs; the last one to be done says how long it takes.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from functools import cache
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from twill.artifacts.base import Part
-from twill.artifacts.loop import Cost, Loop, Operation, Tile
+from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.errors import InputError, short
-from twill.sim.analysis import clock_of, steady_state
+from twill.sim.analysis import clock_of, flop, flop_per_iteration
 from twill.sim.analysis.problems import (
     Problem,
-    accumulators,
-    attention,
+    is_product,
+    product_tile,
     streamed_rows,
     tile_rows,
 )
+from twill.sim.analysis.tile_time import Ends, Pace, TileTime
 from twill.sim.engine import Conditions
-from twill.sim.engine.record import Recording
-from twill.sim.engine.sm import StreamingMultiprocessor
 
-MOST_SIMULATED = 64  # iterations; longer loops are continued at the pace of the steady state
-DEFAULT_TOKENS = 16384
+DEFAULT_TOKENS = 16384  # of FlashAttention's benchmarks, with 2048 columns in all heads
 DEFAULT_HEADS = 16
+
+
+class Shares(Part):
+    """What the time of all SMs goes into, in parts of 1.
+
+    Attributes
+    ----------
+    products : float
+        Products of the problem, at the rate of the unit that computes them.
+    launch : float
+        From the kernel before to this one.
+    fill : float
+        Loads before the loop, and until it computes for the first time.
+    loop : float
+        What its steady pace exceeds its products' work.
+    drain : float
+        What it takes besides.
+    epilogue : float
+        Reading, scaling, converting, staging and storing the results.
+    edges : float
+        Products beyond the problem: of tiles that it does not fill, or behind the diagonal.
+    last_wave : float
+        SMs that have no tile left.
+    """
+
+    products: float
+    launch: float
+    fill: float
+    loop: float
+    drain: float
+    epilogue: float
+    edges: float
+    last_wave: float
 
 
 class Time(Part):
@@ -40,19 +67,25 @@ class Time(Part):
 
     Attributes
     ----------
+    sizes : dict
+        Of the problem, by name.
     tiles, tiles_per_multiprocessor : int
         Output tiles in all, and of the SM that has most.
     iterations : int
-        Of the loop for one tile.
+        Of the loop for the tile that has most.
     prologue_cycles, loop_cycles, epilogue_cycles : float
-        Loads before the loop, the loop from its first issue to its last result, what follows.
+        Of that tile: loads before the loop, the loop from its first issue to its last result, what
+        follows.
     overlapped_cycles : float
         Of these, what a persistent block hides behind its neighbours' loops; counted for all tiles
         but one.
     microseconds, tflops : float
-        Of the kernel, at the clock.
+        Of the kernel, at the clock, launch included.
+    shares : Shares
+        What the time of all SMs goes into.
     """
 
+    sizes: dict[str, int]
     tiles: int
     tiles_per_multiprocessor: int
     iterations: int
@@ -62,31 +95,17 @@ class Time(Part):
     overlapped_cycles: float
     microseconds: float
     tflops: float
-
-
-class Estimate(Time):
-    """What a whole kernel takes at one sequence length.
-
-    Attributes
-    ----------
-    sequence : int
-        Rows of either sequence.
-    batch, heads : int
-        Independent problems are batch times heads.
-    """
-
-    sequence: int
-    batch: int
-    heads: int
+    shares: Shares
 
 
 class Kernel(Part):
-    """Estimates over sequence lengths, with what they rest on.
+    """Estimates of several problems, with what they rest on.
 
     Attributes
     ----------
-    rows, step : int
-        Rows of an output tile, and rows of the other sequence in an iteration.
+    tile : tuple of int
+        Rows of an output tile, and rows of the other sequence in an iteration; of a product its
+        rows, its columns, and the depth of an iteration.
     persistent : bool
         Whether a block goes on to its next tile, and loads for it meanwhile.
     clock_mhz : float
@@ -94,19 +113,17 @@ class Kernel(Part):
     clock_source : str
         Where it comes from.
     not_costed : tuple of str
-        Parts of beginning and end that the machine has no rule for; they count as nothing, as the
-        launch does.
-    estimates : tuple of Estimate
-        One for each length.
+        What the machine file has no rule or figure for, and counts as nothing.
+    estimates : tuple of Time
+        One for each problem.
     """
 
-    rows: int
-    step: int
+    tile: tuple[int, ...]
     persistent: bool
     clock_mhz: float
     clock_source: str
     not_costed: tuple[str, ...]
-    estimates: tuple[Estimate, ...]
+    estimates: tuple[Time, ...]
 
 
 def parse_sequences(text: str) -> tuple[int, ...]:
@@ -127,54 +144,43 @@ def parse_sequences(text: str) -> tuple[int, ...]:
 
 def kernel(
     schedule: Schedule,
-    sequences: Iterable[int],
+    problems: Iterable[Problem],
     conditions: Conditions | None = None,
     *,
-    tokens: int = DEFAULT_TOKENS,
-    heads: int = DEFAULT_HEADS,
     persistent: bool = True,
+    splits: int = 1,
 ) -> Kernel:
     """Estimate a kernel whose blocks run a schedule.
 
-    `conditions`: under which its loop runs, for as many iterations as each length has.
-    `tokens`, `heads`: the batch is tokens over length, at least 1; FlashAttention's benchmarks have
-    16,384 tokens and 2048 columns in all heads together.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range, or the rows of a tile or of an iteration do not follow from the
-        loop.
+    `conditions`: under which its loop runs, for as many iterations as each problem has.
+    `splits`: into how many parts a product's depth is split; each adds its part to the result in
+    global memory.
     """
-    whole = WholeKernel(schedule, conditions, persistent=persistent)
-    estimates = []
-    for sequence in sequences:
-        problem = attention(schedule.loop, sequence, tokens, heads)
-        time = whole.time(problem)
-        estimates.append(Estimate(**problem.sizes, **time.model_dump()))
+    whole = WholeKernel(schedule, conditions, persistent=persistent, partial=splits > 1)
+    times = tuple(whole.time(problem) for problem in problems)
+    loop = schedule.loop
     return Kernel(
-        rows=tile_rows(schedule.loop),
-        step=streamed_rows(schedule.loop),
+        tile=product_tile(loop) if is_product(loop) else (tile_rows(loop), streamed_rows(loop)),
         persistent=persistent,
         clock_mhz=whole.clock_mhz,
         clock_source=whole.clock_source,
-        not_costed=tuple(whole.ends.not_costed),
-        estimates=tuple(estimates),
+        not_costed=tuple(whole.not_costed),
+        estimates=times,
     )
 
 
 class WholeKernel:
     """A kernel whose blocks run a schedule.
 
-    `interval`: cycles in which long loops go on, if a longer run than that of `MOST_SIMULATED`
-    iterations has shown them.
+    `interval`: cycles in which long loops go on, if a longer run than `Pace`'s has shown them.
+    `partial`: whether a tile's result is added to others in global memory, unconverted.
 
     Attributes
     ----------
     clock_mhz, clock_source : float, str
         Clock and where it comes from.
-    ends : Ends
-        What a tile takes before and after its loop.
+    not_costed : list of str
+        What the machine file has no rule or figure for.
     """
 
     def __init__(
@@ -184,32 +190,91 @@ class WholeKernel:
         *,
         persistent: bool = True,
         interval: float | None = None,
+        partial: bool = False,
     ) -> None:
         conditions = conditions or Conditions()
-        self.clock_mhz, self.clock_source = clock_of(schedule.machine, conditions.clock)
-        self.ends = Ends(schedule.loop, schedule.machine, schedule.assignment)
-        self._pace = _Pace(schedule, conditions, interval)
+        machine = schedule.machine
+        self.clock_mhz, self.clock_source = clock_of(machine, conditions.clock)
+        self._ends = Ends(schedule.loop, machine, schedule.assignment, partial=partial)
+        self.not_costed = self._ends.not_costed + (["launch"] if machine.launch is None else [])
+        self._pace = Pace(schedule, conditions, interval)
         self._persistent = persistent
-        self._multiprocessors = schedule.machine.multiprocessors.value
+        self._multiprocessors = machine.multiprocessors.value
+        self._launch = _launch(machine, self.clock_mhz)
+        self._work, self._flop = _products(schedule.loop, machine)
 
     def time(self, problem: Problem) -> Time:
         """Return what it takes for a problem."""
-        most = -(-problem.tiles // self._multiprocessors)
-        loop, waiting = self._pace.cycles(problem.iterations)
-        prologue, epilogue, stores = self.ends.prologue, self.ends.epilogue, self.ends.stores
-        hidden = min(prologue + waiting + stores, loop) if self._persistent else 0.0
-        cycles = most * (prologue + loop + epilogue + stores) - (most - 1) * hidden
+        every = self._multiprocessors
+        tiles = [(self._tile(iterations), number) for iterations, number in problem.trips]
+        busy, most = _dealt([(tile.cycles, number) for tile, number in tiles], every)
+        # The first tile has nobody to hide behind.
+        longest = tiles[0][0]
+        alone = longest.hidden * min(every, problem.tiles)
+        cycles = max(busy) + longest.hidden + self._launch
+        found: dict[str, float] = defaultdict(float)
+        for tile, number in tiles:
+            for cause, spent in tile.spent(self._work, self._pace.interval).items():
+                found[cause] += spent * number
+        for cause, part in longest.hidden_by_cause.items():
+            found[cause] += part * min(every, problem.tiles)
+        needed = problem.flop / self._flop * self._work
+        found["edges"] = found.pop("products") - needed
+        found["launch"] = self._launch * every
+        found["last_wave"] = every * (max(busy) + longest.hidden) - sum(busy) - alone
+        shares = {cause: spent / (cycles * every) for cause, spent in found.items()}
         return Time(
+            sizes=problem.sizes,
             tiles=problem.tiles,
             tiles_per_multiprocessor=most,
             iterations=problem.iterations,
-            prologue_cycles=prologue,
-            loop_cycles=loop,
-            epilogue_cycles=epilogue + stores,
-            overlapped_cycles=hidden,
+            prologue_cycles=longest.prologue,
+            loop_cycles=longest.loop,
+            epilogue_cycles=longest.epilogue + longest.stores,
+            overlapped_cycles=longest.hidden,
             microseconds=cycles / self.clock_mhz,
             tflops=problem.flop * self.clock_mhz / cycles / 1e6,
+            shares=Shares(products=needed / (cycles * every), **shares),
         )
+
+    def _tile(self, iterations: int) -> TileTime:
+        loop, waiting = self._pace.cycles(iterations)
+        ends = self._ends
+        around = ends.prologue + waiting + ends.stores
+        hidden = min(around, loop) if self._persistent else 0.0
+        return TileTime(
+            iterations, ends.prologue, waiting, loop, ends.epilogue, ends.stores, hidden
+        )
+
+
+def _dealt(tiles: Sequence[tuple[float, int]], every: int) -> tuple[list[float], int]:
+    """Deal tiles out to SMs, the longest first, each to one that has least to do.
+
+    `tiles`: cycles of a tile, and how many there are; the longest first.
+    `every`: SMs.
+    Returns: Cycles of each SM, and tiles of the one that has most of them.
+    """
+    have = [(0.0, 0)] * every
+    for cycles, number in tiles:
+        rounds, more = divmod(number, every)
+        have = sorted((busy + rounds * cycles, count + rounds) for busy, count in have)
+        have[:more] = [(busy + cycles, count + 1) for busy, count in have[:more]]
+    return [busy for busy, _ in have], max(count for _, count in have)
+
+
+def _launch(machine: Machine, clock: float) -> float:
+    """Return cycles from one kernel to the next, at a clock in MHz."""
+    return 0.0 if machine.launch is None else machine.launch.value * clock
+
+
+def _products(loop: Loop, machine: Machine) -> tuple[float, float]:
+    """Return cycles of an iteration's products on the unit that computes them, and their FLOP."""
+    work: dict[str, int] = defaultdict(int)
+    for o in loop.operations:
+        if flop(o):
+            step = (o.cost or machine.cost(o)).steps[0]
+            work[step.unit] += step.cycles
+    return float(max(work.values(), default=0)), float(flop_per_iteration(loop))
 
 
 def least_microseconds(
@@ -218,124 +283,19 @@ def least_microseconds(
     problem: Problem,
     interval: float,
     *,
-    clock: float | None = None,
+    clock: float | str | None = None,
     persistent: bool = True,
 ) -> float:
     """Return what no kernel takes less than, by `WholeKernel`, whose loop takes an interval.
 
     `interval`: cycles that an iteration takes at least in every run, however short.
     """
-    ends = Ends(loop, machine)
-    most = -(-problem.tiles // machine.multiprocessors.value)
-    each = problem.iterations * interval + ends.epilogue
+    ends, (mhz, _) = Ends(loop, machine), clock_of(machine, clock)
+    every = machine.multiprocessors.value
+    most = -(-problem.tiles // every)
+    iterations = sum(each * tiles for each, tiles in problem.trips)
+    # Of uniform tiles the SM that has most; of others at least the mean.
+    turns = most * problem.iterations if len(problem.trips) == 1 else iterations / every
     around = (ends.prologue + ends.stores) * (1 if persistent else most)
-    return (most * each + around) / clock_of(machine, clock)[0]
-
-
-class _Pace:
-    """Cycles of the loop for any trip count."""
-
-    def __init__(
-        self, schedule: Schedule, conditions: Conditions, interval: float | None = None
-    ) -> None:
-        self.schedule, self.conditions = schedule, conditions
-        self._simulated = cache(self._run)
-        self._interval = self._steady() if interval is None else interval
-
-    def cycles(self, iterations: int) -> tuple[float, float]:
-        """Return the cycles of the loop, and those of them that neighbours can hide.
-
-        That is until anything but loads starts, but no more than the loop takes beyond its steady
-        pace: what is busy all the time does nothing ahead.
-        """
-        finished, _, waiting = self._simulated(min(iterations, MOST_SIMULATED))
-        total = max(finished) + max(0, iterations - MOST_SIMULATED) * self._interval
-        return total, max(0.0, min(waiting, total - iterations * self._interval))
-
-    def _steady(self) -> float:
-        finished, in_flight, _ = self._simulated(MOST_SIMULATED)
-        slots = max((storage.slots for storage in self.schedule.storage), default=0)
-        steady = steady_state(finished, self.schedule.stages or in_flight, fill=slots)
-        assert steady is not None  # 64 iterations are enough to see one
-        return float(steady.interval)
-
-    def _run(self, iterations: int) -> tuple[list[float], int, float]:
-        schedule = self.schedule
-        loads = {o.name for o in schedule.loop.operations if o.kind == "load"}
-        recording = Recording()
-        conditions = replace(self.conditions, iterations=iterations)
-        sm = StreamingMultiprocessor(schedule, conditions, (recording,))
-        sm.run()
-        computing = [start for (name, _), start in recording.starts.items() if name not in loads]
-        return sm.finished_at, sm.in_flight, min([*computing, max(sm.finished_at)])
-
-
-class Ends:
-    """What a tile takes before and after its loop, by the machine's rules.
-
-    `assignment`: group by operation; without it each accumulator is on one of its own.
-
-    Attributes
-    ----------
-    prologue, epilogue, stores : float
-        Cycles of the loads before, of the longest group's work behind, of its stores.
-    not_costed : list of str
-        What the machine has no rule for.
-    """
-
-    def __init__(
-        self, loop: Loop, machine: Machine, assignment: Mapping[str, str] | None = None
-    ) -> None:
-        self._machine = machine
-        self.not_costed: list[str] = []
-        summed = accumulators(loop)
-        loaded = [i for i in loop.invariants if i.tile.memory in ("smem", "tmem")]
-        self.prologue = sum(self._transfer("load", i.name, result=i.tile) for i in loaded)
-        ends: dict[str, float] = defaultdict(float)
-        for o in summed:
-            ends[o.name if assignment is None else assignment[o.name]] += self._chain(o)
-        self.epilogue = max(ends.values(), default=0.0)
-        self.stores = sum(
-            self._transfer("store", o.name, operands=(_half(o, "smem"),)) for o in summed
-        )
-
-    def _chain(self, accumulator: Operation) -> float:
-        """Cycles from the last product to a tile in SMEM: read, scale, convert, write."""
-        tile, name = accumulator.result, accumulator.name
-        assert tile is not None
-        half = _half(accumulator, "registers")
-        held = half.model_copy(update={"dtype": tile.dtype})
-        chain = [
-            ("read", "tmem_load", tile, held),
-            ("scaling", "mul", held, held),
-            ("conversion", "cast", held, half),
-            ("staging", "local_store", half, _half(accumulator, "smem")),
-        ]
-        costs = [
-            self._cost(
-                Operation(name=f"{verb} of {name}", kind=kind, operands=(source,), result=result)
-            )
-            for verb, kind, source, result in chain
-            if verb != "read" or tile.memory == "tmem"
-        ]
-        return float(sum(cost.latency for cost in costs if cost is not None))
-
-    def _transfer(self, kind: str, name: str, **tiles: Any) -> float:
-        """Cycles for which a transfer by TMA keeps the next one waiting."""
-        what, by = f"{kind} of {name}", {"engine": "tma"}
-        cost = self._cost(Operation(name=what, kind=kind, warps=1, attributes={**by}, **tiles))
-        return float(max(cost.issue, *(s.cycles for s in cost.steps))) if cost is not None else 0.0
-
-    def _cost(self, operation: Operation) -> Cost | None:
-        try:
-            return self._machine.cost(operation)
-        except InputError:
-            self.not_costed.append(operation.name)
-            return None
-
-
-def _half(accumulator: Operation, memory: str) -> Tile:
-    """Return an accumulator's tile in halves, in another memory."""
-    assert accumulator.result is not None
-    update = {"memory": memory, "dtype": "f16", "elements_per_thread": None}
-    return accumulator.result.model_copy(update=update)
+    cycles = turns * interval + most * ends.epilogue + around
+    return (cycles + _launch(machine, mhz)) / mhz

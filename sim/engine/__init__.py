@@ -58,8 +58,9 @@ class Conditions:
         Whether units slow each other down as the machine file says.
     tolerance : float
         Relative excess over the static interval that still counts as achieved.
-    clock : float, optional
-        In MHz, at which TFLOP/s are stated; the machine's without it.
+    clock : float or str, optional
+        In MHz, at which TFLOP/s are stated, or ``capped``, the one that a power limit leaves; the
+        machine's without it.
 
     Raises
     ------
@@ -75,7 +76,7 @@ class Conditions:
     without: frozenset[Mechanism] = frozenset()
     interference: bool = False
     tolerance: float = DEFAULT_TOLERANCE
-    clock: float | None = None
+    clock: float | str | None = None
 
     def __post_init__(self) -> None:
         for name, most in (("iterations", MOST_ITERATIONS), ("bundle", LARGEST_BUNDLE)):

@@ -273,22 +273,26 @@ def _print_numbers(numbers: Numbers) -> None:
 
 
 def print_kernel(found: Kernel) -> None:
-    """Print a table of estimates."""
+    """Print a table of estimates, and one of what their time goes into."""
     how = "persistent blocks" if found.persistent else "a block for each tile"
-    heads = ", ".join(dict.fromkeys(f"{e.heads}" for e in found.estimates))
-    say(
-        f"kernel: {heads} heads, tiles of {found.rows} rows, {found.step} rows in an iteration,\n"
-        f"{how}, at {megahertz(found.clock_mhz)} MHz"
-    )
-    notes = ["tiles are those of one SM; before, loop and after are cycles of one tile"]
+    tile = " x ".join(map(str, found.tile))
+    say(f"kernel: tiles of {tile}, {how}, at {megahertz(found.clock_mhz)} MHz")
+    notes = ["tiles are those of one SM; before, loop and after are cycles of its longest tile"]
     if found.not_costed:
         notes.append(f"no rule, counted as nothing: {', '.join(found.not_costed)}")
-    headings = ("sequence", "batch", "tiles", "iterations", "before", "loop", "after")
-    columns = [Column(heading, form=count) for heading in headings]
+    sizes = list(found.estimates[0].sizes)
+    columns = [Column(heading, form=count) for heading in (*sizes, "tiles")]
+    columns += [Column("iter.", form=count)]
+    columns += [Column(heading, form=count) for heading in ("before", "loop", "after")]
     columns += [Column("time", "us", tenths), Column("TFLOP/s", form=teraflops)]
     rows = []
     for e in found.estimates:
         tiles = e.tiles_per_multiprocessor
         parts = (e.prologue_cycles, e.loop_cycles, e.epilogue_cycles)
-        rows.append((e.sequence, e.batch, tiles, e.iterations, *parts, e.microseconds, e.tflops))
+        rows.append((*e.sizes.values(), tiles, e.iterations, *parts, e.microseconds, e.tflops))
     Table(columns, rows, notes=notes).print()
+    causes = list(found.estimates[0].shares.model_dump())
+    columns = [Column(sizes[0], form=count)]
+    columns += [Column(cause.replace("_", "\n"), form=percent) for cause in causes]
+    lost = [[e.sizes[sizes[0]], *e.shares.model_dump().values()] for e in found.estimates]
+    Table(columns, lost, notes=["shares of the time of all SMs"]).print()

@@ -14,6 +14,7 @@ from tests.support.small import edge, op, small_loop, small_machine
 from twill.artifacts.program import Arrive, Await, Barrier, Instruction, Issue, Wait
 from twill.lower.baselines import sequential
 from twill.sim.analysis.advice import advise, split, twice_as_fast, without_each_wait
+from twill.sim.analysis.problems import attention
 from twill.sim.analysis.rings import Changed, deeper, rings
 from twill.sim.analysis.whole_kernel import kernel
 from twill.sim.checks import check
@@ -176,11 +177,12 @@ def test_checks_and_kernels_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -
     print_checks(check(schedule))
     schedule = twill.load_schedule("fa3_forward_128x176_parts_no_overlap_no_ping_pong")
     print_run(run(schedule, iterations=16))
-    print_kernel(kernel(schedule, [512, 16384]))
+    lengths = (512, 16384)
+    print_kernel(kernel(schedule, [attention(schedule.loop, n, n, 16) for n in lengths]))
     text = capsys.readouterr().out
     assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
     assert "EXCEEDED what there is: registers of softmax0" in text
-    assert "kernel: 16 heads, tiles of 128 rows" in text
+    assert "kernel: tiles of 128 x 176, persistent blocks" in text
 
 
 def test_a_split_keeps_what_barriers_are() -> None:

@@ -1,4 +1,4 @@
-"""Naive loops, whole kernels and published figures: closed forms, exact cases, ranges in print."""
+"""Naive loops and published figures: closed forms, exact cases, ranges in print."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from twill.bounds import bounds
 from twill.engines.cbc import modulo_schedule
 from twill.frontends.schedules import load_schedule
 from twill.problem import build_problem
-from twill.sim.analysis.whole_kernel import kernel, parse_sequences
-from twill.sim.engine import Conditions
 from twill.sim.execute import run
 from twill.studies.compare import comparison
 from twill.studies.modulo_loop import excess, iterative_modulo_schedule, software_pipelined
@@ -86,63 +84,6 @@ def test_the_naive_loops_are_compared_in_order() -> None:
     assert variants["joint"] == 2048
     assert None not in variants.values()
     assert min(v for v in variants.values() if v is not None) == 2048
-
-
-# -- the kernel around the loop ---------------------------------------------------------------
-
-
-def test_long_loops_continue_at_the_pace_of_the_steady_state() -> None:
-    schedule = load_schedule("fa3_forward_128x128")
-    (estimate,) = kernel(schedule, [100 * 128]).estimates
-    assert estimate.iterations == 100
-    assert estimate.loop_cycles == run(schedule, iterations=100).total_cycles
-
-
-def test_a_kernel_is_estimated_under_the_conditions_of_the_run() -> None:
-    schedule = load_schedule("fa3_forward_128x128")
-    (slow,) = kernel(schedule, [8 * 128], Conditions(latency=("fixed:8000",))).estimates
-    assert slow.loop_cycles == run(schedule, iterations=8, latency="fixed:8000").total_cycles
-    (nominal,) = kernel(schedule, [8 * 128]).estimates
-    assert slow.tflops < 0.7 * nominal.tflops
-
-
-def test_tiles_and_time_of_a_kernel() -> None:
-    """4 x 16 heads of 8448 rows: 66 tiles of 128 x 64 heads, 32 on each of 132 SMs, 48 rounds."""
-    schedule = load_schedule("fa3_forward_128x176")
-    found = kernel(schedule, [8448], Conditions(clock=1000.0), tokens=4 * 8448, persistent=False)
-    (estimate,) = found.estimates
-    assert (found.rows, found.step, estimate.batch) == (128, 176, 4)
-    assert (estimate.tiles, estimate.tiles_per_multiprocessor, estimate.iterations) == (
-        4224,
-        32,
-        48,
-    )
-    one = estimate.prologue_cycles + estimate.loop_cycles + estimate.epilogue_cycles
-    assert estimate.microseconds == pytest.approx(32 * one / 1000)
-    flop = 4 * 8448**2 * 128 * 64
-    assert estimate.tflops == pytest.approx(flop / estimate.microseconds / 1e6)
-    (persistent,) = kernel(schedule, [8448], Conditions(clock=1000.0), tokens=4 * 8448).estimates
-    saved = 31 * persistent.overlapped_cycles / 1000
-    assert persistent.microseconds == pytest.approx(estimate.microseconds - saved)
-    assert 0 < saved < 0.1 * estimate.microseconds
-
-
-def test_longer_sequences_are_faster_and_stay_below_the_peak() -> None:
-    schedule = load_schedule("fa4_forward")
-    rates = [e.tflops for e in kernel(schedule, [512, 2048, 8192]).estimates]
-    assert rates == sorted(rates)
-    peak = 8192 * 148 * 1850 / 1e6
-    steady = run(schedule).tflops
-    assert steady is not None
-    assert rates[-1] < steady < peak
-
-
-@pytest.mark.parametrize("text", ["", "512,", "a", "1.5"])
-def test_bad_lengths(text: str) -> None:
-    with pytest.raises(twill.InputError, match="sequence: whole numbers with commas"):
-        parse_sequences(text)
-    with pytest.raises(twill.InputError, match="sequence: a whole number from 1"):
-        kernel(load_schedule("fa4_forward"), [0])
 
 
 # -- published figures ------------------------------------------------------------------------

@@ -64,6 +64,10 @@ class Machine(Artifact):
         The unit that counts issue slots, in eighths of what the contexts issue a cycle.
     clock : Quantity
         Clock in MHz at which throughput is reported.
+    capped_clock : Quantity, optional
+        Clock in MHz that is left under load, where power is limited.
+    launch : Quantity, optional
+        Microseconds from one kernel to the next.
     multiprocessors, contexts, warps : Count
         SMs of the chip; issue contexts of an SM; most resident warps of an SM.
     threads_per_warp : Count
@@ -102,6 +106,8 @@ class Machine(Artifact):
     architecture: str = ""
     issue_unit: Name | None = None
     clock: Quantity
+    capped_clock: Quantity | None = None
+    launch: Quantity | None = None
     multiprocessors: Count
     contexts: Count
     warps: Count

@@ -64,6 +64,14 @@ Machines = Annotated[
 Clock = Annotated[
     float | None, Option(metavar="MHZ", help="Clock for TFLOP/s; the machine file's without it.")
 ]
+LoadedClock = Annotated[
+    str | None,
+    Option(
+        metavar="MHZ|capped",
+        help="Clock for TFLOP/s, or the one that a power limit leaves by the machine file; its "
+        "data sheet's without it.",
+    ),
+]
 SolverSeconds = Annotated[float | None, Option(min=0.001, help="Seconds to schedule each loop.")]
 
 
@@ -83,13 +91,14 @@ class RunOptions:
             "lognormal:M,SIGMA (M: median), mixture[:RATES], trace:FILE. May be repeated.",
         ),
     ] = None
-    clock: Clock = None
+    clock: LoadedClock = None
 
     def conditions(self) -> Conditions:
         """Return them as the simulator takes them."""
         from twill.sim.engine import Conditions
 
         given = {field.name: getattr(self, field.name) for field in fields(self)}
+        given["clock"] = loaded_clock(self.clock)
         return Conditions.of(**{name: v for name, v in given.items() if v is not None})
 
 
@@ -211,6 +220,38 @@ def number(text: str, option: str) -> int:
     if not text.isdecimal() or len(text) > MOST_DIGITS:
         raise InputError(f"a whole number (got {short(text)})", path=option)
     return int(text)
+
+
+def loaded_clock(text: str | None) -> float | str | None:
+    """Return a clock in MHz, or that it is the capped one.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    if text is None or text == "capped":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"MHz, or capped (got {short(text)})", path="--clock") from None
+
+
+def sizes(texts: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+    """Return rows, columns and depth of matrix products.
+
+    Raises
+    ------
+    InputError
+        If a text is anything else.
+    """
+    from twill.studies.tune.candidates import parse_tile
+
+    found = tuple(parse_tile(text, "--size") for text in texts)
+    if any(len(size) != 3 for size in found):
+        raise InputError("rows, columns and depth, as 8192x8192x8192", path="--size")
+    return found
 
 
 def numbers(text: str, option: str) -> list[int]:

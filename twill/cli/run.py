@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from twill.cli import Json, RunOptions, command
+from twill.cli import Json, RunOptions, command, sizes
 from twill.console import progress, say
-from twill.errors import RefusedError
+from twill.errors import InputError, RefusedError
 from twill.files import STANDARD_OUTPUT, check_target, write_whole
 
 if TYPE_CHECKING:
@@ -74,18 +74,37 @@ class KernelOptions(BlockOptions):
         str | None,
         Option(metavar="N,N,...", help="Estimate the whole kernel at these sequence lengths."),
     ] = None
+    causal: Annotated[
+        bool, Option("--causal", help="Rows of attention only see what is not behind them.")
+    ] = False
+    size: Annotated[
+        str | None,
+        Option(metavar="MxNxK,...", help="Estimate the whole kernel for these matrix products."),
+    ] = None
+    splits: Annotated[
+        int, Option(min=1, help="Parts of a product's depth that have blocks of their own.")
+    ] = 1
 
-    def estimate(self, schedule: Schedule, conditions: Conditions, sequence: str) -> Kernel:
-        """Return what a run says of the whole kernel at some sequence lengths."""
+    def estimate(self, schedule: Schedule, conditions: Conditions) -> Kernel | None:
+        """Return what a run says of the whole kernel, if it is asked for."""
+        from twill.sim.analysis.problems import attention, product
         from twill.sim.analysis.whole_kernel import kernel, parse_sequences
 
+        if self.size is None and self.sequence is None:
+            return None
+        if self.size is not None and self.sequence is not None:
+            raise InputError("either --size or --sequence", path="--size")
+        loop = schedule.loop
+        if self.sequence is not None:
+            problems = [
+                attention(loop, length, self.tokens, self.heads, causal=self.causal)
+                for length in parse_sequences(self.sequence)
+            ]
+        else:
+            every = sizes((self.size or "").split(","))
+            problems = [product(loop, *size, splits=self.splits) for size in every]
         return kernel(
-            schedule,
-            parse_sequences(sequence),
-            conditions,
-            tokens=self.tokens,
-            heads=self.heads,
-            persistent=self.persistent,
+            *(schedule, problems, conditions), persistent=self.persistent, splits=self.splits
         )
 
 
@@ -225,9 +244,8 @@ def run(
             report("trying changes")
             result = with_advice(schedule, result, conditions)
         more: dict[str, object] = {}
-        if kernel.sequence is not None:
-            report("estimating the kernel")
-            more["kernel"] = kernel.estimate(schedule, conditions, kernel.sequence)
+        report("estimating the kernel")
+        more["kernel"] = kernel.estimate(schedule, conditions)
         if look.checks or look.values:
             report("checking")
             more["checks"] = look.check(schedule, conditions)

@@ -127,18 +127,27 @@ def published(
             "if one is below.",
         ),
     ] = False,
+    curves: Annotated[
+        bool,
+        Option(
+            "--curves",
+            help="Compare whole kernels of attention over the sequence length instead, each over "
+            "its longest.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Compare hand-written schedules of published kernels with what was measured."""
     from twill.studies import published as study
-    from twill.studies import published_bounds
+    from twill.studies import published_bounds, published_curves
 
-    if switches and bounds:
-        raise InputError("--switches and --bounds exclude each other", path="published")
+    if switches + bounds + curves > 1:
+        raise InputError("--switches, --bounds and --curves exclude each other", path="published")
     with progress("published figures") as report:
         tried = study.experiments(report) if switches else []
         held = published_bounds.held() if bounds else []
-        found = [] if switches or bounds else study.figures(report)
+        shapes = published_curves.curves(report) if curves else []
+        found = [] if switches or bounds or curves else study.figures(report)
     if as_json:
         print_json(
             "published",
@@ -146,10 +155,13 @@ def published(
                 "figures": [asdict(one) for one in found],
                 "switches": [asdict(one) for one in tried],
                 "bounds": [asdict(one) for one in held],
+                "curves": [asdict(one) for one in shapes],
             },
         )
     elif bounds:
         published_bounds.print_held(held)
+    elif curves:
+        published_curves.print_curves(shapes)
     elif switches:
         study.print_experiments(tried)
     else:

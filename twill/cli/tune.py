@@ -12,13 +12,15 @@ from typer import Argument, Option
 
 from twill.cli import (
     PROGRAMS,
-    Clock,
     EffortName,
     Json,
+    LoadedClock,
     ResultsFolder,
     SolverSeconds,
     command,
+    loaded_clock,
     numbers,
+    sizes,
 )
 from twill.cli.loop import parse_settings
 from twill.cli.run import BlockOptions
@@ -102,7 +104,7 @@ class ProblemOptions(BlockOptions):
         str | None,
         Option(metavar="N,N,...", help="Sequence lengths of attention; 8192 without it."),
     ] = None
-    clock: Clock = None
+    clock: LoadedClock = None
 
 
 @dataclass(frozen=True)
@@ -190,23 +192,19 @@ def tune(
 def _question(subject: str, machine: str, problem: ProblemOptions, search: Search) -> Question:
     from twill.artifacts.machine import Machine
     from twill.sim.analysis.whole_kernel import parse_sequences
-    from twill.studies.tune.candidates import parse_tile
     from twill.studies.tune.evaluate import Question
 
     if problem.size and problem.sequence:
         raise InputError("either --size or --sequence", path="--size")
-    sizes = tuple(parse_tile(text, "--size") for text in problem.size or ())
-    if any(len(size) != 3 for size in sizes):
-        raise InputError("rows, columns and depth, as 8192x8192x8192", path="--size")
     return Question(
         subject=subject,
         machine=Machine.named(machine),
-        sizes=sizes,
+        sizes=sizes(problem.size or ()),
         sequences=() if problem.sequence is None else parse_sequences(problem.sequence),
         tokens=problem.tokens,
         heads=problem.heads,
         persistent=problem.persistent,
-        clock=problem.clock,
+        clock=loaded_clock(problem.clock),
         effort=search.effort.value,
         within=search.within,
         timeout=search.timeout,

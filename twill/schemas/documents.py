@@ -18,6 +18,7 @@ from twill.studies.installation import Installed
 from twill.studies.load_fit import LoadFit
 from twill.studies.published import Experiment, Figure
 from twill.studies.published_bounds import Held
+from twill.studies.published_curves import Curve
 from twill.studies.sweep.answers import Answer
 
 Strings = tuple[str, ...]
@@ -295,6 +296,7 @@ class Published(Document):
     figures: tuple[Figure, ...]
     switches: tuple[Experiment, ...]
     bounds: tuple[Held, ...]
+    curves: tuple[Curve, ...]
 
 
 class Installation(Document):

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from twill.artifacts.hardware import CommandQueue, Count
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Schedule
 from twill.console import Report, paragraph, say, silent
@@ -55,7 +56,9 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
     "free synchronisation": {"without": ("synchronisation",)},
     "results at once": {"without": ("completion",)},
     "own ports": {"without": ("shared-ports",)},
-    "unbounded queues": {"without": ("queues",)},
+    "products hold who issues, 1 queued": {"queued": 1},
+    "products hold who issues, 4 queued": {"queued": 4},
+    "products hold who issues, 16 queued": {"queued": 16},
 }
 
 
@@ -172,10 +175,28 @@ def _gemms() -> Iterator[Figure]:
         yield replace(figure, shown_because=LARGE if one.tile == LARGE_GEMM else "")
 
 
-def _interval(schedule: Schedule, **options: Any) -> tuple[float, float]:
+def _interval(
+    schedule: Schedule, *, queued: int | None = None, **options: Any
+) -> tuple[float, float]:
+    """Return the interval and the use of the tensor core.
+
+    `queued`: products that fit into its queue, beyond which they hold the warps that issue them.
+    """
+    if queued is not None:
+        schedule = _with_queue(schedule, queued)
     result = run(schedule, **options)
     assert result.measured_interval_cycles is not None  # 64 iterations are enough to see one
     return result.measured_interval_cycles, result.utilization["tc"]
+
+
+def _with_queue(schedule: Schedule, depth: int) -> Schedule:
+    source = "MODEL: tried; no depth is published"
+    count = Count(value=depth, unit="commands", source=source)
+    queue = CommandQueue(depth=count, full="blocks", source=source)
+    units = schedule.machine.units
+    unit = units["tc"].model_copy(update={"queue": queue})
+    machine = schedule.machine.model_copy(update={"units": {**units, "tc": unit}})
+    return schedule.model_copy(update={"machine": machine})
 
 
 def _figure(

@@ -52,7 +52,7 @@ class _Clock(Part):
     source: str
 
 
-class _Series(Part):
+class Series(Part):
     """Figures of one kernel; traces/published.toml says what its entries are."""
 
     kernel: str
@@ -63,12 +63,16 @@ class _Series(Part):
     units: tuple[str, ...] | None = Field(None, strict=False)
     because: str = ""
     clock: float | None = None
+    heads: int | None = None
+    batch: int | None = None
+    tokens: int | None = None
+    persistent: bool | None = None
     teraflops: dict[str, float]
 
 
 class _Published(Part):
     clocks: dict[str, _Clock]
-    series: tuple[_Series, ...] = Field(strict=False)
+    series: tuple[Series, ...] = Field(strict=False)
 
 
 @dataclass(frozen=True)
@@ -136,9 +140,7 @@ def held(machine_of: Callable[[str], Machine] = Machine.named) -> list[Held]:
 
     `machine_of`: the machine of a name, to try others than the packaged ones.
     """
-    text = packaged_text("figures", "traces", "published", ".toml")
-    published = _Published.model_validate(parse_toml(text, "published.toml"))
-    machines = functools.cache(machine_of)
+    published, machines = _published(), functools.cache(machine_of)
     found: list[Held] = []
     for series in published.series:
         clock = series.clock or published.clocks[series.machine].mhz
@@ -146,7 +148,17 @@ def held(machine_of: Callable[[str], Machine] = Machine.named) -> list[Held]:
     return [*found, *_one_sm_gemms(machines("blackwell_b200"))]
 
 
-def _series(series: _Series, clock: float, machine: Machine) -> Iterator[Held]:
+def every_series() -> tuple[Series, ...]:
+    """Return the series of traces/published.toml."""
+    return _published().series
+
+
+def _published() -> _Published:
+    text = packaged_text("figures", "traces", "published", ".toml")
+    return _Published.model_validate(parse_toml(text, "published.toml"))
+
+
+def _series(series: Series, clock: float, machine: Machine) -> Iterator[Held]:
     loop = _loop(series.loop)
     argument = _largest(loop, machine, series.units)
     flop = flop_per_iteration(loop) * machine.multiprocessors.value

@@ -51,8 +51,8 @@ class Question:
         Sequence lengths of attention, with `tokens` and `heads`.
     persistent : bool
         Whether blocks go on to their next tile.
-    clock : float, optional
-        Clock in MHz; that of the machine file without it.
+    clock : float or str, optional
+        Clock in MHz, or ``capped``; that of the machine file without it.
     effort : str
         How far faster programs are looked for: ``quick``, ``normal`` or ``thorough``.
     within : float
@@ -68,7 +68,7 @@ class Question:
     tokens: int = DEFAULT_TOKENS
     heads: int = DEFAULT_HEADS
     persistent: bool = True
-    clock: float | None = None
+    clock: float | str | None = None
     effort: str = "quick"
     within: float = 0.01
     timeout: float | None = None

@@ -1,0 +1,51 @@
+"""Published throughput over sequence lengths: shapes that whole kernels in the simulator have."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.commands import SIM, in_process
+from twill.schemas import SCHEMAS
+from twill.studies import published_curves
+from twill.studies.published_bounds import Series, every_series
+from twill.studies.published_curves import curves, table
+
+
+def compared() -> tuple[Series, ...]:
+    """Return the curves of kernels whose program is known."""
+    return tuple(s for s in every_series() if s.heads is not None and s.units is None)
+
+
+def test_known_programs_have_the_published_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three curves of the full mask and a causal one, of FlashAttention-3."""
+    monkeypatch.setattr(published_curves, "every_series", compared)
+    found = curves()
+    assert [one.sequences[0] for one in found] == [1024] * 4
+    assert sum("causal" in one.what for one in found) == 1
+    assert all(one.matched for one in found), table(found).rows
+
+
+def test_another_shape_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    (flat,) = [s.model_copy(update={"teraflops": {"512": 1, "1024": 648.0, "2048": 648.0}})
+               for s in compared()[:1]]  # fmt: skip
+    monkeypatch.setattr(published_curves, "every_series", lambda: (flat,))
+    (found,) = curves()
+    assert found.errors[-1] == 0
+    assert found.worst == found.errors[0] < -0.03
+    steep = flat.model_copy(update={"teraflops": {"1024": 400.0, "2048": 648.0}})
+    monkeypatch.setattr(published_curves, "every_series", lambda: (steep,))
+    assert not curves()[0].matched
+
+
+@pytest.mark.slow
+def test_the_command_prints_every_curve() -> None:
+    done = in_process(*SIM, "published", "--curves", "--json")
+    done.check_returncode()
+    SCHEMAS["published"].model_validate_json(done.stdout)
+    found = json.loads(done.stdout)["curves"]
+    assert len(found) == sum(s.heads is not None for s in every_series())
+    assert all(one["source"] for one in found)
+    # What is known of each: the docs say which are missed, and why.
+    assert sum(not one["matched"] for one in found) == 6
