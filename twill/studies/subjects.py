@@ -19,7 +19,7 @@ from twill.lower.baselines import multi_warp, sequential
 from twill.search.cache import Cache
 from twill.search.request import Request
 from twill.search.scheduler import solve
-from twill.studies.modulo_loop import excess, software_pipelined
+from twill.studies.modulo_loop import excess, software_pipelined, spilled
 from twill.studies.triton_pipeline import triton_pipelined
 
 SCHEDULES = ("twill.schedule", ORDER)
@@ -186,7 +186,8 @@ def variant(name: str, subject: Subject, report: Report = silent) -> Variant:
         made = VARIANTS[name](subject, report)
     except (InputError, RefusedError) as error:
         return Variant(name, None, str(error))
-    return Variant(name, made, excess(made) if name in ("swp", "triton") else "")
+    notes = (excess(made), spilled(made)) if name in ("swp", "triton") else ()
+    return Variant(name, made, "; ".join(filter(None, notes)))
 
 
 def experts(subject: Subject) -> list[Variant]:
