@@ -118,8 +118,12 @@ def spilled(schedule: Schedule) -> str:
         return ""
     most = file.limit.value - int(file.reserve.value)
     live = registers_along_programs(schedule)
-    found = [f"{n} registers per thread of {name}, of {most}" for name, n in live.items() if n > most]
-    return f"values take {', '.join(found)}: it would spill, which is not simulated" if found else ""
+    found = [
+        f"{n} registers per thread of {name}, of {most}" for name, n in live.items() if n > most
+    ]
+    return (
+        f"values take {', '.join(found)}: it would spill, which is not simulated" if found else ""
+    )
 
 
 TRIES = 6  # placements for each operation, on average, before an interval is given up

@@ -103,13 +103,17 @@ class _Pipeline:
         for position in sorted(range(len(self.written)), key=self._place):
             same[_identity(self.written[position])].append(position)
         queues = {key: iter(positions) for key, positions in same.items()}
-        places = ((at, next(queues.get(_identity(o), iter(())), None)) for at, o in self._in_round())
+        places = (
+            (at, next(queues.get(_identity(o), iter(())), None)) for at, o in self._in_round()
+        )
         return {at: statement for at, statement in places if statement is not None}
 
     def _place(self, position: int) -> tuple[int, int]:
         return integer(self.written[position], "sched.cluster") or 0, position
 
-    def _in_round(self, names: Sequence[str] | Mapping[str, str] = ()) -> Iterator[tuple[int, Operation]]:
+    def _in_round(
+        self, names: Sequence[str] | Mapping[str, str] = ()
+    ) -> Iterator[tuple[int, Operation]]:
         return ((at, o) for at, o in enumerate(self.round) if not names or name_of(o) in names)
 
     def _issued(self, names: Sequence[str] | Mapping[str, str]) -> Iterator[tuple[Operation, int]]:
@@ -149,7 +153,7 @@ class _Pipeline:
         for at, product in self._in_round(BLACKWELL_PRODUCTS):
             if attribute(product, "is_async") is None:
                 yield _Wait(self.statement[at], 0, at)
-        yield from self._at_barriers(places)
+        yield from self._at_barriers()
 
     def _counted(self, issued: Sequence[tuple[int, int]], name: str, key: str) -> Iterator[_Wait]:
         """Yield waits that leave so many of what was issued last in flight."""
@@ -167,7 +171,7 @@ class _Pipeline:
                     yield _Wait(statement, rounds, found[0])
                     break
 
-    def _at_barriers(self, places: Mapping[Operation, int]) -> Iterator[_Wait]:
+    def _at_barriers(self) -> Iterator[_Wait]:
         waits = [
             (at, *self._carried(wait.operands[0]))
             for at, wait in self._in_round(("ttng.wait_barrier",))
@@ -179,10 +183,10 @@ class _Pipeline:
         for copy, statement in self._issued(COPIES):
             for barrier in filter(_is_barrier, copy.operands):
                 ring = _indexed(barrier)
-                own = [place for place, value, _ in waits if _indexed(value) is ring]
+                found = [place for place, value, _ in waits if _indexed(value) is ring]
                 # It stands before the first use, in its stage.
-                rounds = self._first_use(statement) - (self._stage(statement))
-                yield from (_Wait(statement, rounds, place) for place in own[:1])
+                rounds = self._first_use(statement) - self._stage(statement)
+                yield from (_Wait(statement, rounds, place) for place in found[:1])
 
     def _stage(self, statement: int) -> int:
         return integer(self.written[statement], "sched.stage") or 0
