@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Operation as Statement
-
 from twill.artifacts.loop import Loop
 from twill.artifacts.machine import Machine
 from twill.artifacts.program import Await, Issue
 from twill.artifacts.schedule import Schedule
 from twill.errors import RefusedError
-from twill.frontends.ttgir.reader import Dump, integer
+from twill.frontends.ttgir.reader import Dump, Plain, plain
 from twill.lower.baselines import in_order
 
 
@@ -38,12 +36,12 @@ def triton_pipelined(loop: Loop, machine: Machine) -> Schedule:
     if loop.source is None:
         raise RefusedError("only dumps of Triton kernels tell how Triton pipelines them")
     dump = Dump(loop.source.text)
-    statements = list(dump.loops()[loop.source.loop].regions[0].blocks[0].ops)[:-1]
-    if any(integer(s, "sched.stage") is None for s in statements):
+    statements = plain(dump.loops()[loop.source.loop]).inside[:-1]
+    if any("sched.stage" not in s.attributes for s in statements):
         raise RefusedError(
             f"Triton does not pipeline this loop ({dump.compiler}; it pipelines loads for products)"
         )
-    if not any(integer(s, "sched.wait_stage") for s in statements):
+    if not any("sched.wait_stage" in s.attributes for s in statements):
         raise RefusedError("the dump has no waits of Triton's; dump the kernel anew")
     found = [_placed(o.name, loop.source.statements[o.name], statements) for o in loop.operations]
     rings = {placed.name: placed.slots for placed in found if placed.slots}
@@ -64,24 +62,24 @@ class _Placed:
     wait: tuple[int, tuple[int, int]] | None = None
 
 
-def _placed(name: str, own: Sequence[int], statements: Sequence[Statement]) -> _Placed:
+def _placed(name: str, own: Sequence[int], statements: Sequence[Plain]) -> _Placed:
     stage = min(_number(statements[n], "stage") for n in own)
     last = max(n for n in own if _number(statements[n], "stage") == stage)
     for statement in (statements[n] for n in own):
-        before = integer(statement, "sched.wait_before")
+        before = statement.attributes.get("sched.wait_before")
         if before is not None:
             wait = _number(statement, "wait_stage"), _place(before, statements)
-            slots = integer(statement, "sched.slots") or 0
+            slots = _number(statement, "slots")
             return _Placed(name, stage, _place(last, statements), slots, wait)
     return _Placed(name, stage, _place(last, statements))
 
 
-def _place(statement: int, statements: Sequence[Statement]) -> tuple[int, int]:
+def _place(statement: int, statements: Sequence[Plain]) -> tuple[int, int]:
     return _number(statements[statement], "cluster"), statement
 
 
-def _number(statement: Statement, key: str) -> int:
-    return integer(statement, f"sched.{key}") or 0
+def _number(statement: Plain, key: str) -> int:
+    return int(statement.attributes.get(f"sched.{key}", 0))
 
 
 def _round(found: Sequence[_Placed]) -> Iterator[Issue | Await]:
