@@ -177,8 +177,8 @@ def test_compare(schedule_file: str) -> None:
     done = call(*SIM, "compare", schedule_file, "--iterations", "24", "--json")
     (found,) = json.loads(done.stdout)["comparisons"]
     data = {entry["variant"]: entry for entry in found["variants"]}
-    assert list(data)[:4] == ["sequential", "multi-warp", "swp", "joint"]
-    assert list(data)[4:] == [f"fa3_forward_128x{n}{p}" for n in (128, 176) for p in ("", "_parts")]
+    assert list(data)[:5] == ["sequential", "multi-warp", "swp", "triton", "joint"]
+    assert list(data)[5:] == [f"fa3_forward_128x{n}{p}" for n in (128, 176) for p in ("", "_parts")]
     assert data["joint"]["interval_cycles"] == 2048
     assert data["sequential"]["speedup_over_sequential"] == 1
     assert data["joint"]["speedup_over_sequential"] > data["multi-warp"]["speedup_over_sequential"]

@@ -271,7 +271,7 @@ def test_the_readmes_figures(attention_schedule: twill.Schedule) -> None:
         for v in comparison(attention_schedule).variants
     ]
     assert shown == found[: len(shown)]
-    assert len(shown) == 5
+    assert len(shown) == 6
 
 
 def test_the_limits_quote_the_results() -> None:

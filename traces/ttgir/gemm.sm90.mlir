@@ -18,11 +18,11 @@
     %column_3 = "arith.muli"(%column_2, %column) <{overflowFlags = #arith.overflow<none>}> {sched.location = "gemm.py:16:14", sched.name = "column"} : (i32, i32) -> i32
     %c_4 = "scf.for"(%0, %depth, %1, %c) ({
     ^bb0(%k: i32, %c_5: tensor<128x256xf32, #mma>):
-      %a = "tt.descriptor_load"(%a_desc, %row_1, %k) {sched.location = "gemm.py:19:13", sched.name = "a", sched.stage = 0 : i32, sched.cluster = 2 : i32} : (!tt.tensordesc<128x64xf16, #shared>, i32, i32) -> tensor<128x64xf16, #blocked>
+      %a = "tt.descriptor_load"(%a_desc, %row_1, %k) {sched.location = "gemm.py:19:13", sched.name = "a", sched.stage = 0 : i32, sched.cluster = 2 : i32, sched.slots = 3 : i32, sched.wait_stage = 2 : i32, sched.wait_before = 4 : i32} : (!tt.tensordesc<128x64xf16, #shared>, i32, i32) -> tensor<128x64xf16, #blocked>
       %a_6 = "ttg.local_alloc"(%a) {sched.location = "gemm.py:19:13", sched.name = "a", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<128x64xf16, #blocked>) -> !ttg.memdesc<128x64xf16, #shared, #smem>
-      %b = "tt.descriptor_load"(%b_desc, %k, %column_3) {sched.location = "gemm.py:20:13", sched.name = "b", sched.stage = 0 : i32, sched.cluster = 2 : i32} : (!tt.tensordesc<64x256xf16, #shared>, i32, i32) -> tensor<64x256xf16, #blocked1>
+      %b = "tt.descriptor_load"(%b_desc, %k, %column_3) {sched.location = "gemm.py:20:13", sched.name = "b", sched.stage = 0 : i32, sched.cluster = 2 : i32, sched.slots = 3 : i32, sched.wait_stage = 2 : i32, sched.wait_before = 4 : i32} : (!tt.tensordesc<64x256xf16, #shared>, i32, i32) -> tensor<64x256xf16, #blocked1>
       %b_7 = "ttg.local_alloc"(%b) {sched.location = "gemm.py:20:13", sched.name = "b", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x256xf16, #blocked1>) -> !ttg.memdesc<64x256xf16, #shared, #smem>
-      %c_8 = "ttng.warp_group_dot"(%a_6, %b_7, %c_5) <{inputPrecision = 0 : i32, isAsync = false, maxNumImpreciseAcc = 0 : i32}> {sched.location = "gemm.py:21:13", sched.name = "c", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (!ttg.memdesc<128x64xf16, #shared, #smem>, !ttg.memdesc<64x256xf16, #shared, #smem>, tensor<128x256xf32, #mma>) -> tensor<128x256xf32, #mma>
+      %c_8 = "ttng.warp_group_dot"(%a_6, %b_7, %c_5) <{inputPrecision = 0 : i32, isAsync = false, maxNumImpreciseAcc = 0 : i32}> {sched.location = "gemm.py:21:13", sched.name = "c", sched.stage = 2 : i32, sched.cluster = 0 : i32, sched.wait_stage = 3 : i32, sched.wait_before = 0 : i32} : (!ttg.memdesc<128x64xf16, #shared, #smem>, !ttg.memdesc<64x256xf16, #shared, #smem>, tensor<128x256xf32, #mma>) -> tensor<128x256xf32, #mma>
       "scf.yield"(%c_8) : (tensor<128x256xf32, #mma>) -> ()
     }) {sched.location = "gemm.py:18:5", sched.name = "k"} : (i32, i32, i32, tensor<128x256xf32, #mma>) -> tensor<128x256xf32, #mma>
     %2 = "arith.truncf"(%c_4) {sched.location = "gemm.py:22:33"} : (tensor<128x256xf32, #mma>) -> tensor<128x256xf16, #mma>

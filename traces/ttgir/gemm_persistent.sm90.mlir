@@ -24,11 +24,11 @@
       %column_1 = "arith.muli"(%column, %0) <{overflowFlags = #arith.overflow<none>}> {sched.location = "gemm.py:75:18", sched.name = "column"} : (i32, i32) -> i32
       %c = "scf.for"(%1, %depth, %2, %3) ({
       ^bb0(%k: i32, %c_2: tensor<128x128xf32, #mma>):
-        %a = "tt.descriptor_load"(%a_desc, %row_0, %k) {sched.location = "gemm.py:78:17", sched.name = "a", sched.stage = 0 : i32, sched.cluster = 2 : i32} : (!tt.tensordesc<128x64xf16, #shared>, i32, i32) -> tensor<128x64xf16, #blocked>
+        %a = "tt.descriptor_load"(%a_desc, %row_0, %k) {sched.location = "gemm.py:78:17", sched.name = "a", sched.stage = 0 : i32, sched.cluster = 2 : i32, sched.slots = 3 : i32, sched.wait_stage = 2 : i32, sched.wait_before = 4 : i32} : (!tt.tensordesc<128x64xf16, #shared>, i32, i32) -> tensor<128x64xf16, #blocked>
         %a_3 = "ttg.local_alloc"(%a) {sched.location = "gemm.py:78:17", sched.name = "a", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<128x64xf16, #blocked>) -> !ttg.memdesc<128x64xf16, #shared, #smem>
-        %b = "tt.descriptor_load"(%b_desc, %k, %column_1) {sched.location = "gemm.py:79:17", sched.name = "b", sched.stage = 0 : i32, sched.cluster = 2 : i32} : (!tt.tensordesc<64x128xf16, #shared>, i32, i32) -> tensor<64x128xf16, #blocked1>
+        %b = "tt.descriptor_load"(%b_desc, %k, %column_1) {sched.location = "gemm.py:79:17", sched.name = "b", sched.stage = 0 : i32, sched.cluster = 2 : i32, sched.slots = 3 : i32, sched.wait_stage = 2 : i32, sched.wait_before = 4 : i32} : (!tt.tensordesc<64x128xf16, #shared>, i32, i32) -> tensor<64x128xf16, #blocked1>
         %b_4 = "ttg.local_alloc"(%b) {sched.location = "gemm.py:79:17", sched.name = "b", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (tensor<64x128xf16, #blocked1>) -> !ttg.memdesc<64x128xf16, #shared, #smem>
-        %c_5 = "ttng.warp_group_dot"(%a_3, %b_4, %c_2) <{inputPrecision = 0 : i32, isAsync = false, maxNumImpreciseAcc = 0 : i32}> {sched.location = "gemm.py:80:17", sched.name = "c", sched.stage = 2 : i32, sched.cluster = 0 : i32} : (!ttg.memdesc<128x64xf16, #shared, #smem>, !ttg.memdesc<64x128xf16, #shared, #smem>, tensor<128x128xf32, #mma>) -> tensor<128x128xf32, #mma>
+        %c_5 = "ttng.warp_group_dot"(%a_3, %b_4, %c_2) <{inputPrecision = 0 : i32, isAsync = false, maxNumImpreciseAcc = 0 : i32}> {sched.location = "gemm.py:80:17", sched.name = "c", sched.stage = 2 : i32, sched.cluster = 0 : i32, sched.wait_stage = 3 : i32, sched.wait_before = 0 : i32} : (!ttg.memdesc<128x64xf16, #shared, #smem>, !ttg.memdesc<64x128xf16, #shared, #smem>, tensor<128x128xf32, #mma>) -> tensor<128x128xf32, #mma>
         "scf.yield"(%c_5) : (tensor<128x128xf32, #mma>) -> ()
       }) {sched.location = "gemm.py:77:9", sched.name = "k"} : (i32, i32, i32, tensor<128x128xf32, #mma>) -> tensor<128x128xf32, #mma>
       %8 = "arith.truncf"(%c) {sched.location = "gemm.py:81:37"} : (tensor<128x128xf32, #mma>) -> tensor<128x128xf16, #mma>

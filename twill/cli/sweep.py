@@ -76,7 +76,8 @@ class Common:
 
     machine: Machines = None
     variant: Annotated[
-        list[str] | None, Option(help="sequential, multi-warp, swp or joint; may be repeated.")
+        list[str] | None,
+        Option(help="sequential, multi-warp, swp, triton or joint; may be repeated."),
     ] = None
     resolve: Annotated[bool | None, Option("--resolve", help="Schedule anew at each point.")] = None
     iterations: Annotated[int | None, Option(min=1, help="Trip count; 64.")] = None

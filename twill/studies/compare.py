@@ -27,7 +27,7 @@ from twill.sim.analysis import clock_of, flop_per_iteration
 from twill.sim.engine import Conditions
 from twill.sim.engine.events import SimulationError
 from twill.sim.execute import Run, simulate
-from twill.studies.subjects import VARIANTS, Subject, experts, variant
+from twill.studies.subjects import Subject, experts, variant, variants_of
 from twill.studies.subjects import Variant as Way
 from twill.tables import Column, Table
 
@@ -55,8 +55,8 @@ class Variant(Part):
     Attributes
     ----------
     variant : str
-        ``sequential``, ``multi-warp``, ``swp``, ``joint`` (the schedule), or the name of a
-        hand-written schedule of the same kernel.
+        ``sequential``, ``multi-warp``, ``swp``, ``triton`` (of loops from Triton's dumps),
+        ``joint`` (the schedule), or the name of a hand-written schedule of the same kernel.
     interval_cycles : float or None
         Measured cycles from one iteration to the next.
     iterations_per_cycle, iterations_per_kilocycle : float or None
@@ -185,12 +185,7 @@ def compare(
 ) -> Comparison:
     """Compare a subject's variants; a loop without a schedule is scheduled first.
 
-    `timeout`: seconds to schedule it.
-
-    Raises
-    ------
-    RefusedError
-        If the loop has no schedule on its machine.
+    If it has none on its machine, that is the note of a row. `timeout`: seconds to schedule it.
     """
     place = f"{subject.name} on {subject.machine.name}"
     report(place)
@@ -200,36 +195,39 @@ def compare(
 
     try:
         schedule = subject.solved(timeout=timeout, report=within)
+        subject = replace(subject, loop=schedule.loop, schedule=schedule)
     except RefusedError as error:
-        raise RefusedError(f"{place}: {error}", error.about) from None
-    return comparison(schedule, conditions, within)
+        subject = replace(subject, refusal=str(error))
+    return comparison(subject, conditions, within)
 
 
 def comparison(
-    schedule: Schedule, conditions: Conditions | None = None, report: Report = silent
+    subject: Subject | Schedule, conditions: Conditions | None = None, report: Report = silent
 ) -> Comparison:
-    """Simulate a schedule, the naive loops of its loop and machine, and experts' schedules.
+    """Simulate a schedule, other ways to execute its loop on its machine, and experts' schedules.
 
-    `schedule`: the naive loops use its loop, machine and ring depths.
+    `subject`: the naive loops use its loop, machine and ring depths.
     `conditions`: a latency source for a single load concerns hand-written schedules only where they
     have a load of that name.
     """
     conditions = conditions or Conditions()
+    one = Subject.of(subject) if isinstance(subject, Schedule) else subject
     runs: list[tuple[Way, Run | None]] = []
-    for way in [variant(name, schedule, report) for name in VARIANTS] + experts(schedule):
+    ways = [variant(name, one, report) for name in variants_of(one.loop)]
+    for way in ways + experts(one):
         report(way.name)
         runs.append(_run(way, conditions))
-    clock_mhz, clock_source = clock_of(schedule.machine, conditions.clock)
+    clock_mhz, clock_source = clock_of(one.machine, conditions.clock)
     base = _pace(runs[0][1])
     return Comparison(
-        loop=schedule.loop.name,
-        machine=schedule.machine.name,
+        loop=one.loop.name,
+        machine=one.machine.name,
         iterations=conditions.iterations,
         seed=conditions.seed,
         latency=conditions.latency_text,
         clock_mhz=clock_mhz,
         clock_source=clock_source,
-        variants=tuple(_variant(way, result, base, schedule) for way, result in runs),
+        variants=tuple(_variant(way, result, base, one) for way, result in runs),
         schedules={way.name: way.schedule for way, _ in runs if way.schedule is not None},
     )
 
@@ -253,8 +251,8 @@ def _pace(result: Run | None) -> float | None:
     return (result.flop_per_iteration or 1) / result.measured_interval_cycles
 
 
-def _variant(way: Way, result: Run | None, base: float | None, schedule: Schedule) -> Variant:
-    ran = way.schedule or schedule
+def _variant(way: Way, result: Run | None, base: float | None, subject: Subject) -> Variant:
+    ran = way.schedule or subject
     interval = result.measured_interval_cycles if result else None
     bound = bounds(build_problem(ran.loop, ran.machine)).interval
     pace = _pace(result)

@@ -25,6 +25,7 @@ from twill.lower.baselines import LOADS, components, in_order, is_streaming
 from twill.lower.orders import RING
 from twill.problem import Problem, build_problem
 from twill.problem.costs import BUDGET, normalize
+from twill.verification.registers import registers_along_programs
 
 # Of CBC's search tree; a limit of time would make the loop depend on how fast the host is.
 MOST_NODES = 100
@@ -35,7 +36,8 @@ def software_pipelined(
 ) -> Schedule:
     """Return the loop in the order of a modulo schedule that knows nothing of warps.
 
-    Neither registers nor memories are limited; `excess` tells where they do not suffice.
+    Neither registers nor memories are limited; `excess` and `spilled` tell where they do not
+    suffice.
 
     Raises
     ------
@@ -107,6 +109,21 @@ def excess(schedule: Schedule) -> str:
         if needed > memory.capacity:
             found.append(f"{needed} {memory.unit} of {name}, of {memory.capacity}")
     return f"buffers take {', '.join(found)}: it does not fit" if found else ""
+
+
+def spilled(schedule: Schedule) -> str:
+    """Say which groups need more registers than a thread can have; empty if none."""
+    file = schedule.machine.registers
+    if file is None:
+        return ""
+    most = file.limit.value - int(file.reserve.value)
+    live = registers_along_programs(schedule)
+    found = [
+        f"{n} registers per thread of {name}, of {most}" for name, n in live.items() if n > most
+    ]
+    return (
+        f"values take {', '.join(found)}: it would spill, which is not simulated" if found else ""
+    )
 
 
 TRIES = 6  # placements for each operation, on average, before an interval is given up

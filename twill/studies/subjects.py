@@ -19,7 +19,8 @@ from twill.lower.baselines import multi_warp, sequential
 from twill.search.cache import Cache
 from twill.search.request import Request
 from twill.search.scheduler import solve
-from twill.studies.modulo_loop import excess, software_pipelined
+from twill.studies.modulo_loop import excess, software_pipelined, spilled
+from twill.studies.triton_pipeline import triton_pipelined
 
 SCHEDULES = ("twill.schedule", ORDER)
 
@@ -33,6 +34,13 @@ class Subject:
     loop: Loop
     machine: Machine
     schedule: Schedule | None = None
+    # Why there is none, once one was looked for.
+    refusal: str = ""
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> Subject:
+        """Return the subject that a schedule is."""
+        return cls(schedule.loop.name, schedule.loop, schedule.machine, schedule)
 
     def solved(
         self, *, seed: int = 0, timeout: float | None = None, report: Report = silent
@@ -48,6 +56,8 @@ class Subject:
         """
         if self.schedule is not None:
             return self.schedule
+        if self.refusal:
+            raise RefusedError(self.refusal)
         request = Request(self.loop, self.machine, seed=seed)
         return solve(request, timeout=timeout, report=report, cache=Cache()).schedule
 
@@ -69,8 +79,7 @@ def subjects(items: Iterable[str], machines: Sequence[str] = ()) -> list[Subject
     found: list[Subject] = []
     for item in items:
         if is_schedule(item):
-            schedule = load_schedule(item)
-            found.append(Subject(schedule.loop.name, schedule.loop, schedule.machine, schedule))
+            found.append(Subject.of(load_schedule(item)))
         else:
             # Without folders and endings.
             name = item.rpartition("/")[2]
@@ -116,13 +125,25 @@ def is_schedule(item: str) -> bool:
 
 
 # The loop as written; its sub-tiles on groups of their own; a modulo schedule that knows nothing of
-# warps; the schedule itself.
-VARIANTS: dict[str, Callable[[Schedule, Report], Schedule]] = {
-    "sequential": lambda joint, _: sequential(joint.loop, joint.machine),
-    "multi-warp": lambda joint, _: multi_warp(joint.loop, joint.machine, joint.pipeline_depths),
-    "swp": lambda joint, report: software_pipelined(joint.loop, joint.machine, report=report),
-    "joint": lambda joint, _: joint,
+# warps; what Triton's pipeliner makes of it; the schedule itself.
+VARIANTS: dict[str, Callable[[Subject, Report], Schedule]] = {
+    "sequential": lambda one, _: sequential(one.loop, one.machine),
+    "multi-warp": lambda one, _: multi_warp(one.loop, one.machine, _depths(one)),
+    "swp": lambda one, report: software_pipelined(one.loop, one.machine, report=report),
+    "triton": lambda one, _: triton_pipelined(one.loop, one.machine),
+    "joint": lambda one, report: one.solved(report=report),
 }
+
+
+def _depths(subject: Subject) -> dict[str, int] | None:
+    return subject.schedule.pipeline_depths if subject.schedule else None
+
+
+def variants_of(loop: Loop) -> list[str]:
+    """Return the variants that a loop may have: Triton's is of loops from its dumps."""
+    return [name for name in VARIANTS if name != "triton" or loop.source is not None]
+
+
 # Packaged hand-written schedules of the same kernel, by loop: FlashAttention-3 and -4 in the order
 # of their sources. Tiles may have other shapes (128 x 176), so that only work per time compares.
 EXPERTS: dict[str, tuple[str, ...]] = {
@@ -149,10 +170,10 @@ class Variant:
     note: str = ""
 
 
-def variant(name: str, schedule: Schedule, report: Report = silent) -> Variant:
-    """Return one way to execute the loop of a schedule.
+def variant(name: str, subject: Subject, report: Report = silent) -> Variant:
+    """Return one way to execute a subject.
 
-    `schedule`: the joint one; the others use its loop, machine and ring depths.
+    `subject`: its schedule is the joint one; the others use its loop, machine and ring depths.
 
     Raises
     ------
@@ -162,17 +183,19 @@ def variant(name: str, schedule: Schedule, report: Report = silent) -> Variant:
     if name not in VARIANTS:
         raise InputError(f"one of {', '.join(VARIANTS)} (got {short(name)})", path="variant")
     try:
-        made = VARIANTS[name](schedule, report)
+        made = VARIANTS[name](subject, report)
     except (InputError, RefusedError) as error:
         return Variant(name, None, str(error))
-    return Variant(name, made, excess(made) if name == "swp" else "")
+    notes = (excess(made), spilled(made)) if name in ("swp", "triton") else ()
+    return Variant(name, made, "; ".join(filter(None, notes)))
 
 
-def experts(schedule: Schedule) -> list[Variant]:
+def experts(subject: Subject) -> list[Variant]:
     """Return the hand-written schedules of a loop's kernel for its machine."""
-    found = (load_schedule(name) for name in EXPERTS.get(schedule.loop.name, ()))
+    found = (load_schedule(name) for name in EXPERTS.get(subject.loop.name, ()))
+    own = subject.schedule.name if subject.schedule else None
     return [
         Variant(one.name, one)
         for one in found
-        if one.machine.name == schedule.machine.name and one.name != schedule.name
+        if one.machine.name == subject.machine.name and one.name != own
     ]

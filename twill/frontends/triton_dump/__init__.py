@@ -5,7 +5,8 @@ with what only Triton can tell as attributes of the operations: ``sched.name`` (
 operation computes, of a loop its induction variable), ``sched.location`` (file:line:column in the
 kernel), ``sched.trivial`` on layout conversions (a mere renaming of registers), and
 ``sched.stage`` and ``sched.cluster`` on the operations of loops that Triton's own pipeliner would
-pipeline.
+pipeline, with ``sched.slots`` of the rings of their loads, and ``sched.wait_stage`` and
+``sched.wait_before`` (the number of a statement of the loop) where a load or product is awaited.
 """
 
 from __future__ import annotations

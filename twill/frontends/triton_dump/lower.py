@@ -17,12 +17,15 @@ from typing import Any
 
 from twill.errors import InputError, MissingLibraryError
 from twill.frontends.triton_dump.listing import Listing, annotated
+from twill.frontends.triton_dump.pipelined import with_pipeline
 
 # The first pass that specializes or pipelines, by compute capability; it and all later ones are
 # left out. Stopping earlier than this crashes the end of Triton's pass pipeline.
 STOP_BEFORE = {90: "add_hopper_warpspec", 100: "add_assign_latencies"}
 # The first pass after Triton has scheduled the loop that carries the schedule out.
 SCHEDULED_BEFORE = {90: "add_pipeline", 100: "add_warp_specialize"}
+# The first pass after that.
+PIPELINED_BEFORE = {90: "add_coalesce_async_copy", 100: "add_optimize_partition_warps"}
 DEFAULT_WARPS = 4
 WARPS = (1, 2, 4, 8, 16, 32)
 # Triton 3.9 warns where a program does not choose.
@@ -128,9 +131,11 @@ class Lowering:
 def dumped(lowering: Lowering) -> str:
     """Return the dump of what `lowering` lowers."""
     version = import_triton().__version__
-    rolled = _listing_before(STOP_BEFORE, lowering)
-    scheduled = _listing_before(SCHEDULED_BEFORE, lowering)
+    rolled, scheduled = (_listing_before(s, lowering) for s in (STOP_BEFORE, SCHEDULED_BEFORE))
+    # Not made canonical: of a loop of few iterations, its rounds would be gone.
+    pipelined = _listing_before(PIPELINED_BEFORE, lowering, canonical=False)
     text, remark = annotated(rolled, scheduled)
+    text = with_pipeline(text, annotated(pipelined, pipelined)[0])
     more = f", {remark}" if remark else ""
     return f"// triton {version}, sm_{lowering.architecture}{more}\n{text}"
 
@@ -151,14 +156,17 @@ def import_triton() -> ModuleType:
         ) from None
 
 
-def _listing_before(stops: Mapping[int, str], lowering: Lowering) -> Listing:
+def _listing_before(
+    stops: Mapping[int, str], lowering: Lowering, *, canonical: bool = True
+) -> Listing:
     libtriton = importlib.import_module("triton._C.libtriton")
     module = lowering.make_ttir()
     with _pass_adders, _stopped_before(libtriton, stops[lowering.architecture]):
         module = lowering.backend.make_ttgir(module, {}, lowering.options, lowering.architecture)
-    passes = libtriton.ir.pass_manager(module.context)
-    libtriton.passes.common.add_canonicalizer(passes)
-    passes.run(module, "canonicalize")
+    if canonical:
+        passes = libtriton.ir.pass_manager(module.context)
+        libtriton.passes.common.add_canonicalizer(passes)
+        passes.run(module, "canonicalize")
     _mark_trivial_conversions(libtriton, module)
     return Listing(_generic_form(libtriton, module))
 

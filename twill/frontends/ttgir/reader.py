@@ -86,6 +86,10 @@ class Dump:
         """Return every ``scf.for`` in program order."""
         return [o for o in self._module.walk() if name_of(o) == "scf.for"]
 
+    def operations(self) -> Iterator[Operation]:
+        """Yield every operation in the order in which their texts end."""
+        return _ended(self._module)
+
     def has(self, name: str) -> bool:
         """Return whether an operation of this name occurs."""
         return any(name_of(operation) == name for operation in self._module.walk())
@@ -108,6 +112,14 @@ class Dump:
                 return text
             text = longer
         raise InputError("attribute aliases refer to each other", file=self.file)
+
+
+def _ended(operation: Operation) -> Iterator[Operation]:
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.ops:
+                yield from _ended(inner)
+    yield operation
 
 
 def parse_module(text: str, file: str, what: str) -> Operation:

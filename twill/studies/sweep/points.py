@@ -150,7 +150,7 @@ def _schedules(sweep: Sweep, subject: Subject, report: Report) -> Iterator[Runna
     item = subject.name if subject.schedule is None else schedule.name
     for name in sweep.variants:
         report(f"{item} on {subject.machine.name}: {name}")
-        way = variant(name, schedule, report)
+        way = variant(name, Subject.of(schedule), report)
         text = "" if way.schedule is None else way.schedule.to_json()
         yield Runnable(_run(subject, item, way), text)
 
@@ -290,7 +290,7 @@ def _changed(task: Task) -> Schedule:
     request = Request(loop, machine, limits=limits(task.point), seed=seed)
     # Variants but the joint one need no solver, only its rings' depths.
     solved = solve(request, timeout=task.sweep.timeout, cache=Cache())
-    way = variant(task.labels["variant"], solved.schedule)
+    way = variant(task.labels["variant"], Subject.of(solved.schedule))
     if way.schedule is None:
         raise RefusedError(way.note)
     return way.schedule
