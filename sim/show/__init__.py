@@ -99,11 +99,13 @@ def _print_achieved(result: Run) -> None:
 
 
 def _beside_promise(excess: float) -> str:
-    """Return why a run takes more or less than the static interval."""
+    """Return why a run takes more or less than the static interval, and who looks for a better."""
     if excess > 0:
         return (
             f"{signed_percent(excess)}: waits, arrives, turns on pipes and latency that rings do "
-            "not hide are not in the static interval"
+            "not hide are not in the static interval; schedules of one static interval differ in "
+            "them: `twill polish` looks for a faster program, `twill schedule --robust LATENCY` "
+            "takes the fastest of several"
         )
     return (
         f"{signed_percent(excess)}: a program goes on as soon as what it waits for is there, while "

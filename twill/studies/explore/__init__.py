@@ -317,7 +317,11 @@ def _panels(view: View) -> Iterator[Panel]:
     yield _roles(view)
     if one.result is not None and any(o.location for o in schedule.loop.operations):
         found = annotate(schedule, result=one.result)
-        yield Panel("Source", "source", source_table(found), found.missing or "")
+        lines = source_table(found)
+        order = [0, len(lines.columns) - 1, *range(1, len(lines.columns) - 1)]  # the text first
+        columns = [lines.columns[n] for n in order]
+        beside = Table(columns, [[row[n] for n in order] for row in lines.rows], notes=lines.notes)
+        yield Panel("Source", "source", beside, found.missing or "")
     yield Panel("Operations", "table", placements(schedule))
     if one.result is not None and one.result.profile is not None:
         profile = one.result.profile
