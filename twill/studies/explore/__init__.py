@@ -385,11 +385,10 @@ def _facts(views: Sequence[View]) -> dict[str, list[str]]:
             steps = schedule.machine.cost(operation).steps
             units = ", ".join(f"{step.unit} {step.cycles}" for step in steps)
             who = f"{view.looks[group].letter}: {group}, stage {stages.get(name, 0)}"
-            of = f"In {view.found.name}: " if len(views) > 1 else ""
-            told = [f"{of}{operation.kind} on {who}, {units} cycles", *holds.get(name, ())]
-            found.setdefault(name, []).append(
-                ". ".join(text[0].upper() + text[1:] for text in told)
-            )
+            of = f"In {view.found.name}: " if len(views) > 1 else f"{name}: "
+            why = "".join(f". {text[0].upper()}{text[1:]}" for text in holds.get(name, ()))
+            said = f"{of}{operation.kind} on {who}, {units} cycles{why}"
+            found.setdefault(name, []).append(said)
     return found
 
 
