@@ -41,6 +41,7 @@ from twill.studies.sweep import run_sweep
 from twill.studies.sweep.answers import answers
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
+READING = Path(__file__).parents[2] / "docs" / "reading"
 BOTH = ("fa3_forward_128x128", "fa3_forward_128x128_no_overlap")
 EXTERNAL = ("http:", "https:", "//", "file:")
 
@@ -144,7 +145,7 @@ def test_bars_are_where_the_cycles_are() -> None:
 
 
 def test_bars_of_registers_add_up_to_what_is_occupied() -> None:
-    view = view_of(load_schedule("fa3_forward_128x128"))
+    view = view_of(load_schedule(str(READING / "fa_fwd_hopper.mlir")))
     registers, memories = occupied(view)
     occupancy = Occupancy(view.schedule)
     StreamingMultiprocessor(view.schedule, Conditions(iterations=ITERATIONS), (occupancy,)).run()
