@@ -49,7 +49,7 @@ extras: $(VENV)/test
 	$(BIN)/pip install --quiet -e '.[cluster,parquet]'
 	$(BIN)/python -m pytest -m extras
 
-# The report page in Chromium: the one on the PATH, or the one that TWILL_CHROMIUM names.
+# The page of `twill explore` in Chromium: the one on the PATH, or the one that TWILL_CHROMIUM names.
 browser: $(VENV)/test
 	$(BIN)/pip install --quiet -e '.[browser]'
 	$(BIN)/python -m pytest -m browser

@@ -1,4 +1,4 @@
-"""Tables for people: on a terminal, where nothing is wider than it or cut, and as Markdown."""
+"""Tables for people: on a terminal, where nothing is wider than it or cut, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 from twill.console import paragraph
@@ -79,6 +80,28 @@ class Table:
         shown = [f"| {' | '.join(text.replace('|', chr(92) + '|') for text in line)} |"
                  for line in lines]  # fmt: skip
         return "\n".join([*shown, *(f"\n{note}" for note in self.notes), ""])
+
+    def html(self, caption: str = "", marked: Callable[[str], str] = escape) -> str:
+        """Return it in HTML, its notes as paragraphs below.
+
+        `marked`: writes the text of a cell as HTML.
+        """
+        kinds = ["" if column.form else ' class="words"' for column in self.columns]
+        heads = "".join(
+            f'<th scope="col"{kind}>{escape(column.title)}</th>'
+            for kind, column in zip(kinds, self.columns, strict=True)
+        )
+        cells = [
+            [f"<td{kind}>{marked(text)}</td>" for kind, text in zip(kinds, row, strict=True)]
+            for row in self._texts([*self.rows, *self.totals])
+        ]
+        rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in cells)
+        notes = "".join(f"\n<p>{escape(note)}</p>" for note in self.notes)
+        said = f"<caption>{escape(caption)}</caption>\n" if caption else ""
+        return (
+            f"<table>\n{said}<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n"
+            f"</table>{notes}"
+        )
 
     def _texts(self, rows: Sequence[Sequence[object]]) -> Texts:
         return [

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from operator import itemgetter
+from typing import NamedTuple
 
 from pydantic import NonNegativeFloat, NonNegativeInt
 
@@ -77,6 +78,38 @@ class Occupied(Part):
         """
         most = self.peak if self.along_program is None else self.along_program
         return self.capacity is not None and max(self.allocated, most) > self.capacity
+
+
+class Share(NamedTuple):
+    """What an instance of a value, or a part of it, occupies for some time.
+
+    Attributes
+    ----------
+    place : str
+        ``smem``, ``tmem`` or ``registers of GROUP``.
+    value, iteration : str, int
+        The operation whose result it is, and of which iteration.
+    staged : bool
+        Whether it is the staging in SMEM of a register value.
+    slot : int
+        Where it lies in its ring.
+    warp : int
+        Of the group; 0 for what all warps share.
+    amount : Fraction
+        In the units of `Occupied`.
+    begin, end : float
+        Cycles.
+    """
+
+    place: str
+    value: str
+    iteration: int
+    staged: bool
+    slot: int
+    warp: int
+    amount: Fraction
+    begin: float
+    end: float
 
 
 @dataclass
@@ -163,6 +196,16 @@ class Occupancy:
 
     # -- when it is over ----------------------------------------------------------------------
 
+    def shares(self) -> Iterator[Share]:
+        """Yield what is occupied when, by what; invariants are not among it."""
+        for key, life in self._lives.items():
+            value, place, iteration, warp = key
+            begin = self._taken_over(key, life)
+            for amount, end in self._released(key, life):
+                if end > begin:
+                    what = (life.place, value, iteration, place == STAGING, life.slot, warp)
+                    yield Share(*what, amount, begin, end)
+
     def series(self) -> dict[str, list[tuple[float, float]]]:
         """Return how full each memory is from which cycle on, in the units of `Occupied`.
 
@@ -172,13 +215,11 @@ class Occupancy:
         for place in dict.fromkeys([*self._places(), *(o.place for o in self._lives.values())]):
             changes[place, 0] = defaultdict(Fraction, {0.0: Fraction(0)})
         for key, life in self._lives.items():
-            begin = self._taken_over(key, life)
-            at = changes.setdefault((life.place, key[-1]), defaultdict(Fraction))
-            for share, released in self._released(key, life):
-                if released > begin:
-                    at[begin] += share
-                    at[released] -= share
-        always = self._always()
+            changes.setdefault((life.place, key[-1]), defaultdict(Fraction))
+        for share in self.shares():
+            changes[share.place, share.warp][share.begin] += share.amount
+            changes[share.place, share.warp][share.end] -= share.amount
+        always = self.always()
         warps: dict[str, list[dict[float, Fraction]]] = defaultdict(list)
         for (place, _), of_warp in changes.items():
             warps[place].append(of_warp)
@@ -243,7 +284,7 @@ class Occupancy:
         yield from (m for m in ("smem", "tmem") if m in self._schedule.machine.memories.by_name)
         yield from self._groups
 
-    def _always(self) -> dict[str, int]:
+    def always(self) -> dict[str, int]:
         """Return what invariants, addresses and counters occupy throughout."""
         found: dict[str, int] = defaultdict(int)
         schedule, registers = self._schedule, self._schedule.machine.registers
@@ -268,7 +309,7 @@ class Occupancy:
         `live`: for each group the most registers per thread that are live along its program, the
         reserve for addresses and counters apart.
         """
-        machine, always, given = self._schedule.machine, self._always(), self._given()
+        machine, always, given = self._schedule.machine, self.always(), self._given()
         reserve = 0 if machine.registers is None else round(machine.registers.reserve.value)
         along = {f"registers of {group}": most + reserve for group, most in (live or {}).items()}
         found = {}
@@ -329,7 +370,7 @@ class Occupancy:
                 for value in self._schedule.fixed
                 if value.memory == memory and value.address is not None
             ]
-            loose += 0 if fixed else self._always().get(memory, 0)
+            loose += 0 if fixed else self.always().get(memory, 0)
             found[memory] = _covered([*taken, *fixed]) + loose
         return found
 

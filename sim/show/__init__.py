@@ -48,7 +48,7 @@ def print_run(result: Run) -> None:
     if result.profile is None:
         _print_groups(result)
     else:
-        _print_profile(result.profile)
+        stalls_table(result.profile).print()
         if result.profile.critical is not None:
             print_pace(result.profile.critical)
     if result.advice is not None:
@@ -99,11 +99,13 @@ def _print_achieved(result: Run) -> None:
 
 
 def _beside_promise(excess: float) -> str:
-    """Return why a run takes more or less than the static interval."""
+    """Return why a run takes more or less than the static interval, and who looks for a better."""
     if excess > 0:
         return (
             f"{signed_percent(excess)}: waits, arrives, turns on pipes and latency that rings do "
-            "not hide are not in the static interval"
+            "not hide are not in the static interval; schedules of one static interval differ in "
+            "them: `twill polish` looks for a faster program, `twill schedule --robust LATENCY` "
+            "takes the fastest of several"
         )
     return (
         f"{signed_percent(excess)}: a program goes on as soon as what it waits for is there, while "
@@ -136,7 +138,8 @@ def _print_groups(result: Run) -> None:
     Table([*columns, Column("share of time", form=percent)], rows).print()
 
 
-def _print_profile(profile: Profile) -> None:
+def stalls_table(profile: Profile) -> Table:
+    """Return what the groups spend the steady state on, the longest first."""
     rows = [
         (s.group, _cause(s), s.value, s.cycles, s.share)
         for s in _gathered(profile.groups)
@@ -144,7 +147,7 @@ def _print_profile(profile: Profile) -> None:
     ]
     columns = [Column("group"), Column("spent on"), Column("for value")]
     columns += [Column("cycles per iteration", form=tenths), Column("share", form=percent)]
-    Table(columns, rows).print()
+    return Table(columns, rows)
 
 
 def _gathered(groups: Sequence[Spent]) -> list[Spent]:
@@ -181,10 +184,16 @@ def _cause(spent: Spent) -> str:
 def print_pace(critical: Critical) -> None:
     """Print the chain that sets the pace."""
     paragraph(f"What sets the pace: {critical.words}")
-    chain = links(critical.steps)
-    if len(chain) < 2:
+    table = pace_table(critical)
+    if len(table.rows) < 2:
         say()
-        return
+    else:
+        table.print()
+
+
+def pace_table(critical: Critical) -> Table:
+    """Return the longest links of the chain that sets the pace, in their order."""
+    chain = links(critical.steps)
     rows = []
     for link in _shortened(chain):
         what = ", ".join(link.subjects)
@@ -193,12 +202,12 @@ def print_pace(critical: Critical) -> None:
         what = what if link.working else f"({what} under way)"
         rows.append((link.place, what, link.cycles, link.cycles / critical.cycles))
     columns = [Column("in this order"), Column("what"), Column("cycles", form=cycles)]
-    Table([*columns, Column("share", form=percent)], rows).print()
+    return Table([*columns, Column("share", form=percent)], rows)
 
 
 def _shortened(chain: list[Link]) -> list[Link]:
     """Keep the longest links, in their order."""
-    enough = sorted((link.cycles for link in chain), reverse=True)[:MOST_LINKS][-1]
+    enough = min(sorted((link.cycles for link in chain), reverse=True)[:MOST_LINKS], default=0.0)
     kept = [link for link in chain if link.cycles >= enough][:MOST_LINKS]
     rest = sum(link.cycles for link in chain) - sum(link.cycles for link in kept)
     if rest > 0:

@@ -193,7 +193,7 @@ def _disjoint(slices: Iterable[Slice]) -> list[Slice]:
 
 
 def window(
-    recording: Recording, last: int, interval: float | None, intervals: int = INTERVALS
+    recording: Recording, last: int, interval: float | None, intervals: float = INTERVALS
 ) -> tuple[float, float]:
     """Return the cycles of the last few intervals before an iteration is complete.
 

@@ -58,8 +58,8 @@ def same_words(drawn: Path, shown: Path) -> None:
     assert [text for text, _ in first] == [text for text, _ in second]
 
 
-def the_report(folder: Path) -> None:
-    assert (folder / "report.html").stat().st_size > 100_000
+def the_page(folder: Path) -> None:
+    assert (folder / "explore.html").stat().st_size > 100_000
 
 
 def the_studies(folder: Path) -> None:
@@ -80,7 +80,7 @@ def the_placed(folder: Path) -> None:
 LEFT: dict[tuple[str, str], Callable[[Path], None]] = {
     ("bench.md", ""): the_bench,
     ("reading.md", ""): the_graph,
-    ("studies.md", ""): the_report,
+    ("studies.md", ""): the_page,
     ("tour.md", ""): the_placed,
     ("studies.md", "slow"): the_studies,
     ("kernels.md", "triton"): the_dump,

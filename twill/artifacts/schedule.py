@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
@@ -24,6 +25,8 @@ from twill.artifacts.program import (
 from twill.artifacts.promise import Promise
 from twill.artifacts.proof import Proof
 from twill.errors import InputError, short
+from twill.figures import COLOURS, Span, bars_svg
+from twill.tables import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -271,6 +274,31 @@ class Schedule(Artifact):
                 row |= {"start": start, "stage": stage, "row": within}
             rows.append(row)
         return pd.DataFrame(rows).set_index("operation")
+
+    def _repr_html_(self) -> str:
+        """Return the operations, and what groups issue in an interval, as notebooks show it."""
+        found = self.to_pandas().reset_index()
+        columns = [Column(str(name)) for name in found.columns]
+        table = Table(columns, found.to_numpy().tolist()).html()
+        drawn = f"\n{self._timeline()}" if len(self.start) == len(found) else ""
+        return f"<p>{escape(self.summary)}</p>\n{table}{drawn}"
+
+    def _timeline(self) -> str:
+        interval, start = self.initiation_interval or 1, self.start
+        rows: dict[str, list[Span]] = {group.name: [] for group in self.groups}
+        scale = self.time.cycles_per_unit
+        for placement in self.placements:
+            cost = self.machine.cost(self.loop.operation(placement.operation))
+            issued = cost.issue if cost.asynchronous else sum(step.cycles for step in cost.steps)
+            begin = start[placement.operation] % interval
+            end = begin + issued / scale
+            colour = COLOURS[list(rows).index(placement.group) % len(COLOURS)]
+            title = f"{placement.operation}: {issued} cycles"
+            rows[placement.group].append(Span(begin, min(end, interval), title, colour))
+            if end > interval:
+                rows[placement.group].append(Span(0, end - interval, title, colour))
+        unit = "cycles" if self.time.mode != "normalized" else f"units of {scale:.3g} cycles"
+        return bars_svg(rows, interval, unit)
 
     @property
     def start(self) -> dict[str, int]:

@@ -35,7 +35,7 @@ def _tree(name: str, about: str, *, completion: bool = False) -> typer.Typer:
 
 
 simulator = _tree("python -m twill.sim", "Execute warp-specialized schedules on a simulated SM.")
-for command in (run.run, studies.compare, sweep.sweep, studies.report, studies.published):
+for command in (run.run, studies.compare, sweep.sweep, studies.published):
     simulator.command()(command)
 
 app = _tree(
@@ -46,7 +46,7 @@ app = _tree(
 for command in (
     *(schedule.schedule, schedule.polish, judge.verify, judge.explain),
     *(show.show, show.annotate, show.diff, show.extract, kernel.emit, kernel.run_kernel),
-    *(studies.reproduce, tune.tune, calibrate.calibrate, doctor.doctor),
+    *(studies.explore, studies.reproduce, tune.tune, calibrate.calibrate, doctor.doctor),
 ):
     app.command()(command)
 trees = {"loop": loop.app, "machine": machine.app, "sim": simulator, "bench": studies.bench}

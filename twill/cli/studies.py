@@ -1,4 +1,4 @@
-"""Commands of studies: ``compare``, ``report``, ``published``, ``reproduce``, ``bench``."""
+"""Commands of studies: ``compare``, ``explore``, ``published``, ``reproduce``, ``bench``."""
 
 from __future__ import annotations
 
@@ -91,25 +91,29 @@ def compare(
 
 
 @command
-def report(
+def explore(
     results: Annotated[
         list[str],
         Argument(
-            metavar="RESULTS...",
-            help="Folders that `sweep -o` or `compare -o` wrote, or schedules.",
+            metavar="SCHEDULE|RESULTS...",
+            help="Schedules, which are shown beside each other, or folders that `sweep -o` or "
+            "`compare -o` wrote.",
         ),
     ],
     output: Annotated[
         str, Option("--output", "-o", metavar="FILE.html", help="Where to write the page.")
-    ] = "report.html",
+    ] = "explore.html",
 ) -> None:
-    """Write one page with tables, plots, timelines, stalls and roles; it needs no network."""
-    from twill.studies.report import page, section
+    """Write one page to look around in, which needs no network: timeline, graph, memory, program.
+
+    For example: twill explore schedule.json other.json -o explore.html
+    """
+    from twill.studies.explore import page, sections
 
     if output != STANDARD_OUTPUT and not output.endswith((".html", ".htm")):
         raise InputError(f"must end in .html (got {short(output)})", path="--output")
-    with progress("report") as told:
-        text = page([section(Path(place), told) for place in results])
+    with progress("exploring") as report:
+        text = page(sections([Path(place) for place in results], report))
     write_whole(output, text)
     say_written(output)
 

@@ -47,13 +47,13 @@ def draw_graph(schedule: Schedule, file: str) -> None:
         write_whole(file, dot(schedule))
         return
     place = graph_layout(schedule)
-    texts = _node_texts(schedule)
+    texts = node_texts(schedule)
     longest = max(len(line) for text in texts.values() for line in text.split("\n"))
     unit = max(LEAST_WIDTH, CHARACTER * (longest + 2))
     width = max(LEAST_FIGURE, unit * place.width + 0.4)
     with new_figure(width, ROW * place.rows + FRAME) as figure:
         axes = figure.subplots()
-        _draw_edges(axes, _edges(schedule), place)
+        _draw_edges(axes, graph_edges(schedule), place)
         _draw_nodes(axes, schedule, place, texts)
         spare = max(0.3, width / unit - place.width) / 2
         axes.set_xlim(-spare, place.width + spare)
@@ -69,15 +69,16 @@ def graph_layout(schedule: Schedule) -> Layout:
     """Return where the graph's nodes and edges lie."""
     order = {group.name: number for number, group in enumerate(schedule.groups)}
     rank = {name: order[group] for name, group in schedule.assignment.items()}
-    return layout([o.name for o in schedule.loop.operations], _edges(schedule), rank)
+    return layout([o.name for o in schedule.loop.operations], graph_edges(schedule), rank)
 
 
-def _edges(schedule: Schedule) -> list[Edge]:
+def graph_edges(schedule: Schedule) -> list[Edge]:
+    """Return the graph's edges: producer, consumer and distance."""
     loop = schedule.loop
     return list(dict.fromkeys((d.producer, d.consumer, d.distance) for d in loop.dependences))
 
 
-def _node_texts(schedule: Schedule) -> dict[str, str]:
+def node_texts(schedule: Schedule) -> dict[str, str]:
     """Return what stands in each node: letter and name, kind, units."""
     styles, group = looks(schedule), schedule.assignment
     found = {}
@@ -105,23 +106,28 @@ def _draw_nodes(axes: Axes, schedule: Schedule, place: Layout, texts: dict[str, 
 
 
 def _draw_edges(axes: Axes, edges: list[Edge], place: Layout) -> None:
-    """Draw edges from node to node, bent where they pass rows, those of one pair side by side."""
+    """Draw edges from node to node, bent where they pass rows."""
     from matplotlib.patches import FancyArrowPatch
 
-    pairs = [frozenset(edge[:2]) for edge in edges]
-    for n, ((_, _, distance), route) in enumerate(zip(edges, place.routes, strict=True)):
-        if len(pair := pairs[n]) > 1:
-            aside = 0.24 * (pairs[:n].count(pair) - (pairs.count(pair) - 1) / 2)
-            (x0, y0), *between, (x1, y1) = route
-            path, beside = _bent(((x0 + aside, y0), *between, (x1 + aside, y1)))
-        else:
-            path, beside = _around(route[0])
+    for (_, _, distance), (path, beside) in zip(edges, curves(edges, place), strict=True):
         arrow = FancyArrowPatch(path=path, arrowstyle="-|>", mutation_scale=7, zorder=2)
         colour, style = ("0.35", DASHED) if distance else ("0.1", SOLID)
         arrow.set(color=colour, linestyle=style, linewidth=0.9)
         axes.add_patch(arrow)
         if distance:
             label(axes, beside, f"[{distance}]", 7, "white", pad=0.3, zorder=2.5)
+
+
+def curves(edges: Sequence[Edge], place: Layout) -> Iterator[tuple[Curve, Point]]:
+    """Yield the path of each edge, those of one pair side by side, and where its label goes."""
+    pairs = [frozenset(edge[:2]) for edge in edges]
+    for n, (pair, route) in enumerate(zip(pairs, place.routes, strict=True)):
+        if len(pair) > 1:
+            aside = 0.24 * (pairs[:n].count(pair) - (pairs.count(pair) - 1) / 2)
+            (x0, y0), *between, (x1, y1) = route
+            yield _bent(((x0 + aside, y0), *between, (x1 + aside, y1)))
+        else:
+            yield _around(route[0])
 
 
 def _around(node: Point) -> tuple[Curve, Point]:
@@ -166,11 +172,11 @@ def dot(schedule: Schedule) -> str:
     """Return the graph in Graphviz's language."""
     styles, group = looks(schedule), schedule.assignment
     lines = ["digraph schedule {", '  node [shape=box, style="rounded,filled", fontsize=10];']
-    for name, text in _node_texts(schedule).items():
+    for name, text in node_texts(schedule).items():
         said = _quoted(text).replace("\n", "\\n")
         colour = styles[group[name]].colour
         lines.append(f'  {_quoted(name)} [label={said}, fillcolor="{colour}"];')
-    for producer, consumer, distance in _edges(schedule):
+    for producer, consumer, distance in graph_edges(schedule):
         carried = f' [style=dashed, label="[{distance}]", constraint=false]' if distance else ""
         lines.append(f"  {_quoted(producer)} -> {_quoted(consumer)}{carried};")
     lines += [

@@ -188,7 +188,7 @@ def roles_text(schedule: Schedule, width: int = WIDTH) -> str:
     return "\n".join(found)
 
 
-def _entries(role: Role) -> Iterator[tuple[str, str]]:
+def entries(role: Role) -> Iterator[tuple[str, str]]:
     """Yield what is said about a role: a heading and a text."""
     yield "has", f"{plural(role.group.warps, 'warp')}; {registers_text(role.group)}"
     for stage in sorted({task.stage for task in role.tasks}):
@@ -210,11 +210,11 @@ def _entries(role: Role) -> Iterator[tuple[str, str]]:
 
 
 def _lines(role: Role, width: int) -> list[str]:
-    entries = [(elided(heading), elided(text)) for heading, text in _entries(role)]
-    column = max(len(heading) for heading, _ in entries) + 2
+    said = [(elided(heading), elided(text)) for heading, text in entries(role)]
+    column = max(len(heading) for heading, _ in said) + 2
     room = max(NARROWEST, width - column - len(INDENT))
     found: list[str] = []
-    for heading, text in entries:
+    for heading, text in said:
         for n, line in enumerate(textwrap.wrap(text, room, break_on_hyphens=False) or [""]):
             found.append(f"{INDENT}{heading if n == 0 else '':{column}}{line}".rstrip())
     return found
@@ -244,7 +244,7 @@ def _sections(schedule: Schedule) -> Iterator[str]:
         style = styles[role.group.name]
         rows = "\n".join(
             f'<tr><th scope="row">{escape(heading)}</th><td>{escape(text)}</td></tr>'
-            for heading, text in _entries(role)
+            for heading, text in entries(role)
         )
         yield (
             f'<section style="border-color: {style.colour}">\n'

@@ -104,7 +104,8 @@ def print_interval(schedule: Schedule) -> None:
     _print_letters(found, output())
 
 
-def _print_placements(schedule: Schedule) -> None:
+def placements(schedule: Schedule) -> Table:
+    """Return where every operation is, group by group in the order of the interval."""
     styles, start, interval = looks(schedule), schedule.start, schedule.initiation_interval
     slot = {name: begin % interval for name, begin in start.items()} if interval else {}
     rows = []
@@ -118,7 +119,12 @@ def _print_placements(schedule: Schedule) -> None:
     unit = "cycles" if schedule.time.mode != "normalized" else "units"
     columns = [Column("operation"), Column("kind"), Column("unit")]
     columns += [Column("start", unit, count), Column("slot", unit, count)]
-    Table([*columns, Column("stage", form=count)], rows).print()
+    return Table([*columns, Column("stage", form=count)], rows)
+
+
+def _print_placements(schedule: Schedule) -> None:
+    styles = looks(schedule)
+    placements(schedule).print()
     for group in schedule.groups:
         letter, warps = styles[group.name].letter, plural(group.warps, "warp")
         say(f"{letter}: {group.name}, {warps}, {registers_text(group)}")
@@ -186,13 +192,13 @@ def print_positions(schedule: Schedule) -> None:
             say(f"{styles[group].letter}: {group}")
         stage, row = divmod(position.start, schedule.initiation_interval or 1)
         say(f"  {position.operation}: slot {row}, stage {stage}")
-        for text in _held(position):
+        for text in held(position):
             lines = textwrap.fill(text, width, initial_indent=" " * 4, subsequent_indent=" " * 6)
             say(lines)
     say(f"times in {unit_of_time(schedule)}")
 
 
-def _held(position: Position) -> tuple[str, str]:
+def held(position: Position) -> tuple[str, str]:
     """Return what keeps an operation from being earlier, and what from being later."""
     before, after = "needs nothing of this loop", "nothing of this loop needs it"
     if position.behind:

@@ -1,7 +1,8 @@
-"""The report page: what it holds, that it needs nothing else, and that it works in a browser."""
+"""The page to explore: what it holds, that it needs nothing else, that it works in a browser."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 from collections.abc import Iterator
@@ -18,14 +19,30 @@ from twill.artifacts.schedule import Schedule
 from twill.cli.main import app
 from twill.errors import InputError
 from twill.frontends.schedules import load_schedule
+from twill.show import looks
+from twill.show.placed import placed, reservation_table
+from twill.sim.checks.occupancy import Occupancy
 from twill.sim.engine import Conditions
+from twill.sim.engine.sm import StreamingMultiprocessor
+from twill.sim.show.timeline import tracks_within
 from twill.studies.compare import comparison, write_comparisons
-from twill.studies.report import inlined, page, section
-from twill.studies.report.steady import WIDTH, steady, timeline
+from twill.studies.explore import _marker, inlined, page, sections
+from twill.studies.explore.pictures import (
+    Bar,
+    Lane,
+    View,
+    graph,
+    occupied,
+    reservations,
+    timeline,
+)
+from twill.studies.explore.steady import ITERATIONS, steady
 from twill.studies.sweep import run_sweep
 from twill.studies.sweep.answers import answers
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
+READING = Path(__file__).parents[2] / "docs" / "reading"
+BOTH = ("fa3_forward_128x128", "fa3_forward_128x128_no_overlap")
 EXTERNAL = ("http:", "https:", "//", "file:")
 
 
@@ -76,7 +93,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def html(results: Path) -> str:
-    return page([section(results / name) for name in ("sweep", "comparison", "ring.json")])
+    return page(sections([results / name for name in ("sweep", "comparison", "ring.json")]))
 
 
 def test_the_page_is_whole_and_needs_nothing_else(html: str) -> None:
@@ -87,9 +104,10 @@ def test_the_page_is_whole_and_needs_nothing_else(html: str) -> None:
     assert "@import" not in html
     assert "url(http" not in html
     assert len(reader.ids) == len(set(reader.ids))
-    # Two plots of a sweep, one of a comparison, three timelines, three breakdowns of stalls.
-    assert reader.seen.count("svg") == 9
-    assert reader.seen.count("figure") == 9
+    # Two plots of a sweep, one of a comparison, two breakdowns of stalls, three timelines, and of
+    # the schedule memory and an interval; its graph and arrow are no figures.
+    assert reader.seen.count("figure") == 10
+    assert reader.seen.count("svg") == 12
     text = " ".join(reader.text)
     assert "hold from a" in text or "hold up to a" in text
     assert "paper_example on paper_example: the joint schedule takes 2 cycles" in text
@@ -99,7 +117,7 @@ def test_the_page_is_whole_and_needs_nothing_else(html: str) -> None:
 
 
 def test_equal_results_give_equal_bytes(results: Path, html: str) -> None:
-    assert page([section(results / n) for n in ("sweep", "comparison", "ring.json")]) == html
+    assert page(sections([results / n for n in ("sweep", "comparison", "ring.json")])) == html
 
 
 def test_the_page_says_what_the_sweep_says(results: Path, html: str) -> None:
@@ -108,26 +126,88 @@ def test_the_page_says_what_the_sweep_says(results: Path, html: str) -> None:
         assert answer.words.replace("<b>&ring", "&lt;b&gt;&amp;ring") in html
 
 
+def view_of(schedule: Schedule) -> View:
+    found = steady(schedule.name, schedule)
+    return View(found, *found.window(), looks(schedule))
+
+
 def test_bars_are_where_the_cycles_are() -> None:
-    found = steady("ring", ring(2, 100, 20))
-    drawn = timeline(found)
-    slices = [piece for row in found.rows for piece in row.slices]
+    view = view_of(ring(2, 100, 20))
+    found, drawn = view.found, timeline(view)
+    rows = tracks_within(view.schedule, found.recording, view.begin, view.end)
+    slices = [piece for row in rows for piece in row.slices]
     assert len(drawn.bars) == len(slices)
-    scale = (WIDTH - min(bar.x for bar in drawn.bars)) / drawn.cycles
     for bar, piece in zip(drawn.bars, slices, strict=True):
-        assert bar.end - bar.begin == piece.end - piece.begin
-        assert bar.width == pytest.approx(max(0.3, (piece.end - piece.begin) * scale), rel=0.01)
+        assert (bar.begin, bar.end) == (piece.begin - view.begin, piece.end - view.begin)
     # The reader works 20 cycles of (100 + 20 + 3) / 2, and the rest of them waits.
     shares = {group: sum(causes.values()) for group, causes in found.spent.items()}
     assert shares == pytest.approx(dict.fromkeys(shares, 1.0))
 
 
-def test_roles_are_the_programs(results: Path) -> None:
-    found = steady("ring", Schedule.load(results / "ring.json"))
-    for group, _, _, operations, _ in found.roles.rows:
-        program = found.schedule.program(str(group))
-        issued = [o.split(" ")[0] for o in str(operations).split(", ")]
-        assert issued == [i.operation for i in program.issues]
+def test_bars_of_registers_add_up_to_what_is_occupied() -> None:
+    view = view_of(load_schedule(str(READING / "fa_fwd_hopper.mlir")))
+    registers, memories = occupied(view)
+    occupancy = Occupancy(view.schedule)
+    StreamingMultiprocessor(view.schedule, Conditions(iterations=ITERATIONS), (occupancy,)).run()
+    for lane, group in zip(registers.lanes, view.schedule.groups, strict=True):
+        series = [e for e in occupancy.series()[f"registers of {group.name}"] if e[0] < view.end]
+        for begin, end in itertools.pairwise([*(cycle for cycle, _ in series), view.end]):
+            if begin < view.begin:
+                continue
+            middle, amount = (begin + end) / 2 - view.begin, dict(series)[begin]
+            here = [b for b in registers.bars if b.begin <= middle < b.end and in_lane(b, lane)]
+            scale = lane.height / (group.registers or 0)
+            assert sum(b.height for b in here) == pytest.approx(amount * scale)
+            tops = sorted(((b.top, b.top + b.height) for b in here), reverse=True)
+            assert all(a[0] == pytest.approx(b[1]) for a, b in itertools.pairwise(tops))
+    # What is in shared memory at one time has addresses of its own.
+    (lane,) = memories.lanes
+    for one, other in itertools.combinations(memories.bars, 2):
+        together = one.begin < other.end and other.begin < one.end
+        over = min(one.top + one.height, other.top + other.height) - max(one.top, other.top)
+        assert not (together and over > 0.01), (one, other)
+        assert in_lane(one, lane)
+
+
+def in_lane(bar: Bar, lane: Lane) -> bool:
+    return lane.top - 0.01 <= bar.top and bar.top + bar.height <= lane.top + lane.height + 0.01
+
+
+def test_reservations_and_graph_are_the_schedules(paper_schedule: Schedule) -> None:
+    found = placed(paper_schedule)
+    drawn = reservations(found, looks(paper_schedule))
+    cells = [c for track in found.units for c in reservation_table(track, found.interval)]
+    places = [(bar.operations[0], bar.begin, bar.end) for bar in drawn.bars]
+    assert places == [(cell.operation, cell.begin, cell.end) for cell in cells]
+    shown = graph(paper_schedule, looks(paper_schedule))
+    loop = paper_schedule.loop
+    assert {node.operation for node in shown.nodes} == {o.name for o in loop.operations}
+    wanted = {(d.producer, d.consumer, d.distance) for d in loop.dependences}
+    assert {(*edge.operations, edge.distance) for edge in shown.edges} == wanted
+
+
+def test_names_are_marked_and_parts_of_names_are_not() -> None:
+    marked = _marker({"k": 0, "n0": 1, "n0.reduce": 2, "a b": 3, "<": 4})
+    assert marked("k[0] = k(k.full, k2, k_next)") == (
+        '<span data-o="0">k</span>[0] = k(<span data-o="0">k</span>.full, k2, '
+        '<span data-o="0">k_next</span>)'
+    )
+    assert marked("n0.reduce, n0") == (
+        '<span data-o="2">n0.reduce</span>, <span data-o="1">n0</span>'
+    )
+    assert marked("a b & <") == '<span data-o="3">a b</span> &amp; <span data-o="4">&lt;</span>'
+
+
+def test_schedules_are_beside_each_other_on_one_scale() -> None:
+    (section,) = sections([Path(name) for name in BOTH])
+    names = [panel.title for panel in section.panels]
+    assert names[0::2] == names[1::2]
+    assert [panel.of for panel in section.panels] == list(BOTH) * (len(names) // 2)
+    timelines = [panel.shown for panel in section.panels if panel.title == "Timeline"]
+    assert timelines[0].length == timelines[1].length
+    assert [caption for caption, _ in section.tables] == [
+        f"What differs between {' and '.join(BOTH)}"
+    ]
 
 
 def test_an_unfinished_sweep_is_told(results: Path, tmp_path: Path) -> None:
@@ -135,15 +215,15 @@ def test_an_unfinished_sweep_is_told(results: Path, tmp_path: Path) -> None:
     shutil.copytree(results / "sweep", folder)
     lines = (folder / "journal.jsonl").read_text().splitlines(keepends=True)
     (folder / "journal.jsonl").write_text("".join(lines[:6]) + '{"point": 9')
-    assert section(folder).summary[0] == "5 of 15 points are finished"
+    assert sections([folder])[0].summary[0] == "5 of 15 points are finished"
     (folder / "journal.jsonl").write_text(lines[0])
     with pytest.raises(InputError, match="no point is finished yet"):
-        section(folder)
+        sections([folder])
     with pytest.raises(InputError, match=r"neither sweep\.json nor comparison\.json"):
-        section(tmp_path)
+        sections([tmp_path])
     (tmp_path / "comparison.json").write_text("[]")
     with pytest.raises(InputError, match=r"comparison\.json: input should be an object"):
-        section(tmp_path)
+        sections([tmp_path])
 
 
 def test_figures_take_the_pages_colours() -> None:
@@ -176,10 +256,13 @@ def browser() -> Iterator[Any]:
 @pytest.mark.browser
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
-def test_in_a_browser(browser: Any, html: str, tmp_path: Path, width: int, scheme: str) -> None:
-    file = tmp_path / "report.html"
-    file.write_text(html)
+@pytest.mark.parametrize("width", [1400, 800, 400])
+@pytest.mark.parametrize("shown", ["results", "schedules"])
+def test_in_a_browser(
+    browser: Any, html: str, tmp_path: Path, width: int, scheme: str, shown: str
+) -> None:
+    file = tmp_path / "explore.html"
+    file.write_text(html if shown == "results" else page(sections([Path(name) for name in BOTH])))
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
     )
@@ -203,9 +286,11 @@ def test_in_a_browser(browser: Any, html: str, tmp_path: Path, width: int, schem
         assert figure.evaluate("e => e.querySelectorAll('path, rect').length > 3")
     # Text and lines are told from the ground: contrast of at least 4.5 (WCAG 2.2, 1.4.3).
     assert contrast(view, "getComputedStyle(document.body).color") >= 4.5
-    selector = "getComputedStyle(document.querySelector('.plot svg text')).fill"
-    assert contrast(view, selector) >= 4.5
+    text = ".plot svg text" if shown == "results" else ".bars .name"
+    assert contrast(view, f"getComputedStyle(document.querySelector('{text}')).fill") >= 4.5
     zoomed_by_keys(view)
+    if shown == "schedules":
+        chosen_everywhere(view)
     view.emulate_media(media="print")
     assert not view.query_selector(".tools").is_visible()
     assert view.query_selector("figure svg").is_visible()
@@ -216,12 +301,12 @@ def test_in_a_browser(browser: Any, html: str, tmp_path: Path, width: int, schem
 def zoomed_by_keys(view: Any) -> None:
     """The first timeline is reached with Tab; plus widens bars, 0 brings everything back."""
     visible = (
-        "[...document.querySelectorAll('.timeline')[0].querySelectorAll('.bar')]"
+        "[...document.querySelectorAll('.bars')[0].querySelectorAll('.bar')]"
         ".filter(e => e.style.display !== 'none').length"
     )
     for _ in range(60):
         view.keyboard.press("Tab")
-        if view.evaluate("document.activeElement.classList.contains('timeline')"):
+        if view.evaluate("document.activeElement.classList.contains('bars')"):
             break
     before = view.evaluate(visible)
     view.keyboard.press("+")
@@ -230,10 +315,51 @@ def zoomed_by_keys(view: Any) -> None:
     view.keyboard.press("ArrowRight")
     view.keyboard.press("0")
     assert view.evaluate(visible) == before
-    view.query_selector(".timeline button[data-do=in]").click()
+    view.query_selector(".bars button[data-do=in]").click()
     assert view.evaluate(visible) < before
-    view.query_selector(".timeline button[data-do=all]").click()
+    view.query_selector(".bars button[data-do=all]").click()
     assert view.evaluate(visible) == before
+
+
+def chosen_everywhere(view: Any) -> None:
+    """A click marks an operation in every view; the list, n, p and Escape choose too."""
+    marks = "[...document.querySelectorAll('.panel')].filter(e => e.querySelector('.on')).length"
+    chosen = "document.querySelector('#operation').value"
+    numbers = "(e.dataset.o ?? e.dataset.of).split(' ')"
+    about = f"[...document.querySelectorAll('.on')].every(e => {numbers}.includes({chosen}))"
+    assert view.evaluate(marks) == 0
+    view.query_selector(".graph .node").click()
+    first = view.evaluate(chosen)
+    assert first != ""
+    assert view.evaluate(marks) >= 7
+    assert view.evaluate(about)
+    assert view.query_selector(".facts p.on").is_visible()
+    view.query_selector(".graph .node").click()
+    assert view.evaluate(marks) == 0
+    view.query_selector("pre [data-o]").click()
+    assert view.evaluate(marks) >= 7
+    view.keyboard.press("Escape")
+    assert view.evaluate(marks) == 0
+    view.query_selector("figure.bars").focus()
+    view.keyboard.press("n")
+    assert view.evaluate(chosen) == "0"
+    view.keyboard.press("n")
+    view.keyboard.press("n")
+    view.keyboard.press("p")
+    assert view.evaluate(chosen) == "1"
+    assert view.evaluate(about)
+    view.select_option("#operation", "")
+    assert view.evaluate(marks) == 0
+    view.query_selector("[data-step='-1']").click()
+    assert view.evaluate(f"{chosen} === String(document.querySelector('#operation').length - 2)")
+    view.query_selector("[data-step='0']").click()
+    # Dragging moves and does not choose.
+    bar = view.query_selector(".bars .bar[data-o] rect").bounding_box()
+    view.mouse.move(bar["x"] + 2, bar["y"] + 5)
+    view.mouse.down()
+    view.mouse.move(bar["x"] + 40, bar["y"] + 5, steps=4)
+    view.mouse.up()
+    assert view.evaluate(marks) == 0
 
 
 def contrast(view: Any, colour: str) -> float:
@@ -251,8 +377,8 @@ def luminance(colour: list[float]) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def test_a_report_is_html(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["sim", "report", str(tmp_path), "-o", str(tmp_path / "x.pdf")])
+def test_a_page_is_html(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["explore", str(tmp_path), "-o", str(tmp_path / "x.pdf")])
     assert done.exit_code == 2
     assert "--output: must end in .html" in done.stderr
     assert not list(tmp_path.iterdir())
