@@ -42,7 +42,7 @@ class Allocations(Slots):
             yield f"pool{number} = gl.allocate_shared_memory(gl.int8, [{size}], {layout})"
         for storage in shared:
             tile = self._tile(storage.value)
-            shape = [storage.slots, *tile.shape]
+            shape = [storage.slots, *(tile.shape or (1,))]
             element = "int8" if tile.dtype == "i1" else dtype(tile.dtype)
             what = f"gl.{element}, {shape}, {self._shared_layout(storage)}"
             made = f"gl.allocate_shared_memory({what})"
@@ -128,7 +128,7 @@ class Allocations(Slots):
                     text = self.source.layout_text(value)
                     if text.startswith("!tt.tensordesc"):
                         return self.layouts.of_memory(text.replace("!tt.tensordesc", "memdesc", 1))
-        rank = len(tile.shape)
+        rank = max(1, len(tile.shape))
         order = list(range(rank))[::-1]
         vector = 1 if rank == 1 else max(1, 16 // (tile.bits // 8))
         phases = 1 if rank == 1 else 8

@@ -90,9 +90,9 @@ class Dress:
         if name in CASTS:
             return self.cast(statement, operands[0])
         if name.startswith("math.") and name[5:] in FUNCTIONS:
-            return self.call(name[5:], operands[0].text)
+            return self._function(statement, name[5:], operands[0])
         if name == "tt.precise_sqrt":
-            return self.call("sqrt", operands[0].text)
+            return self._function(statement, "sqrt", operands[0])
         template: Callable[[Statement, list[Text]], Text] | None = getattr(
             self, f"_{name.replace('.', '_')}", None
         )
@@ -116,6 +116,15 @@ class Dress:
         if owner is None or name_of(owner) != "arith.constant":
             return None
         return number_text(constant(owner, self.source.type_of(value).dtype))
+
+    def _function(self, statement: Statement, name: str, operand: Text) -> Text:
+        if self.source.type_of(statement.results[0]).shape:
+            return self.call(name, operand.text)
+        return self.of_number(name, operand)
+
+    def of_number(self, function: str, operand: Text) -> Text:
+        """Return a function of a number."""
+        return self.call(function, operand.text)
 
     def call(self, function: str, *arguments: str) -> Text:
         """Return a call of the language's module."""
@@ -268,6 +277,12 @@ class Torch(Dress):
         if kind.startswith("int"):
             return Text(f"{operand}.to(torch.{kind})")
         return Text(f"rounded({operand.text}, torch.{kind}, exact)")
+
+    def of_number(self, function: str, operand: Text) -> Text:
+        """Return a function of a number, which PyTorch does not have."""
+        if function == "rsqrt":
+            return Text(f"1 / math.sqrt({operand.text})", TIMES)
+        return Text(f"math.{function}({operand.text})")
 
     def _arith_constant(self, statement: Statement, _: list[Text]) -> Text:
         kind = self.source.type_of(statement.results[0])

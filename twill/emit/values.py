@@ -45,7 +45,7 @@ class Variables(Places):
         if self._memory(value) != "registers" or place.rotating:
             return place
         stages, oldest = self._ages(value)
-        if len(stages) != 1:
+        if not stages:
             return place
         return replace(place, slots=1, rotating=oldest > 0, stage=min(stages), oldest=oldest)
 
