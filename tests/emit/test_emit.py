@@ -43,6 +43,7 @@ SLOW_OTHERS = (
     "two_layers.sm100",
     "attention_in_a_window.sm90",
     "attention_in_a_window.sm100",
+    *("gemm_grouped.sm90", "paged_decode.sm90", "linear_attention_decayed.sm100"),
 )
 BLACKWELL, HOPPER = (10, 0), (9, 0)
 

@@ -210,7 +210,7 @@ def _sections(ways: Sequence[Way]) -> Iterator[str]:
         source = f"traces/gallery/{kernel}.py"
         said = ast.get_docstring(ast.parse((HERE.parent / source).read_text())) or ""
         yield f"\n## {kernel}\n\n{said}\n\n[`{source}`](../{source})\n\n"
-        yield "".join(f"- {_words(w)}\n" for w in ways if w.packaged.kernel == kernel)
+        yield "".join(f"- {words(w)}\n" for w in ways if w.packaged.kernel == kernel)
         yield f"\n![{kernel}: two iterations of the steady state](gallery/{kernel}.svg)\n"
 
 
@@ -219,7 +219,8 @@ def _named(found: Way) -> str:
     return f"`{found.packaged.kernel}` on `{found.machine}`, {tiles}"
 
 
-def _words(found: Way) -> str:
+def words(found: Way) -> str:
+    """Return a line about a kernel on one machine."""
     if found.bound is None or found.interval is None:
         return f"{_named(found)}: refused, {found.refusal}"
     reason = " ".join((found.bound.reason, *found.bound.of))
@@ -233,20 +234,23 @@ def _words(found: Way) -> str:
     return f"{text}emulated for {trips} iterations, error {found.error:.1e}"
 
 
-def main() -> None:
-    """Write the page and its pictures into the folder docs of a clone."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", type=int, default=1, help="kernels at a time")
-    jobs = parser.parse_args().jobs
+def write(ways: Sequence[Way]) -> None:
+    """Write the page and its pictures, of Blackwell, into the folder docs of a clone."""
     docs = HERE.parent / "docs"
     (docs / "gallery").mkdir(exist_ok=True)
-    with local(jobs) as pool:
-        ways = list(map(way, GALLERY) if pool is None else pool.map(way, GALLERY))
     for found in ways:
         if found.schedule is not None and found.packaged.architecture == BLACKWELL:
             draw(found, docs / "gallery" / f"{found.packaged.kernel}.svg")
     write_whole(docs / "gallery.md", page(ways))
     say_written(str(docs / "gallery.md"))
+
+
+def main() -> None:
+    """Make the gallery."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=1, help="kernels at a time")
+    with local(parser.parse_args().jobs) as pool:
+        write(list(map(way, GALLERY) if pool is None else pool.map(way, GALLERY)))
 
 
 if __name__ == "__main__":
