@@ -226,6 +226,13 @@ class Gluon(Dress):
     def _ttg_convert_layout(self, statement: Statement, operands: list[Text]) -> Text:
         return self.call("convert_layout", operands[0].text, self.layout_of(statement))
 
+    def _tt_broadcast(self, statement: Statement, operands: list[Text]) -> Text:
+        """Change the layout to that of the tile, where a column or row is of another product's."""
+        before, after = (self.source.type_of(v) for v in (*statement.operands, *statement.results))
+        if before.layout == after.layout or None in (before.layout, after.layout):
+            return operands[0]
+        return self._ttg_convert_layout(statement, operands)
+
     def _tt_reduce(self, statement: Statement, operands: list[Text]) -> Text:
         functions = {"max": "max", "add": "sum", "min": "min"}
         function = functions.get(combine_of(statement) or "")

@@ -98,6 +98,8 @@ class Effects(Written):
                 found = self.known[value]
             case "tt.expand_dims" if self.columns is not None:
                 found = self._beside(owner, owner)
+            case "tt.broadcast" if self.columns is not None:
+                found = self.value(owner.operands[0])
             case "ttg.convert_layout" if self._is_expanded(owner):
                 expansion = self.source.statement(owner.operands[0])
                 assert expansion is not None

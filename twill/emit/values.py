@@ -107,7 +107,7 @@ class Values:
             operands = [self._selected(value, text) for value, text in pairs]
         if self.chunk is not None and len(operands) == 1:
             name = name_of(statement)
-            if name == "ttg.convert_layout":
+            if name in ("ttg.convert_layout", "tt.broadcast"):
                 return operands[0]
             if name == "tt.expand_dims":
                 layout = f"gl.SliceLayout(1, {self.chunk.layout})"
