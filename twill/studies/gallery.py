@@ -70,7 +70,8 @@ Each kernel has one tile a program, whose size is what the registers of one warp
 {kernels}
 ## What is refused
 
-Two of the kernels with tiles that are too wide, and what `twill schedule` says:
+What has no schedule, or whose schedule no compiler keeps. With these tile sizes `twill schedule` or
+`twill emit` says so:
 
 {refused}
 """
