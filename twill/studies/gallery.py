@@ -160,7 +160,7 @@ def fastest(request: Request) -> Schedule:
 def _emulated(found: Way, text: str, iterations: Sequence[int] | None) -> Way:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernel.py"
-        file.write_text(text)
+        write_whole(file, text)
         capability = divmod(found.packaged.architecture, 10)
         emulation = emulate(file, iterations=iterations, victims=False, capability=capability)
     if not emulation.passed:
