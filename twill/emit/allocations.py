@@ -65,6 +65,10 @@ class Allocations(Slots):
                 what = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, TensorMemoryScalesLayout()"
                 yield f"{name} = allocate_tensor_memory({what})"
 
+    def is_flag(self, value: str) -> bool:
+        """Return whether an operation makes truth values, each of which takes a byte of memory."""
+        return self._tile(value).dtype == "i1"
+
     def scales(self, operation: str) -> dict[str, str]:
         """Return the tensor memory of a product's scales, if it has some."""
         if self.operations[operation].kind != "mma_scaled":

@@ -90,10 +90,6 @@ class Slots:
         """Return the slots through which a register value goes to other groups."""
         return self._staged[value]
 
-    def is_flag(self, value: str) -> bool:
-        """Return whether an operation makes truth values, each of which takes a byte of memory."""
-        return self._tile(value).dtype == "i1"
-
     def is_number(self, operation: str) -> bool:
         """Return whether an operation makes one number, which lies in memory as a tile of one."""
         tile = self.operations[operation].result
