@@ -100,7 +100,10 @@ class Programs:
 
     def _instead(self, group: str, free: list[int]) -> list[int]:
         """Return a free group for the work of one that programs do not use, in a list, or none."""
-        names = self._given.assignment
+        names, machine = self._given.assignment, self._given.machine
+        widths = {g.name: g.warps for g in self._given.groups}
+        if widths[group] not in {pool.warps for pool in machine.groups}:
+            return []
         work = [o.index for o in self.problem.operations if names[o.name] == group]
         used = [g for g in range(len(self.groups)) if g not in free]
         narrowest = self.narrowest(work, used)
