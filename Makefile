@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # The version that the packaged dumps were made with; another one may write them differently.
 TRITON := 3.9.0
 
-.PHONY: demo test slow-sample lint types wheel dumps extras browser mutation clean
+.PHONY: demo test slow-sample lint types wheel dumps gallery extras browser mutation clean
 
 demo: $(VENV)/run
 	@mkdir -p demo
@@ -59,6 +59,10 @@ dumps: $(VENV)/test
 	$(BIN)/pip install --quiet -e '.[triton]' triton==$(TRITON)
 	$(BIN)/python -m pytest -m triton
 	$(BIN)/python -m twill.traces.make_ttgir --check
+
+# docs/gallery.md and its pictures, from the dumps; half an hour on two free cores.
+gallery: $(VENV)/test
+	$(BIN)/python -m twill.studies.gallery --jobs 2
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

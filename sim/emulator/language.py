@@ -176,6 +176,8 @@ OFFERED |= {name: type(name, (Layout,), {}) for name in LAYOUTS}
 OFFERED |= dict.fromkeys(HINTS, _nothing)
 OFFERED |= dict.fromkeys(("multiple_of", "max_contiguous", "max_constancy"), _same)
 OFFERED |= {
+    "float8e4nv": DTYPES["float8_e4m3fn"],
+    "float8e5": DTYPES["float8_e5m2"],
     "int1": BOOL,
     "DistributedLinearLayout": DistributedLinearLayout,
     "NVMMASharedLayout": NVMMASharedLayout,

@@ -265,9 +265,6 @@ FUNCTIONS |= dict.fromkeys(("cpu", "cuda", "detach", "requires_grad_"), lambda x
 OFFERED = FUNCTIONS | {
     **DTYPES,
     **{name: DTYPES[called] for name, called in TYPES.items()},
-    # Named by kernel files that choose among types; nothing computes with them.
-    "float8_e5m2": DType("float8_e5m2", np.dtype(np.uint8), np.dtype(np.uint8)),
-    "float8_e4m3fn": DType("float8_e4m3fn", np.dtype(np.uint8), np.dtype(np.uint8)),
     "Generator": Generator,
     "Tensor": Tensor,
     "arange": _arange,

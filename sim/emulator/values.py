@@ -1,7 +1,8 @@
 """Values: numbers and tiles that a kernel or its host holds in variables, on NumPy arrays.
 
 A `DType` says how an element lies in memory and how it is computed with: bfloat16 is computed as a
-float32 that is rounded after every operation, and lies in memory as its upper 16 bits.
+float32 that is rounded after every operation, and lies in memory as its upper 16 bits; floats of 8
+bits are computed likewise, and lie in memory as the places of their values in a list.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class DType:
 
     def rounded(self, numbers: Numbers) -> Numbers:
         """Return numbers as nearest ones of this type."""
+        if self.name in EIGHT_BITS:
+            return EIGHT_BITS[self.name][self.packed(numbers)]
         if self.name != "bfloat16":
             return numbers.astype(self.computed, copy=False)
         bits = np.ascontiguousarray(numbers, np.float32).view(np.uint32)
@@ -56,12 +59,16 @@ class DType:
 
     def packed(self, numbers: Numbers) -> Numbers:
         """Return numbers of this type as they lie in memory."""
+        if self.name in EIGHT_BITS:
+            return _nearest(EIGHT_BITS[self.name], numbers)
         if self.name != "bfloat16":
             return numbers.astype(self.stored, copy=False)
         return (np.ascontiguousarray(numbers, np.float32).view(np.uint32) >> 16).astype(np.uint16)
 
     def unpacked(self, stored: Numbers) -> Numbers:
         """Return what lies in memory as numbers to compute with, in memory of their own."""
+        if self.name in EIGHT_BITS:
+            return EIGHT_BITS[self.name][stored]
         if self.name != "bfloat16":
             return stored.astype(self.computed)
         return (stored.astype(np.uint32) << 16).view(np.float32)
@@ -71,6 +78,45 @@ class DType:
 
     def __str__(self) -> str:
         return f"torch.{self.name}"
+
+
+def _eight_bits(exponent: int, fraction: int, infinite: bool) -> Numbers:
+    """Return the values of all bytes as floats of so many bits of exponent and of fraction.
+
+    `infinite`: whether the largest exponent is for infinities and NaN, as in IEEE 754; otherwise
+    only the largest number of either sign is NaN (OCP 8-bit Floating Point Specification).
+    """
+    bits = np.arange(256)
+    power = (bits >> fraction) & ((1 << exponent) - 1)
+    part = (bits & ((1 << fraction) - 1)) / (1 << fraction)
+    least = 2 - (1 << (exponent - 1))
+    size = np.where(power, (1 + part) * 2.0 ** (power + least - 1.0), part * 2.0**least)
+    if infinite:
+        last = power == (1 << exponent) - 1
+        size = np.where(last, np.where(part, np.nan, np.inf), size)
+    else:
+        size = np.where(bits & 127 == 127, np.nan, size)
+    return np.where(bits < 128, size, -size).astype(np.float32)
+
+
+def _nearest(values: Numbers, numbers: Numbers) -> Numbers:
+    """Return the bytes whose values are nearest, of two as near the even one; too large is NaN."""
+    sizes = values[:128].astype(np.float64)
+    finite = sizes[np.isfinite(sizes)]
+    borders = (finite + np.append(finite[1:], 2 * finite[-1] - finite[-2])) / 2
+    size = np.abs(np.asarray(numbers, np.float64))
+    place = np.searchsorted(borders, size)
+    place += (np.append(borders, np.nan)[place] == size) & (place & 1)
+    beyond = len(finite)  # infinity, or NaN
+    place = np.where(np.isnan(size), 127, np.minimum(place, beyond))
+    return (place | np.signbit(numbers) << 7).astype(np.uint8)
+
+
+EIGHT_BITS = {
+    "float8_e4m3fn": _eight_bits(4, 3, infinite=False),
+    "float8_e5m2": _eight_bits(5, 2, infinite=True),
+}
+"""Values of floats of 8 bits by their place, which is how they lie in memory."""
 
 
 def _dtype(name: str, stored: Any, computed: Any = None) -> DType:
@@ -84,6 +130,7 @@ DTYPES = {
     if name != "float8"
 }
 DTYPES |= {"bool": _dtype("bool", np.bool_), "bfloat16": _dtype("bfloat16", np.uint16, np.float32)}
+DTYPES |= {name: _dtype(name, np.uint8, np.float32) for name in EIGHT_BITS}
 BOOL, INT32, INT64 = DTYPES["bool"], DTYPES["int32"], DTYPES["int64"]
 FLOAT32 = DTYPES["float32"]
 LEAST = -(2**31)

@@ -12,6 +12,7 @@ import pytest
 
 import twill
 from tests.support.pages import ROOT
+from twill.artifacts.program import Put
 from twill.artifacts.schedule import Schedule
 from twill.emit import emitted
 from twill.errors import RefusedError
@@ -32,12 +33,17 @@ SLOW = (
     *("attention_forward_causal_blackwell", "attention_forward_diagonal_blackwell"),
 )
 UNPACKAGED = ROOT / "tests/data/kernels"  # made from others.py by `twill loop dump`
-OTHERS = ("product_with_bias.sm90", "product_with_bias.sm100", "two_layers.sm90")
+GALLERY = ROOT / "traces/gallery"
+OTHERS = (
+    *("product_with_bias.sm90", "product_with_bias.sm100", "two_layers.sm90"),
+    *("rms_norm_gemm.sm90", "gemm_block_scaled.sm100"),
+)
 SLOW_OTHERS = (
     *OTHERS,
     "two_layers.sm100",
     "attention_in_a_window.sm90",
     "attention_in_a_window.sm100",
+    *("gemm_grouped.sm90", "paged_decode.sm90", "linear_attention_decayed.sm100"),
 )
 BLACKWELL, HOPPER = (10, 0), (9, 0)
 
@@ -47,7 +53,8 @@ def solved(name: str) -> Schedule:
     """Return a static schedule of a packaged loop, or of one that no package has."""
     if "." in name:
         machine = "blackwell_b200" if name.endswith("sm100") else "hopper_h100"
-        loop = load_loop(str(UNPACKAGED / f"{name}.mlir"))
+        found = (folder / f"{name}.mlir" for folder in (UNPACKAGED, GALLERY))
+        loop = load_loop(str(next(file for file in found if file.exists())))
     else:
         loop, machine = load_loop(name), packaged_loops()[name].machine
     return twill.schedule(loop, twill.Machine.named(machine), options=Options(effort=0.5))
@@ -165,6 +172,44 @@ def test_what_has_no_template_is_refused_by_name() -> None:
     unknown = schedule.model_copy(update={"loop": loop.model_copy(update={"source": None})})
     with pytest.raises(RefusedError, match="know the kernel around them"):
         emitted(unknown)
+
+
+def test_what_is_sent_later_than_it_is_made_has_two_names() -> None:
+    """A scale is staged in the round after its load, when the next one is there already."""
+    schedule = solved("gemm_block_scaled.sm100")
+    (program,) = [p for p in schedule.programs if any(i.do == "put" for i in p.body)]
+    made = {issue.operation: issue.stage for issue in program.issues}
+    late = [i.value for i in program.body if isinstance(i, Put) and i.stage > made[i.value]]
+    assert late
+    text = emitted(schedule)
+    for value in late:
+        assert re.search(rf"^ +{value} = {value}_next$", text, re.MULTILINE)
+        assert f"{value}_next = gl.load(" in text
+
+
+def test_a_number_is_loaded_before_the_loop_by_who_needs_it() -> None:
+    """The row of an expert's factor, which transfers and nobody else start from."""
+    text = emitted(solved("gemm_grouped.sm90"))
+    assert text.count("gl.load(expert_ptr + tile_)") == 1
+    assert "tensor = torch.randint(0, INDICES, shape, generator=generator)" in text
+
+
+def test_a_row_beside_a_tile_that_is_stored_in_parts_is_computed_for_each() -> None:
+    text = emitted(solved("gemm_bias_gelu.sm100"))
+    part = (
+        r"for begin in gl.static_range\(0, 256, (\d+)\):\n.*\n +bias = gl.load\(bias_ptr \+ column"
+    )
+    (columns,) = re.findall(part, text)
+    assert f"(begin + gl.arange(0, {columns}, gl.SliceLayout(0, " in text
+
+
+def test_a_number_of_the_loop_passes_through_shared_memory_as_a_tile_of_one() -> None:
+    text = emitted(solved("gemm_block_scaled.sm100"))
+    assert re.search(
+        r"b_scale_staging = gl\.allocate_shared_memory\(\n? *gl\.float32,\s*\[\d, 1\]", text
+    )
+    assert re.search(r"\.store\(gl\.full\(\[1\], b_scale, gl\.float32, ", text)
+    assert re.search(r"= gl\.sum\(b_scale_staging\.index\(.*\)\.load\(.*\), axis=0\)", text)
 
 
 def test_a_name_of_the_kernel_is_never_taken_twice() -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.pages import ROOT
+from twill.emit.dress import Gluon, Text
+from twill.emit.layouts import Layouts
 from twill.emit.source import Source, loops
 from twill.frontends import load_loop
+from twill.frontends.ttgir.reader import name_of
 
 
 @pytest.mark.parametrize(
@@ -41,3 +45,14 @@ def test_what_the_loop_leaves_and_begins_with() -> None:
         True,
         True,
     ]
+
+
+def test_a_column_beside_another_products_tile_has_its_layout() -> None:
+    """TTGIR changes the layout on the way, since it is the same for a column; Gluon does not."""
+    source = Source(load_loop(str(ROOT / "traces/gallery/paged_decode.sm90.mlir")))
+    found = [
+        Gluon(source, Layouts()).expression(statement, [Text("a")]).text
+        for statement in source.graph.operations
+        if name_of(statement) == "tt.broadcast"
+    ]
+    assert found == ["a", "gl.convert_layout(a, MMA)"]

@@ -29,6 +29,7 @@ from twill.frontends.ttgir import extract, load_ttgir
 from twill.sim.checks.dataflow import Dataflow
 
 PACKAGED = Path(__file__).parents[2] / "traces" / "ttgir"
+GALLERY = PACKAGED.parent / "gallery"
 LAST = "%t: @token = %acc#1 -> %u#1"
 FIRST = "%first: i1 = %no -> %yes"
 
@@ -721,3 +722,24 @@ def test_a_while_loop_is_said_to_be_one(tmp_path: Path) -> None:
     text = dumped(tmp_path, "waiting", {"x_ptr": "*fp32", "n": "i32"})
     with pytest.raises(twill.RefusedError, match="no loop but a while loop, which cannot be"):
         extract(text)
+
+
+def test_a_tile_that_several_chains_read_goes_through_each_in_chunks() -> None:
+    """A state is converted for a product and decayed in place, neither of it whole in registers."""
+    loop = load_ttgir(str(GALLERY / "linear_attention_decayed.sm100.mlir"))
+    kinds = {o.name: o.kind for o in loop.operations}
+    assert (kinds["o.local_store"], kinds["state.tmem_store"]) == ("tmem_drain", "tmem_update")
+    assert "tmem_load" not in kinds.values()
+    reads = {(d.producer, d.consumer, d.distance) for d in loop.dependences if d.kind == "data"}
+    assert {("state", "o.local_store", 1), ("state", "state.tmem_store", 1)} <= reads
+    orders = {(d.producer, d.consumer, d.distance) for d in loop.dependences if d.kind == "anti"}
+    assert ("o.local_store", "state.tmem_store", 0) in orders
+
+
+def test_any_warp_may_load_a_number() -> None:
+    loop = load_ttgir(str(GALLERY / "paged_decode.sm90.mlir"))
+    page, k = loop.operation("page"), loop.operation("k")
+    assert (page.warps, page.result.shape if page.result else None) == (1, ())
+    assert [
+        d.operand for d in loop.dependences if (d.producer, d.consumer) == ("page", k.name)
+    ] == [None]

@@ -22,7 +22,11 @@ SOLVERS = {
     "pyscipopt": {"twill/solvers/scip.py"},
     "simpy": {"sim/engine/events.py", "twill/studies/bench/simulator.py"},
     "simpleeval": {"twill/artifacts/costs.py"},
-    "triton": {str(file.relative_to(ROOT)) for file in (ROOT / "traces/kernels").glob("*.py")}
+    "triton": {
+        str(file.relative_to(ROOT))
+        for folder in ("kernels", "gallery")
+        for file in (ROOT / "traces" / folder).glob("*.py")
+    }
     | {f"twill/frontends/triton_dump/{name}.py" for name in ("__init__", "lower")}
     | {"twill/compiled/compiler.py"},
     "xdsl": {

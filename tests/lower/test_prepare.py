@@ -105,3 +105,21 @@ def test_a_product_that_is_always_in_flight_is_refused(attention: Schedule) -> N
     )
     with pytest.raises(RefusedError, match="always in flight"):
         prepared(attention.model_copy(update={"programs": never}))
+
+
+def test_a_product_whose_next_one_is_issued_before_it_is_awaited_is_refused(
+    attention: Schedule,
+) -> None:
+    """Each await is for the iteration before, so that one of two is in flight everywhere."""
+    program = attention.programs[-1]
+    name = next(i.operation for i in program.issues if i.operation.startswith("s"))
+    body = (
+        Issue(do="issue", operation=name, stage=0),
+        Await(do="await", operation=name, stage=1),
+    )
+    always = program.model_copy(update={"body": body})
+    with pytest.raises(RefusedError, match=f"one of {name} is always in flight"):
+        cut_rounds(attention.model_copy(update={"programs": (always,)}))
+    once = (body[0], body[1].model_copy(update={"stage": 0}))
+    quiet = program.model_copy(update={"body": once})
+    assert cut_rounds(attention.model_copy(update={"programs": (quiet,)})).programs == (quiet,)

@@ -50,6 +50,17 @@ def test_a_static_schedule_is_a_candidate_with_the_same_programs(
     assert (again.start, again.initiation_interval) == ({}, None)
 
 
+def test_programs_of_a_kernel_use_groups_as_wide_as_its_tiles_lie_in(
+    layer_norm: twill.Schedule,
+) -> None:
+    """Other ones have no kernel; a loop without one may use all."""
+    programs, _ = of(layer_norm)
+    assert {group.warps for group in programs.groups} == {4}
+    loop = layer_norm.loop.model_copy(update={"source": None})
+    free = Programs(layer_norm.model_copy(update={"loop": loop}))
+    assert {group.warps for group in free.groups} == {4, 8}
+
+
 def test_moves_keep_order_and_groups_that_take_operations(layer_norm: twill.Schedule) -> None:
     programs, interval = of(layer_norm)
     candidate = programs.candidate(interval, layer_norm.start)

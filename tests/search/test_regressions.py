@@ -291,6 +291,19 @@ def test_a_refusal_for_registers_names_the_widest_values() -> None:
     assert told in str(caught.value)
 
 
+def test_a_refusal_for_memory_names_the_largest_values() -> None:
+    """Both are read together; what is updated in place counts once."""
+    loop = small_loop(
+        [op("a", "TC", memory="smem", elements=150), op("b", "TC", memory="smem", elements=125),
+         op("c", "TC", memory="smem", elements=125), op("d", "ALU")],
+        [edge("b", "c", in_place=True), edge("a", "d"), edge("c", "d")],
+    )  # fmt: skip
+    with pytest.raises(twill.RefusedError) as caught:
+        twill.schedule(loop, small_machine(smem=1000))
+    told = "the largest values are a (600) and c (500) bytes of smem, of 1000 there: smaller tiles "
+    assert told in str(caught.value)
+
+
 def test_a_loop_for_another_architecture_is_said_to_be_one(hopper: twill.Machine) -> None:
     with pytest.raises(twill.InputError, match=r"the loop is for sm_100, not sm_90\)$"):
         twill.schedule(twill.load_loop("fa_fwd_blackwell"), hopper)

@@ -85,7 +85,7 @@ KNOWN: dict[object, Schedule | RefusedError] = {}
 @pytest.mark.parametrize("made", [p for p in PACKAGED if p.kernel.startswith("gemm")], ids=str)
 def test_tiles_of_products_are_those_of_the_kernels(made: Packaged) -> None:
     kernel, constants = made.kernel, made.constants
-    loop = load_loop(str(ROOT / "traces" / "ttgir" / made.file_name))
+    loop = load_loop(str(ROOT / "traces" / made.file))
     rows, columns = constants["M"], constants["N"]
     rows *= 2 if kernel == "gemm_two_tiles" else 1
     columns *= 2 if kernel == "gemm_geglu" else 1  # two products of one factor, side by side

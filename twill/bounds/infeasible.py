@@ -10,6 +10,14 @@ from twill.artifacts.hardware import HALVES
 from twill.errors import Refusal, RefusedError
 from twill.problem import Problem, rules
 from twill.problem.groups import WarpGroup
+from twill.problem.operations import ProblemOperation
+
+# What helps, and who does it.
+LESS_MEMORY = "smaller tiles need less (other sizes, twill loop subtile)"
+FEWER_REGISTERS = (
+    "smaller tiles need fewer (other sizes, twill loop subtile), and so do more warps "
+    "(twill loop dump --warps)"
+)
 
 
 def refuse_infeasible(problem: Problem, groups: Sequence[WarpGroup]) -> None:
@@ -46,7 +54,7 @@ def _refuse_registers(problem: Problem) -> None:
             raise RefusedError(
                 f"{problem.loop.name}: the result of {operation.name} needs {needed} "
                 f"registers per thread; {problem.machine.name} has {most} of which "
-                f"{file.reserve} are reserved",
+                f"{file.reserve} are reserved; {FEWER_REGISTERS}",
                 Refusal(
                     families=("registers",),
                     value=operation.name,
@@ -65,7 +73,7 @@ def _refuse_memory(problem: Problem) -> None:
             raise RefusedError(
                 f"{problem.loop.name}: values that live through the whole loop "
                 f"need {problem.amount(memory, problem.fixed[memory])} of {memory}; {name} has "
-                f"{problem.amount(memory, capacity)}",
+                f"{problem.amount(memory, capacity)}; {LESS_MEMORY}",
                 lack(memory, None, problem.fixed[memory], capacity),
             )
         for operation in problem.operations:
@@ -73,7 +81,8 @@ def _refuse_memory(problem: Problem) -> None:
                 raise RefusedError(
                     f"{problem.loop.name}: the result of {operation.name} needs "
                     f"{problem.amount(memory, operation.footprint)} of {memory}; {name} has "
-                    f"{problem.amount(memory, room)} left beside what lives through the whole loop",
+                    f"{problem.amount(memory, room)} left beside what lives through the whole loop"
+                    f"; {LESS_MEMORY}",
                     lack(memory, operation.name, operation.footprint, room),
                 )
 
@@ -121,19 +130,24 @@ def no_schedule(
     families: tuple[str, ...],
 ) -> RefusedError:
     """Return the refusal of a loop that no interval helps."""
-    wide = "registers" in families and any(o.registers for o in problem.operations)
-    lack = _widest_values(problem, groups) if wide else None
-    advice = (
-        f"; the widest values are {lack.value} {lack.unit}, a group has at most {lack.limit:g} for "
-        "values: smaller tiles need fewer (twill loop subtile)"
-        if lack
-        else ""
-    )
+    lacking, advice = None, ""
+    if "registers" in families and any(o.registers for o in problem.operations):
+        lacking = _widest_values(problem, groups)
+        advice = (
+            f"; the widest values are {lacking.value} {lacking.unit}, a group has at most "
+            f"{lacking.limit:g} for values: {FEWER_REGISTERS}"
+        )
+    elif "memory" in families and any(o.footprint for o in problem.operations):
+        lacking = _largest_values(problem)
+        advice = (
+            f"; the largest values are {lacking.value} {lacking.unit}, of {lacking.limit:g} there: "
+            f"{LESS_MEMORY}"
+        )
     return RefusedError(
         f"{problem.loop.name}: no schedule of at most {stages} stages even at an interval of "
         f"{interval}, whatever the order; in the way are "
         f"{', '.join(families) or 'constraints that the engine does not name'}{advice}",
-        replace(lack or Refusal(), families=families, interval=interval, stages=stages),
+        replace(lacking or Refusal(), families=families, interval=interval, stages=stages),
     )
 
 
@@ -146,6 +160,27 @@ def undecided(problem: Problem, least: int, seconds: float | None) -> RefusedErr
         f"there is none; its interval would be {least} {unit} or more",
         Refusal(least_interval=least, seconds=seconds),
     )
+
+
+def _largest_values(problem: Problem) -> Refusal:
+    """Return what the two values need that take most of a memory, of all memories.
+
+    A value that another one updates in place is part of that.
+    """
+    updated = {d.producer for d in problem.loop.dependences if d.in_place and not d.distance}
+
+    def largest(memory: str) -> list[ProblemOperation]:
+        inside = [o for o in problem.operations if o.memory == memory and o.name not in updated]
+        return sorted(inside, key=lambda o: -o.footprint)[:2]
+
+    def share(memory: str) -> float:
+        return sum(o.footprint for o in largest(memory)) / problem.memories[memory]
+
+    memory = max(problem.memories, key=share)
+    found, part = largest(memory), HALVES if memory == "tmem" else 1
+    room = problem.memories[memory] - problem.fixed[memory]
+    values = " and ".join(f"{o.name} ({o.footprint / part:g})" for o in found)
+    return lack(memory, values, sum(o.footprint for o in found), room)
 
 
 def _widest_values(problem: Problem, groups: Sequence[WarpGroup]) -> Refusal:

@@ -42,7 +42,7 @@ class Allocations(Slots):
             yield f"pool{number} = gl.allocate_shared_memory(gl.int8, [{size}], {layout})"
         for storage in shared:
             tile = self._tile(storage.value)
-            shape = [storage.slots, *tile.shape]
+            shape = [storage.slots, *(tile.shape or (1,))]
             element = "int8" if tile.dtype == "i1" else dtype(tile.dtype)
             what = f"gl.{element}, {shape}, {self._shared_layout(storage)}"
             made = f"gl.allocate_shared_memory({what})"
@@ -64,6 +64,10 @@ class Allocations(Slots):
                 )
                 what = f"gl.{dtype(kind.dtype)}, {list(kind.shape)}, TensorMemoryScalesLayout()"
                 yield f"{name} = allocate_tensor_memory({what})"
+
+    def is_flag(self, value: str) -> bool:
+        """Return whether an operation makes truth values, each of which takes a byte of memory."""
+        return self._tile(value).dtype == "i1"
 
     def scales(self, operation: str) -> dict[str, str]:
         """Return the tensor memory of a product's scales, if it has some."""
@@ -128,7 +132,7 @@ class Allocations(Slots):
                     text = self.source.layout_text(value)
                     if text.startswith("!tt.tensordesc"):
                         return self.layouts.of_memory(text.replace("!tt.tensordesc", "memdesc", 1))
-        rank = len(tile.shape)
+        rank = max(1, len(tile.shape))
         order = list(range(rank))[::-1]
         vector = 1 if rank == 1 else max(1, 16 // (tile.bits // 8))
         phases = 1 if rank == 1 else 8

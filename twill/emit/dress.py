@@ -90,9 +90,9 @@ class Dress:
         if name in CASTS:
             return self.cast(statement, operands[0])
         if name.startswith("math.") and name[5:] in FUNCTIONS:
-            return self.call(name[5:], operands[0].text)
+            return self._function(statement, name[5:], operands[0])
         if name == "tt.precise_sqrt":
-            return self.call("sqrt", operands[0].text)
+            return self._function(statement, "sqrt", operands[0])
         template: Callable[[Statement, list[Text]], Text] | None = getattr(
             self, f"_{name.replace('.', '_')}", None
         )
@@ -116,6 +116,15 @@ class Dress:
         if owner is None or name_of(owner) != "arith.constant":
             return None
         return number_text(constant(owner, self.source.type_of(value).dtype))
+
+    def _function(self, statement: Statement, name: str, operand: Text) -> Text:
+        if self.source.type_of(statement.results[0]).shape:
+            return self.call(name, operand.text)
+        return self.of_number(name, operand)
+
+    def of_number(self, function: str, operand: Text) -> Text:
+        """Return a function of a number."""
+        return self.call(function, operand.text)
 
     def call(self, function: str, *arguments: str) -> Text:
         """Return a call of the language's module."""
@@ -217,6 +226,13 @@ class Gluon(Dress):
     def _ttg_convert_layout(self, statement: Statement, operands: list[Text]) -> Text:
         return self.call("convert_layout", operands[0].text, self.layout_of(statement))
 
+    def _tt_broadcast(self, statement: Statement, operands: list[Text]) -> Text:
+        """Change the layout to that of the tile, where a column or row is of another product's."""
+        before, after = (self.source.type_of(v) for v in (*statement.operands, *statement.results))
+        if before.layout == after.layout or None in (before.layout, after.layout):
+            return operands[0]
+        return self._ttg_convert_layout(statement, operands)
+
     def _tt_reduce(self, statement: Statement, operands: list[Text]) -> Text:
         functions = {"max": "max", "add": "sum", "min": "min"}
         function = functions.get(combine_of(statement) or "")
@@ -268,6 +284,12 @@ class Torch(Dress):
         if kind.startswith("int"):
             return Text(f"{operand}.to(torch.{kind})")
         return Text(f"rounded({operand.text}, torch.{kind}, exact)")
+
+    def of_number(self, function: str, operand: Text) -> Text:
+        """Return a function of a number, which PyTorch does not have."""
+        if function == "rsqrt":
+            return Text(f"1 / math.sqrt({operand.text})", TIMES)
+        return Text(f"math.{function}({operand.text})")
 
     def _arith_constant(self, statement: Statement, _: list[Text]) -> Text:
         kind = self.source.type_of(statement.results[0])

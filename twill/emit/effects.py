@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from twill.emit.dress import Text
+from twill.emit.dress import PLUS, Text
 from twill.emit.names import INDENT
 from twill.emit.outside import Outside
 from twill.emit.roles import Role
@@ -53,7 +53,7 @@ class Effects(Written):
         parts, buffer = self.epilogue.parts, self.epilogue.buffer(statement)
         call = "async_atomic_add" if name_of(statement) == "tt.descriptor_reduce" else "async_store"
         coordinates = [self.value(o).text for o in at]
-        before, self.lines = self.lines, []
+        before, self.lines, known = self.lines, [], dict(self.known)
         if parts > 1:
             self.columns = self.source.type_of(value).shape[-1] // parts
             coordinates[-1] = f"{coordinates[-1]} + begin".removeprefix("0 + ")
@@ -70,6 +70,7 @@ class Effects(Written):
             whole = self.source.type_of(value).shape[-1]
             loop = f"for begin in gl.static_range(0, {whole}, {width}):"
             stored = [loop, *(INDENT + line for line in stored)]
+            self.known = known
         self.lines = [*before, *stored]
 
     def stored(self, value: SSAValue) -> Text:
@@ -96,22 +97,56 @@ class Effects(Written):
                 self.run([owner])
                 found = self.known[value]
             case "tt.expand_dims" if self.columns is not None:
-                found = self._beside(owner)
+                found = self._beside(owner, owner)
+            case "tt.broadcast" if self.columns is not None:
+                found = self.value(owner.operands[0])
+            case "ttg.convert_layout" if self._is_expanded(owner):
+                expansion = self.source.statement(owner.operands[0])
+                assert expansion is not None
+                found = self._beside(expansion, owner)
             case _:
                 found = super().value(value)
         return found
 
-    def _beside(self, expansion: Statement) -> Text:
-        """Return a column of numbers beside some columns of a tile."""
+    def _is_expanded(self, conversion: Statement) -> bool:
+        """Whether a layout is changed of a column or a row, beside some columns of a tile."""
+        owner = self.source.statement(conversion.operands[0])
+        expanded = owner is not None and name_of(owner) == "tt.expand_dims"
+        return expanded and self.columns is not None
+
+    def _beside(self, expansion: Statement, seen: Statement) -> Text:
+        """Return a column of numbers, or a part of a row, beside some columns of a tile.
+
+        `seen`: whose layout it is to have.
+        """
         if integer(expansion, "axis") != 1:
-            raise RefusedError("a row beside a tile that is stored in parts has no template")
-        layout = f"gl.SliceLayout(1, {self._chunk(expansion)})"
+            layout = f"gl.SliceLayout(0, {self._chunk(seen)})"
+            return Text(f"{self._row(expansion.operands[0], layout)}[None, :]")
+        layout = f"gl.SliceLayout(1, {self._chunk(seen)})"
         operand = self.value(expansion.operands[0])
         return Text(f"gl.convert_layout({operand.text}, {layout})[:, None]")
 
-    def shared(self, value: SSAValue, text: Text) -> Text:
-        """Return a value as a variable, if it is used more than once and not only in parts."""
-        return super().shared(value, text) if self.columns is None else text
+    def _row(self, value: SSAValue, layout: str) -> Text:
+        """Return the part of a row that is beside some columns, computed for these alone."""
+        owner = self.source.statement(value)
+        if owner is None or not self.source.type_of(value).shape:
+            return self.value(value)
+        match name_of(owner):
+            case "tt.make_range":
+                begin, width = integer(owner, "start") or 0, self.columns or 0
+                return Text(f"begin + gl.arange({begin}, {begin + width}, {layout})", PLUS)
+            case "ttg.convert_layout":
+                return self._row(owner.operands[0], layout)
+            case "arith.constant":
+                return self.value(value)
+            case "scf.for":
+                raise RefusedError(
+                    "a row that a loop leaves has no template beside parts of a tile"
+                )
+        operands = [self._row(o, layout) for o in owner.operands]
+        if name_of(owner) == "tt.load":
+            return self.assigned(value, self.gluon.load(owner, operands))
+        return self.gluon.expression(owner, operands)
 
     def _tensor(self, load: Statement) -> Text:
         if self.columns is None:

@@ -21,14 +21,18 @@ OTHER_SIZE = (
 )
 
 MEMORY = '''\
+INDICES = 4  # integers in memory are indices below this
+WHOLE = (torch.int32, torch.int64)
+
+
 class Memory:
     """A tensor in global memory as the reference reads and writes it.
 
-    Without a tensor it only notes how far accesses reach.
+    Without a tensor it only notes how far accesses reach, with the largest indices.
     """
 
-    def __init__(self, tensor=None):
-        self.tensor, self.reach = tensor, None
+    def __init__(self, tensor=None, kind=None):
+        self.tensor, self.kind, self.reach = tensor, kind, None
 
     def _note(self, at, shape):
         ends = [int(begin) + extent for begin, extent in zip(at, shape)]
@@ -55,14 +59,17 @@ class Memory:
         self.tensor[self._part(at, value.shape)] += value.to(self.tensor.dtype)
 
     def load_at(self, offsets, mask=True, other=0.0, exact=True):
+        offsets = torch.tensor(offsets) if isinstance(offsets, int) else offsets
         if self.tensor is None:
             self._note([int(offsets.max())], [1])
+            if self.kind in WHOLE:
+                return torch.full(offsets.shape, INDICES - 1)
             return torch.zeros(offsets.shape, dtype=wide(exact))
         if mask is not True:
             offsets = torch.where(mask, offsets, 0)
         tile = self.tensor[offsets.to(torch.int64)]
         tile = tile if mask is True else torch.where(mask, tile, other)
-        return tile.to(wide(exact)) if exact else tile.clone()
+        return tile.to(wide(exact)) if exact and self.tensor.dtype not in WHOLE else tile.clone()
 
     def store_at(self, offsets, value, mask=True):
         if self.tensor is None:
@@ -241,13 +248,18 @@ def make_arguments(kernel: _Kernel) -> list[str]:
         f"{INDENT * 2}elif kind is torch.uint8:",
         f"{INDENT * 3}tensor = torch.randint(124, 131, shape, generator=generator)",
     ]
+    whole_too = any(p.dtype in ("i32", "i64") for p in memory)
+    indices = [
+        f"{INDENT * 2}elif kind in WHOLE:",
+        f"{INDENT * 3}tensor = torch.randint(0, INDICES, shape, generator=generator)",
+    ]
     return [
         'def make_arguments(iterations, seed=0, device="cuda"):',
         f'{INDENT}"""Return random arguments for so many iterations, and a grid."""',
         f"{INDENT}grid = ({', '.join(grid)})",
         f"{INDENT}arguments = {{{', '.join(numbers)}}}",
         f"{INDENT}kinds = {{{kinds}}}",
-        f"{INDENT}memory = {{name: Memory() for name in kinds}}",
+        f"{INDENT}memory = {{name: Memory(kind=kind) for name, kind in kinds.items()}}",
         f'{INDENT}every_program(memory, arguments, grid, None, "cpu")',
         f"{INDENT}generator = torch.Generator().manual_seed(seed)",
         f"{INDENT}for name, kind in kinds.items():",
@@ -255,6 +267,7 @@ def make_arguments(kernel: _Kernel) -> list[str]:
         f"{INDENT * 2}if name in OUTPUTS:",
         f"{INDENT * 3}tensor = torch.zeros(shape)",
         *(exponents if bytes_too else []),
+        *(indices if whole_too else []),
         f"{INDENT * 2}else:",
         f"{INDENT * 3}tensor = torch.randn(shape, generator=generator)",
         f"{INDENT * 2}arguments[name] = tensor.to(kind).to(device)",

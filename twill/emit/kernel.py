@@ -109,8 +109,8 @@ class _Kernel:
             functions[EPILOGUE] = self._role(EPILOGUE, None)
         partitions = self._partitions(groups, functions)
         entry = self._entry(partitions)
-        used = "\n".join(["\n".join(lines) for lines in functions.values()] + entry)
         reference = self.reference.lines()
+        used = "\n".join([*("\n".join(f) for f in functions.values()), *entry, *reference])
         sections = [
             self._head(used),
             _section("Layouts"),
@@ -150,6 +150,7 @@ class _Kernel:
         ]
         module = f"triton.experimental.gluon.language.nvidia.{self.family}"
         imports = [
+            *(["import math"] if "math." in used else []),
             "from dataclasses import dataclass",
             "",
             "import pytest",
@@ -162,7 +163,9 @@ class _Kernel:
         ]
         if "async_copy" in used:
             at = "from triton.experimental.gluon.language.nvidia.ampere import async_copy"
-            imports.insert(7, at)
+            imports.insert(
+                imports.index("from triton.experimental.gluon import language as gl") + 1, at
+            )
         words = (
             f"{self.source.dump.kernel} for {self.schedule.machine.name}, warp-specialized and "
             f"software-pipelined. {cycles} Emitted from a schedule of {self.schedule.name}."

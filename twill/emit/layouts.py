@@ -57,6 +57,10 @@ class Layouts:
             return f"gl.DotOperandLayout({p['opIdx']}, {parent}, {width})"
         return self._named(layout.name, _tile_text(layout))
 
+    def of_number(self, warps: int) -> str:
+        """Return the name of the layout of a tile of one element in so many warps."""
+        return self._named("number", f"gl.BlockedLayout([1], [32], [{warps}], [0])")
+
     def of_memory(self, text: str) -> str:
         """Return the name of the layout in a buffer's type."""
         tensor = _TENSOR_LAYOUT.search(text)

@@ -35,8 +35,23 @@ class Memories(Allocations):
     def _needs_barrier(self, name: str) -> bool:
         operation: Operation = self.operations[name]
         if operation.kind == "load":
-            return operation.attributes.get("engine") != "pointer"
+            copied = operation.attributes.get("engine") != "pointer"
+            return copied and self._is_read_at_home(name)
         return operation.kind.startswith("mma") and not self.in_registers(name)
+
+    def _is_read_at_home(self, load: str) -> bool:
+        """Whether a group reads what it copies to shared memory, or nobody does.
+
+        If others do, it waits for a copy only before it changes the registers that say where to,
+        and those have been read when the copy is issued.
+        """
+        groups = self.schedule.assignment
+        readers = {
+            groups[d.consumer]
+            for d in self.schedule.loop.dependences
+            if d.producer == load and d.kind == "data"
+        }
+        return not readers or groups[load] in readers
 
     def has_done(self, operation: str) -> bool:
         """Return whether an operation has a barrier for its own group."""

@@ -41,12 +41,17 @@ class Outside:
             return Text(variable)
         if name == "scf.for":
             raise RefusedError("a value of another loop is read; it has no template for kernels")
-        if name in ("tt.descriptor_load", "tt.load") and self.source.type_of(value).shape:
-            wrong = "is loaded into registers before the loop; there is no template for that"
+        if name == "tt.descriptor_load":
+            wrong = "is loaded into registers before the loop by TMA; there is no template for that"
             raise RefusedError(f"{self.source.hint(value) or 'a tile'} {wrong}")
-        text = self.gluon.expression(statement, [self.value(o) for o in statement.operands])
+        operands = [self.value(o) for o in statement.operands]
         hint = self.source.hint(value)
-        if name in TRIVIAL or hint is None or len(list(value.uses)) == 1:
+        if name == "tt.load":
+            text, hint = Text(self.gluon.load(statement, operands)), hint or "loaded"
+        else:
+            text = self.gluon.expression(statement, operands)
+        alone = len(list(value.uses)) == 1 and name != "tt.load"
+        if name in TRIVIAL or hint is None or alone:
             return text
         variable = self.memories.local(hint, value)
         self.lines.append(f"{variable} = {text.text}")

@@ -21,6 +21,19 @@ INLINE_MEMORY = (
     "ttg.local_alloc",
     "ttg.local_load",
 )
+# Names that the reference itself has.
+OWN = {
+    "exact",
+    "program",
+    "grid",
+    "device",
+    "math",
+    "torch",
+    "wide",
+    "rounded",
+    "product",
+    "scaled",
+}
 LONGEST = 60  # characters of an expression that is part of another
 
 
@@ -29,7 +42,7 @@ class Operands:
 
     def __init__(self, source: Source) -> None:
         self.source, self.torch = source, Torch(source)
-        self.names = Names({p.name for p in source.parameters()} | {"exact", "program", "grid"})
+        self.names = Names({p.name for p in source.parameters()} | OWN)
         self.known: dict[SSAValue, Text] = {}
         self.taken: set[str] = set()
         self.outputs: dict[str, None] = {}

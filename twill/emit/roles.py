@@ -18,6 +18,7 @@ from twill.artifacts.program import (
 )
 from twill.artifacts.schedule import Group
 from twill.emit.dress import Gluon, Text
+from twill.emit.layouts import dtype
 from twill.emit.memory import Memories
 from twill.emit.names import COUNTER, INDENT, TRIPS, number
 from twill.emit.operations import Operations
@@ -284,18 +285,30 @@ class Role(Operations):
             case Put():
                 to = self.memories.slot(self.memories.staging(instruction.value), at)
                 value = self.places.result(instruction.value).text(at, self.where.round)
-                cast = ".to(gl.int8)" if self.memories.is_flag(instruction.value) else ""
-                lines = [f"{to}.store({self.names(value)}{cast})"]
+                lines = [f"{to}.store({self._put(instruction.value, self.names(value))})"]
             case Get():
                 lines = [self._gotten(instruction, at)]
             case Fence():
                 lines = ["fence_async_shared()"]
         return lines
 
+    def _put(self, value: str, text: str) -> str:
+        """Return a value as other groups find it in shared memory."""
+        if self.memories.is_number(value):
+            kind = dtype(self.source.type_of(self.memories.results(value)[-1]).dtype)
+            return f"gl.full([1], {text}, gl.{kind}, {self._number_layout()})"
+        return f"{text}.to(gl.int8)" if self.memories.is_flag(value) else text
+
+    def _number_layout(self) -> str:
+        return self.gluon.layouts.of_number(self.group.warps)
+
     def _gotten(self, get: Get, at: Iteration) -> str:
         """Return the copy of another group's value for one of this group's operations."""
         place = self.places.copy(get.value, get.reader, get.distance)
         to = self.names(place.text(at, self.where.round))
+        if self.memories.is_number(get.value):
+            slot = self.memories.slot(self.memories.staging(get.value), at)
+            return f"{to} = gl.sum({slot}.load({self._number_layout()}), axis=0)"
         layout = self.memories.register_layout(get.value, self.gluon)
         test = " != 0" if self.memories.is_flag(get.value) else ""
         slot = self.memories.slot(self.memories.staging(get.value), at)

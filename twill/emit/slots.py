@@ -45,12 +45,12 @@ class Slots:
         return next((s for s in statements if kind and kind_of(s) == kind), statements[-1])
 
     def results(self, operation: str) -> list[SSAValue]:
-        """Return the tiles in registers that an operation's statements make."""
+        """Return the tiles in registers, or numbers, that an operation's statements make."""
         return [
             result
             for statement in self.statements(operation)
             for result in statement.results
-            if self.source.type_of(result).kind == "tensor"
+            if self.source.type_of(result).kind == "tensor" or self.is_number(operation)
         ]
 
     def register_layout(self, operation: str, gluon: Gluon) -> str:
@@ -90,9 +90,10 @@ class Slots:
         """Return the slots through which a register value goes to other groups."""
         return self._staged[value]
 
-    def is_flag(self, value: str) -> bool:
-        """Return whether an operation makes truth values, each of which takes a byte of memory."""
-        return self._tile(value).dtype == "i1"
+    def is_number(self, operation: str) -> bool:
+        """Return whether an operation makes one number, which lies in memory as a tile of one."""
+        tile = self.operations[operation].result
+        return tile is not None and not tile.shape
 
     def turn(self, iteration: Iteration, slots: int) -> tuple[str, str]:
         """Return slot and parity of an iteration."""

@@ -14,7 +14,7 @@ from twill.emit.source import SSAValue, Statement
 from twill.errors import RefusedError
 from twill.frontends.ttgir.graph import root_of
 from twill.frontends.ttgir.kinds import VIEWS
-from twill.frontends.ttgir.reader import integers, name_of
+from twill.frontends.ttgir.reader import integer, integers, name_of
 from twill.show.iterations import Iteration
 from twill.show.rounds import Place, Places
 
@@ -45,7 +45,7 @@ class Variables(Places):
         if self._memory(value) != "registers" or place.rotating:
             return place
         stages, oldest = self._ages(value)
-        if len(stages) != 1:
+        if not stages:
             return place
         return replace(place, slots=1, rotating=oldest > 0, stage=min(stages), oldest=oldest)
 
@@ -83,7 +83,7 @@ class Values:
         if self.chunk is not None and value is self.chunk.whole:
             return Text("part")
         if not self.source.inside(value):
-            return self.outside.value(value)
+            return self._from_outside(value)
         if value is self.source.counter:
             return self._counter(at)
         if value in self.source.graph.carried:
@@ -98,6 +98,17 @@ class Values:
             return self._read_of(owners, value, at)
         return self.expression(statement, at)
 
+    def _from_outside(self, value: SSAValue) -> Text:
+        """Return a value from before the loop; a column beside a chunk in the layout of that."""
+        owner = self.source.statement(value)
+        while owner is not None and name_of(owner) == "tt.broadcast":
+            owner = self.source.statement(owner.operands[0])
+        column = owner is not None and name_of(owner) == "tt.expand_dims"
+        if self.chunk is None or owner is None or not column or integer(owner, "axis") != 1:
+            return self.outside.value(value)
+        operand, layout = self.outside.value(owner.operands[0]), self.chunk.layout
+        return Text(f"gl.convert_layout({operand.text}, gl.SliceLayout(1, {layout}))[:, None]")
+
     def expression(self, statement: Statement, at: Iteration | None = None) -> Text:
         """Return what a statement computes, in an iteration, that of the instruction by default."""
         at = at or self.where.iteration
@@ -107,7 +118,7 @@ class Values:
             operands = [self._selected(value, text) for value, text in pairs]
         if self.chunk is not None and len(operands) == 1:
             name = name_of(statement)
-            if name == "ttg.convert_layout":
+            if name in ("ttg.convert_layout", "tt.broadcast"):
                 return operands[0]
             if name == "tt.expand_dims":
                 layout = f"gl.SliceLayout(1, {self.chunk.layout})"

@@ -151,31 +151,35 @@ def _carried(lives: list[tuple[int, int, int]], place: int, length: int) -> int:
 
 
 def _quiet_places(program: Program, products: set[str]) -> set[int]:
-    """Return the places in the body before which nothing is in flight, in the second of two rounds.
+    """Return the places in the body before which nothing is in flight, in the steady state.
 
     An await completes what was issued before, since products complete in order.
     """
-    flying: list[str] = []
+    flying: list[tuple[str, int]] = []  # with their iterations
     quiet: set[int] = set()
-    for turn in range(2):
+    last = program.last_stage + 1
+    for turn in range(last + 1):
         for place, instruction in enumerate(program.body):
-            if turn and not flying:
+            if turn == last and not flying:
                 quiet.add(place)
-            if isinstance(instruction, Await) and instruction.operation in flying:
-                del flying[: flying.index(instruction.operation) + 1]
-            flying += [name for name in _begun(instruction) if name in products]
+            if isinstance(instruction, Await):
+                awaited = instruction.operation, turn - instruction.stage - instruction.distance
+                if awaited in flying:
+                    del flying[: flying.index(awaited) + 1]
+            begun = ((part.operation, turn - part.stage) for part in _begun(instruction))
+            flying += [one for one in begun if one[0] in products]
     return quiet
 
 
-def _begun(instruction: Instruction) -> Iterator[str]:
+def _begun(instruction: Instruction) -> Iterator[Issue]:
     parts = instruction.parts if isinstance(instruction, Interleave) else (instruction,)
     for part in parts:
         if part.do == "issue" and part.first:
-            yield part.operation
+            yield part
 
 
 def _begins(instruction: Instruction, products: set[str]) -> bool:
-    return any(name in products for name in _begun(instruction))
+    return any(part.operation in products for part in _begun(instruction))
 
 
 def _stages(instruction: Instruction) -> list[int]:

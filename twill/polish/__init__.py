@@ -229,7 +229,8 @@ class _Polishing:
         """Yield the candidates that a schedule is, by its static times and by those of a run."""
         programs = Programs(schedule)
         if schedule.initiation_interval is not None:
-            yield programs.candidate(schedule.initiation_interval, schedule.start)
+            with suppress(RefusedError):  # it has groups that no kernel of the loop may have
+                yield programs.candidate(schedule.initiation_interval, schedule.start)
         with suppress(TwillError):
             ran = programs.candidate(*self._judge.times(schedule))
             yield programs.with_late_loads(ran)

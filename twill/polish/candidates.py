@@ -59,7 +59,13 @@ class Programs:
     def __init__(self, schedule: Schedule) -> None:
         self._given = schedule
         self.problem: Problem = build_problem(schedule.loop, schedule.machine)
-        self.groups: tuple[WarpGroup, ...] = available_groups(self.problem)
+        self.groups: tuple[WarpGroup, ...] = self._offered()
+
+    def _offered(self) -> tuple[WarpGroup, ...]:
+        """Return the machine's groups, for a kernel's loop those as wide as its tiles lie in."""
+        groups, loop = available_groups(self.problem), self._given.loop
+        widths = {operation.warps for operation in loop.operations}
+        return tuple(g for g in groups if loop.source is None or g.warps in widths)
 
     @cached_property
     def dependences(self) -> tuple[Edge, ...]:
@@ -77,7 +83,7 @@ class Programs:
         free, chosen = list(range(len(self.groups))), dict[str, int]()
         for group in self._given.groups:
             kind = (group.warps, group.variable_latency)
-            mine = [g for g in free if self._kind(g) == kind]
+            mine = [g for g in free if self._kind(g) == kind] or self._instead(group.name, free)
             if not mine:
                 raise RefusedError(
                     f"{self._given.name}: no program may use one more group like {group.name}",
@@ -91,6 +97,17 @@ class Programs:
             tuple(start[name] for name in names),
             tuple(chosen[self._given.assignment[name]] for name in names),
         )
+
+    def _instead(self, group: str, free: list[int]) -> list[int]:
+        """Return a free group for the work of one that programs do not use, in a list, or none."""
+        names, machine = self._given.assignment, self._given.machine
+        widths = {g.name: g.warps for g in self._given.groups}
+        if widths[group] not in {pool.warps for pool in machine.groups}:
+            return []
+        work = [o.index for o in self.problem.operations if names[o.name] == group]
+        used = [g for g in range(len(self.groups)) if g not in free]
+        narrowest = self.narrowest(work, used)
+        return [] if narrowest is None else [narrowest]
 
     def settled(self, candidate: Candidate, apart: int = 0) -> Candidate | None:
         """Return a candidate in which everything is issued when what it reads is there, or later.

@@ -24,7 +24,9 @@ from twill.artifacts.program import (
     Interleave,
     Issue,
     Program,
+    Put,
     Wait,
+    singles,
 )
 from twill.artifacts.schedule import Schedule
 from twill.show.iterations import Iteration, ring
@@ -265,9 +267,12 @@ class Places:
         self._data = [d for d in schedule.loop.dependences if d.kind == "data"]
         self._storage = {(s.value, s.transfer, s.reader, s.distance): s for s in schedule.storage}
         self._stages: dict[str, set[int]] = defaultdict(set)
+        self._sent: dict[str, int] = {}
         for program in schedule.programs:
             for part in program.issues:
                 self._stages[part.operation].add(part.stage)
+            parts = [part for instruction in program.body for part in singles(instruction)]
+            self._sent |= {part.value: part.stage for part in parts if isinstance(part, Put)}
 
     def result(self, value: str) -> Place:
         """Return where an operation puts its result."""
@@ -285,13 +290,15 @@ class Places:
     def _ages(self, value: str) -> tuple[set[int], int]:
         """Return the stages in which a value is made, and rounds after which it is read last.
 
-        By its own group, since others read copies.
+        By its own group, which also sends it; others read copies.
         """
         stages = self._stages[value]
         made = min(stages, default=0)
-        oldest = max((stage + d.distance - made for d in self._data if d.producer == value
-                      and self._group[d.consumer] == self._group[value]
-                      for stage in self._stages[d.consumer]), default=0)  # fmt: skip
+        sent = self._sent.get(value, made) - made
+        read = [stage + d.distance - made for d in self._data if d.producer == value
+                and self._group[d.consumer] == self._group[value]
+                for stage in self._stages[d.consumer]]  # fmt: skip
+        oldest = max(sent, *read, 0)
         return stages, oldest
 
     def staging(self, value: str) -> Place:

@@ -123,7 +123,7 @@ class _Body:
             name=self.names[i],
             source=name_of(operation),
             kind=kind,
-            warps=1 if known(operation).single else self.dump.warps,
+            warps=1 if known(operation).single or self._is_number(i) else self.dump.warps,
             operands=tuple(tile for tile in tiles if tile is not None),
             result=self._result(i),
             elementwise=kind in ELEMENTWISE,
@@ -131,6 +131,11 @@ class _Body:
             location=string(operation, "sched.location"),
             transposed=self._transposed(operation, kind),
         )
+
+    def _is_number(self, i: int) -> bool:
+        """Whether an operation loads one number, for which any warp will do."""
+        operation = self.operations[i]
+        return name_of(operation) == "tt.load" and not self.dump.type_of(operation.results[0]).shape
 
     def tile(self, value: SSAValue) -> Tile | None:
         return self.dump.type_of(value).tile()

@@ -9,7 +9,7 @@ from twill.frontends import NEGATED
 from twill.frontends.ttgir.draft import Draft, Flow, Node, Outside
 
 ASYNC_COPY_BITS = 32
-BEFORE, AFTER = -0.25, 0.25
+BEFORE, AFTER, AGAIN = -0.25, 0.25, 0.03125
 INTEGERS = ("i64", "i32", "i16", "i8", "i1")
 
 
@@ -228,19 +228,42 @@ def join_chunks(draft: Draft) -> None:
     """Join tensor memory load, arithmetic and store into one operation that goes chunk by chunk.
 
     Where nobody else reads what lies between, no more than a chunk of the tile is ever in
-    registers; at whole-tile grain rescaling an accumulator would need all of it.
+    registers; at whole-tile grain rescaling an accumulator would need all of it. A tile that
+    several such chains read is loaded by each of them.
     """
+    for key in sorted(k for k, node in draft.nodes.items() if node.kind == "tmem_load"):
+        _load_for_each(draft, key)
     for key in sorted(k for k, node in draft.nodes.items() if node.kind == "tmem_load"):
         chain = _chain(draft, key)
         if chain:
             _join(draft, chain)
 
 
-def _chain(draft: Draft, key: float) -> list[float]:
-    """Return load, element-wise operations and store, or nothing if it is no such chain."""
+def _load_for_each(draft: Draft, key: float) -> None:
+    """Load a tile of tensor memory once for each of its readers, if all of them begin chains."""
+    load, readers = draft.nodes[key], draft.reads_of(key)
+    chains = [_chain(draft, key, [read]) for read in readers]
+    if len(readers) < 2 or not all(chains):
+        return
+    stores = [draft.nodes[chain[-1]] for chain in chains]
+    update = next((n for n, s in enumerate(stores) if _writes_back(draft, load, s)), 0)
+    for number, read in enumerate(r for n, r in enumerate(readers) if n != update):
+        copy = replace(load, key=key + AGAIN * (number + 1), name=draft.unused(load.name))
+        draft.nodes[copy.key] = copy
+        draft.flows[draft.flows.index(read)] = replace(read, producer=copy.key)
+        draft.flows += [replace(f, consumer=copy.key) for f in draft.reads_by(key)]
+        outside = [o for o in draft.outside if o.consumer == key]
+        draft.outside += [replace(o, consumer=copy.key) for o in outside]
+
+
+def _chain(draft: Draft, key: float, first: list[Flow] | None = None) -> list[float]:
+    """Return load, element-wise operations and store, or nothing if it is no such chain.
+
+    `first`: the reads of the load that count, all of them by default.
+    """
     chain = [key]
     while True:
-        reads = draft.reads_of(chain[-1])
+        reads = draft.reads_of(chain[-1]) if first is None or len(chain) > 1 else first
         if len(reads) != 1 or reads[0].distance or reads[0].operand is None:
             return []
         following = draft.nodes[reads[0].consumer]

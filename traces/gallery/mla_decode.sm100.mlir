@@ -1,0 +1,91 @@
+// triton 3.9.0, sm_100
+#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1], order = [1, 0]}>
+#blocked1 = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+#linear = #ttg.linear<{register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [0, 64], [0, 128]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[32, 0], [64, 0]], block = []}>
+#linear1 = #ttg.linear<{register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]], warp = [[32, 0], [64, 0]], block = []}>
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
+#shared1 = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 1>
+#tmem1 = #ttng.tensor_memory_encoding<blockM = 128, blockN = 256, colStride = 1>
+"builtin.module"() ({
+  "tt.func"() <{function_type = (!tt.tensordesc<128x256xf16, #shared>, i32, i32, i64, i64, !tt.tensordesc<128x64xf16, #shared>, i32, i32, i64, i64, !tt.tensordesc<64x256xf16, #shared>, i32, i32, i64, i64, !tt.tensordesc<64x64xf16, #shared>, i32, i32, i64, i64, !tt.tensordesc<128x256xf16, #shared>, i32, i32, i64, i64, f32, i32, i32) -> (), sym_name = "mla_decode", sym_visibility = "public"}> ({
+  ^bb0(%q_desc: !tt.tensordesc<128x256xf16, #shared>, %q_desc.shape.0: i32, %q_desc.shape.1: i32, %q_desc.stride.0: i64, %q_desc.stride.1: i64, %rope_desc: !tt.tensordesc<128x64xf16, #shared>, %rope_desc.shape.0: i32, %rope_desc.shape.1: i32, %rope_desc.stride.0: i64, %rope_desc.stride.1: i64, %cache_desc: !tt.tensordesc<64x256xf16, #shared>, %cache_desc.shape.0: i32, %cache_desc.shape.1: i32, %cache_desc.stride.0: i64, %cache_desc.stride.1: i64, %key_rope_desc: !tt.tensordesc<64x64xf16, #shared>, %key_rope_desc.shape.0: i32, %key_rope_desc.shape.1: i32, %key_rope_desc.stride.0: i64, %key_rope_desc.stride.1: i64, %o_desc: !tt.tensordesc<128x256xf16, #shared>, %o_desc.shape.0: i32, %o_desc.shape.1: i32, %o_desc.stride.0: i64, %o_desc.stride.1: i64, %scale: f32, %sequence: i32, %heads: i32):
+    %0 = "arith.constant"() <{value = false}> : () -> i1
+    %1 = "arith.constant"() <{value = true}> : () -> i1
+    %row = "arith.constant"() <{value = 128 : i32}> {sched.location = "mla_decode.py:17:38", sched.name = "row"} : () -> i32
+    %2 = "arith.constant"() <{value = 0 : i32}> : () -> i32
+    %log2_scale = "arith.constant"() <{value = 1.44269502 : f32}> {sched.location = "mla_decode.py:24:18", sched.name = "log2_scale"} : () -> f32
+    %3 = "arith.constant"() <{value = 64 : i32}> {sched.location = "mla_decode.py:25:5"} : () -> i32
+    %o = "arith.constant"() <{value = dense<0.000000e+00> : tensor<128x256xf32, #linear>}> {sched.location = "mla_decode.py:23:9", sched.name = "o"} : () -> tensor<128x256xf32, #linear>
+    %l = "arith.constant"() <{value = dense<0.000000e+00> : tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>}> {sched.location = "mla_decode.py:22:9", sched.name = "l"} : () -> tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>
+    %m = "arith.constant"() <{value = dense<0xFF800000> : tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>}> {sched.location = "mla_decode.py:21:9", sched.name = "m"} : () -> tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>
+    %row_0 = "tt.get_program_id"() <{axis = 1 : i32}> {sched.location = "mla_decode.py:17:11", sched.name = "row"} : () -> i32
+    %row_1 = "arith.muli"(%row_0, %heads) <{overflowFlags = #arith.overflow<none>}> {sched.location = "mla_decode.py:17:11", sched.name = "row"} : (i32, i32) -> i32
+    %row_2 = "tt.get_program_id"() <{axis = 0 : i32}> {sched.location = "mla_decode.py:17:38", sched.name = "row"} : () -> i32
+    %row_3 = "arith.muli"(%row_2, %row) <{overflowFlags = #arith.overflow<none>}> {sched.location = "mla_decode.py:17:38", sched.name = "row"} : (i32, i32) -> i32
+    %row_4 = "arith.addi"(%row_1, %row_3) <{overflowFlags = #arith.overflow<none>}> {sched.location = "mla_decode.py:17:11", sched.name = "row"} : (i32, i32) -> i32
+    %token = "arith.muli"(%row_0, %sequence) <{overflowFlags = #arith.overflow<none>}> {sched.location = "mla_decode.py:18:13", sched.name = "token"} : (i32, i32) -> i32
+    %q = "tt.descriptor_load"(%q_desc, %row_4, %2) {sched.location = "mla_decode.py:19:9", sched.name = "q"} : (!tt.tensordesc<128x256xf16, #shared>, i32, i32) -> tensor<128x256xf16, #blocked>
+    %q_5 = "ttg.local_alloc"(%q) {sched.location = "mla_decode.py:19:9", sched.name = "q"} : (tensor<128x256xf16, #blocked>) -> !ttg.memdesc<128x256xf16, #shared, #smem>
+    %rope = "tt.descriptor_load"(%rope_desc, %row_4, %2) {sched.location = "mla_decode.py:20:12", sched.name = "rope"} : (!tt.tensordesc<128x64xf16, #shared>, i32, i32) -> tensor<128x64xf16, #blocked1>
+    %rope_6 = "ttg.local_alloc"(%rope) {sched.location = "mla_decode.py:20:12", sched.name = "rope"} : (tensor<128x64xf16, #blocked1>) -> !ttg.memdesc<128x64xf16, #shared, #smem>
+    %log2_scale_7 = "arith.mulf"(%scale, %log2_scale) <{fastmath = #arith.fastmath<none>}> {sched.location = "mla_decode.py:24:18", sched.name = "log2_scale"} : (f32, f32) -> f32
+    %n = "tt.splat"(%log2_scale_7) {sched.location = "mla_decode.py:29:27", sched.name = "n"} : (f32) -> tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>
+    %p = "tt.splat"(%log2_scale_7) {sched.location = "mla_decode.py:30:21", sched.name = "p"} : (f32) -> tensor<128x64xf32, #linear1>
+    %s:2 = "ttng.tmem_alloc"() {sched.location = "mla_decode.py:28:38", sched.name = "s"} : () -> (!ttg.memdesc<128x64xf32, #tmem, #ttng.tensor_memory, mutable>, !ttg.async.token)
+    %o_8:2 = "ttng.tmem_alloc"() {sched.location = "mla_decode.py:33:13", sched.name = "o"} : () -> (!ttg.memdesc<128x256xf32, #tmem1, #ttng.tensor_memory, mutable>, !ttg.async.token)
+    %o_9 = "ttng.tmem_store"(%o_8#0, %o_8#1, %o, %1) {sched.location = "mla_decode.py:33:13", sched.name = "o"} : (!ttg.memdesc<128x256xf32, #tmem1, #ttng.tensor_memory, mutable>, !ttg.async.token, tensor<128x256xf32, #linear>, i1) -> !ttg.async.token
+    %o_10:4 = "scf.for"(%2, %sequence, %3, %m, %l, %s#1, %o_9) ({
+    ^bb0(%start: i32, %m_12: tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>, %l_13: tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>, %s_14: !ttg.async.token, %o_15: !ttg.async.token):
+      %cache = "arith.addi"(%token, %start) <{overflowFlags = #arith.overflow<none>}> {sched.location = "mla_decode.py:26:34", sched.name = "cache", sched.stage = 0 : i32, sched.cluster = 3 : i32} : (i32, i32) -> i32
+      %cache_16 = "tt.descriptor_load"(%cache_desc, %cache, %2) {sched.location = "mla_decode.py:26:17", sched.name = "cache", sched.stage = 0 : i32, sched.cluster = 3 : i32} : (!tt.tensordesc<64x256xf16, #shared>, i32, i32) -> tensor<64x256xf16, #blocked>
+      %cache_17 = "ttg.local_alloc"(%cache_16) {sched.location = "mla_decode.py:26:17", sched.name = "cache", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<64x256xf16, #blocked>) -> !ttg.memdesc<64x256xf16, #shared, #smem>
+      %key_rope = "tt.descriptor_load"(%key_rope_desc, %cache, %2) {sched.location = "mla_decode.py:27:20", sched.name = "key_rope", sched.stage = 0 : i32, sched.cluster = 3 : i32} : (!tt.tensordesc<64x64xf16, #shared>, i32, i32) -> tensor<64x64xf16, #blocked1>
+      %s_18 = "ttg.local_alloc"(%key_rope) {sched.location = "mla_decode.py:28:26", sched.name = "s", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<64x64xf16, #blocked1>) -> !ttg.memdesc<64x64xf16, #shared, #smem>
+      %s_19 = "ttg.memdesc_trans"(%s_18) <{order = array<i32: 1, 0>}> {sched.location = "mla_decode.py:28:26", sched.name = "s", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (!ttg.memdesc<64x64xf16, #shared, #smem>) -> !ttg.memdesc<64x64xf16, #shared1, #smem>
+      %s_20 = "ttg.memdesc_trans"(%cache_17) <{order = array<i32: 1, 0>}> {sched.location = "mla_decode.py:28:48", sched.name = "s", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (!ttg.memdesc<64x256xf16, #shared, #smem>) -> !ttg.memdesc<256x64xf16, #shared1, #smem>
+      %s_21 = "ttng.tc_gen5_mma"(%q_5, %s_20, %s#0, %s_14, %0, %1) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0>}> {sched.location = "mla_decode.py:28:38", sched.name = "s", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (!ttg.memdesc<128x256xf16, #shared, #smem>, !ttg.memdesc<256x64xf16, #shared1, #smem>, !ttg.memdesc<128x64xf32, #tmem, #ttng.tensor_memory, mutable>, !ttg.async.token, i1, i1) -> !ttg.async.token
+      %s_22 = "ttng.tc_gen5_mma"(%rope_6, %s_19, %s#0, %s_21, %1, %1) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0>}> {sched.location = "mla_decode.py:28:13", sched.name = "s", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (!ttg.memdesc<128x64xf16, #shared, #smem>, !ttg.memdesc<64x64xf16, #shared1, #smem>, !ttg.memdesc<128x64xf32, #tmem, #ttng.tensor_memory, mutable>, !ttg.async.token, i1, i1) -> !ttg.async.token
+      %s_23:2 = "ttng.tmem_load"(%s#0, %s_22) <{resultSegmentSizes = array<i32: 1, 1, 0>}> {sched.location = "mla_decode.py:28:13", sched.name = "s", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (!ttg.memdesc<128x64xf32, #tmem, #ttng.tensor_memory, mutable>, !ttg.async.token) -> (tensor<128x64xf32, #linear1>, !ttg.async.token)
+      %n_24 = "tt.reduce"(%s_23#0) <{axis = 1 : i32}> ({
+      ^bb0(%n_47: f32, %n_48: f32):
+        %n_49 = "arith.maxnumf"(%n_47, %n_48) <{fastmath = #arith.fastmath<none>}> {sched.location = "mla_decode.py:29:27", sched.name = "n"} : (f32, f32) -> f32
+        "tt.reduce.return"(%n_49) : (f32) -> ()
+      }) {sched.location = "mla_decode.py:29:27", sched.name = "n", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<128x64xf32, #linear1>) -> tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>
+      %n_25 = "arith.mulf"(%n_24, %n) <{fastmath = #arith.fastmath<none>}> {sched.location = "mla_decode.py:29:27", sched.name = "n", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>, tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>) -> tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>
+      %n_26 = "arith.maxnumf"(%m_12, %n_25) <{fastmath = #arith.fastmath<none>}> {sched.location = "mla_decode.py:29:13", sched.name = "n", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>, tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>) -> tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>
+      %p_27 = "arith.mulf"(%s_23#0, %p) <{fastmath = #arith.fastmath<none>}> {sched.location = "mla_decode.py:30:21", sched.name = "p", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<128x64xf32, #linear1>, tensor<128x64xf32, #linear1>) -> tensor<128x64xf32, #linear1>
+      %p_28 = "tt.expand_dims"(%n_26) <{axis = 1 : i32}> {sched.location = "mla_decode.py:30:38", sched.name = "p", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>) -> tensor<128x1xf32, #linear1>
+      %p_29 = "tt.broadcast"(%p_28) {sched.location = "mla_decode.py:30:21", sched.name = "p", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<128x1xf32, #linear1>) -> tensor<128x64xf32, #linear1>
+      %p_30 = "arith.subf"(%p_27, %p_29) <{fastmath = #arith.fastmath<none>}> {sched.location = "mla_decode.py:30:21", sched.name = "p", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<128x64xf32, #linear1>, tensor<128x64xf32, #linear1>) -> tensor<128x64xf32, #linear1>
+      %p_31 = "math.exp2"(%p_30) <{fastmath = #arith.fastmath<none>}> {sched.location = "mla_decode.py:30:13", sched.name = "p", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<128x64xf32, #linear1>) -> tensor<128x64xf32, #linear1>
+      %a = "arith.subf"(%m_12, %n_26) <{fastmath = #arith.fastmath<none>}> {sched.location = "mla_decode.py:31:21", sched.name = "a", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>, tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>) -> tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>
+      %a_32 = "math.exp2"(%a) <{fastmath = #arith.fastmath<none>}> {sched.location = "mla_decode.py:31:13", sched.name = "a", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>) -> tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>
+      %l_33 = "arith.mulf"(%l_13, %a_32) <{fastmath = #arith.fastmath<none>}> {sched.location = "mla_decode.py:32:13", sched.name = "l", sched.stage = 3 : i32, sched.cluster = 0 : i32} : (tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>, tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>) -> tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>
+      %l_34 = "tt.reduce"(%p_31) <{axis = 1 : i32}> ({
+      ^bb0(%l_44: f32, %l_45: f32):
+        %l_46 = "arith.addf"(%l_44, %l_45) <{fastmath = #arith.fastmath<none>}> {sched.location = "mla_decode.py:32:21", sched.name = "l"} : (f32, f32) -> f32
+        "tt.reduce.return"(%l_46) : (f32) -> ()
+      }) {sched.location = "mla_decode.py:32:21", sched.name = "l", sched.stage = 3 : i32, sched.cluster = 0 : i32} : (tensor<128x64xf32, #linear1>) -> tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>
+      %l_35 = "arith.addf"(%l_33, %l_34) <{fastmath = #arith.fastmath<none>}> {sched.location = "mla_decode.py:32:13", sched.name = "l", sched.stage = 3 : i32, sched.cluster = 0 : i32} : (tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>, tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>) -> tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>
+      %o_36 = "arith.truncf"(%p_31) {sched.location = "mla_decode.py:33:20", sched.name = "o", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<128x64xf32, #linear1>) -> tensor<128x64xf16, #linear1>
+      %o_37 = "ttng.tmem_alloc"(%o_36) {sched.location = "mla_decode.py:33:13", sched.name = "o", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<128x64xf16, #linear1>) -> !ttg.memdesc<128x64xf16, #tmem, #ttng.tensor_memory>
+      %o_38 = "tt.expand_dims"(%a_32) <{axis = 1 : i32}> {sched.location = "mla_decode.py:33:49", sched.name = "o", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>) -> tensor<128x1xf32, #linear1>
+      %o_39 = "tt.broadcast"(%o_38) {sched.location = "mla_decode.py:33:45", sched.name = "o", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<128x1xf32, #linear1>) -> tensor<128x256xf32, #linear>
+      %o_40:2 = "ttng.tmem_load"(%o_8#0, %o_15) <{resultSegmentSizes = array<i32: 1, 1, 0>}> {sched.location = "mla_decode.py:33:13", sched.name = "o", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (!ttg.memdesc<128x256xf32, #tmem1, #ttng.tensor_memory, mutable>, !ttg.async.token) -> (tensor<128x256xf32, #linear>, !ttg.async.token)
+      %o_41 = "arith.mulf"(%o_40#0, %o_39) <{fastmath = #arith.fastmath<none>}> {sched.location = "mla_decode.py:33:45", sched.name = "o", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (tensor<128x256xf32, #linear>, tensor<128x256xf32, #linear>) -> tensor<128x256xf32, #linear>
+      %o_42 = "ttng.tmem_store"(%o_8#0, %o_40#1, %o_41, %1) {sched.location = "mla_decode.py:33:13", sched.name = "o", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (!ttg.memdesc<128x256xf32, #tmem1, #ttng.tensor_memory, mutable>, !ttg.async.token, tensor<128x256xf32, #linear>, i1) -> !ttg.async.token
+      %o_43 = "ttng.tc_gen5_mma"(%o_37, %cache_17, %o_8#0, %o_42, %1, %1) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0>}> {sched.location = "mla_decode.py:33:13", sched.name = "o", sched.stage = 2 : i32, sched.cluster = 1 : i32} : (!ttg.memdesc<128x64xf16, #tmem, #ttng.tensor_memory>, !ttg.memdesc<64x256xf16, #shared, #smem>, !ttg.memdesc<128x256xf32, #tmem1, #ttng.tensor_memory, mutable>, !ttg.async.token, i1, i1) -> !ttg.async.token
+      "scf.yield"(%n_26, %l_35, %s_23#1, %o_43) : (tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>, tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>, !ttg.async.token, !ttg.async.token) -> ()
+    }) {sched.location = "mla_decode.py:25:5", sched.name = "start"} : (i32, i32, i32, tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>, tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>, !ttg.async.token, !ttg.async.token) -> (tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>, tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>, !ttg.async.token, !ttg.async.token)
+    %o_11:2 = "ttng.tmem_load"(%o_8#0, %o_10#3) <{resultSegmentSizes = array<i32: 1, 1, 0>}> {sched.location = "mla_decode.py:33:13", sched.name = "o"} : (!ttg.memdesc<128x256xf32, #tmem1, #ttng.tensor_memory, mutable>, !ttg.async.token) -> (tensor<128x256xf32, #linear>, !ttg.async.token)
+    %4 = "tt.expand_dims"(%o_10#1) <{axis = 1 : i32}> {sched.location = "mla_decode.py:35:33"} : (tensor<128xf32, #ttg.slice<{dim = 1, parent = #linear1}>>) -> tensor<128x1xf32, #linear1>
+    %5 = "tt.broadcast"(%4) {sched.location = "mla_decode.py:35:29"} : (tensor<128x1xf32, #linear1>) -> tensor<128x256xf32, #linear>
+    %6 = "arith.divf"(%o_11#0, %5) <{fastmath = #arith.fastmath<none>}> {sched.location = "mla_decode.py:35:29"} : (tensor<128x256xf32, #linear>, tensor<128x256xf32, #linear>) -> tensor<128x256xf32, #linear>
+    %7 = "arith.truncf"(%6) {sched.location = "mla_decode.py:35:28"} : (tensor<128x256xf32, #linear>) -> tensor<128x256xf16, #linear>
+    %8 = "ttg.convert_layout"(%7) {sched.trivial = false, sched.location = "mla_decode.py:35:5"} : (tensor<128x256xf16, #linear>) -> tensor<128x256xf16, #blocked>
+    "tt.descriptor_store"(%o_desc, %8, %row_4, %2) {sched.location = "mla_decode.py:35:5"} : (!tt.tensordesc<128x256xf16, #shared>, tensor<128x256xf16, #blocked>, i32, i32) -> ()
+    "tt.return"() : () -> ()
+  }) {noinline = false, sched.location = "mla_decode.py:13:1"} : () -> ()
+}) {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:100", "ttg.threads-per-warp" = 32 : i32, "ttng.two-ctas" = false} : () -> ()
