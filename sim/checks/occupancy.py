@@ -291,7 +291,7 @@ class Occupancy:
     def _capacity(self, place: str) -> int | None:
         registers, memories = self._schedule.machine.registers, self._schedule.machine.memories
         if place in memories.by_name:
-            return memories.by_name[place].capacity
+            return memories.by_name[place].available
         if place not in self._groups:
             return 0 if memories.by_name else None
         given = self._groups[place].registers
@@ -330,7 +330,7 @@ class Occupancy:
                 if value.memory == memory and value.address is not None
             ]
             loose += 0 if fixed else self._always().get(memory, 0)
-            found[memory] = _covered([*taken, *fixed]) + loose
+            found[memory] = _covered([*taken, *fixed]) + _beside(storage) + loose
         return found
 
 
@@ -384,4 +384,22 @@ def _sums(start: int, changes: Mapping[float, Fraction]) -> Iterator[tuple[float
 def _mean(series: list[tuple[float, float]], cycles: float) -> float:
     ends = [cycle for cycle, _ in series[1:]] + [max(cycles, series[-1][0])]
     whole = sum(amount * (end - begin) for (begin, amount), end in zip(series, ends, strict=True))
+def _beside(storage: Iterable[Storage]) -> int:
+    """Return the columns for second halves of lanes where another value has all of them.
+
+    No view of a tile of all lanes begins there, so that a kernel needs further columns for them.
+    """
+    places = [
+        (address, address + s.size, half)
+        for s in storage
+        for address, half in zip(s.addresses, s.halves or (None,) * s.slots, strict=False)
+    ]
+    return _covered(
+        (max(begin, low), min(end, high))
+        for begin, end, half in places
+        for low, high, other in places
+        if half == 1 and other is None and begin < high and low < end
+    )
+
+
     return whole / ends[-1] if ends[-1] else series[0][1]

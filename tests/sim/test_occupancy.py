@@ -181,6 +181,20 @@ def test_a_memory_that_the_machine_lacks_is_exceeded_from_its_first_byte() -> No
     assert occupied(ideal, 8)[1]["smem"].capacity is None
 
 
+@pytest.mark.parametrize(("half", "address", "columns"), [(0, 0, 32), (1, 0, 64), (1, 24, 64)])
+def test_a_second_half_of_lanes_needs_columns_beside_those_of_a_tile_that_takes_all(
+    half: int, address: int, columns: int
+) -> None:
+    schedule = chain(elementwise=False)
+    places = [("a", 0, ()), ("b", address, (half,))]
+    tiles = tuple(
+        Storage(value=value, memory="tmem", slots=1, size=32, addresses=(begin,), halves=halves)
+        for value, begin, halves in places
+    )
+    _, report = occupied(schedule.model_copy(update={"storage": (*tiles, schedule.storage[2])}), 1)
+    assert report["tmem"].allocated == columns
+
+
 # -- values that are read piece by piece ------------------------------------------------------
 
 

@@ -271,7 +271,9 @@ def print_machine(machine: Machine) -> None:
     columns = [Column("unit"), Column("capacity", form=count), Column("scope"), Column("in order")]
     Table([*columns, Column("rules", form=count), Column("one is")], rows).print()
     for name, memory in machine.memories.by_name.items():
-        say(f"{name}: {memory.capacity} {memory.unit}")
+        aside = memory.available != memory.capacity
+        values = f", {memory.available} for values" if aside else ""
+        say(f"{name}: {memory.capacity} {memory.unit}{values}")
     _print_warps(machine)
     sync = machine.synchronisation
     say(

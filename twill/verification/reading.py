@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from twill.artifacts.hardware import CELL_BITS, EIGHTHS, TensorMemory
+from twill.artifacts.hardware import CELL_BITS, EIGHTHS, SharedMemory, TensorMemory
 from twill.artifacts.loop import Cost, Dependence, Loop, Operation, Step, Tile
 from twill.artifacts.machine import Machine
 from twill.artifacts.schedule import Rules, TimeScale
@@ -156,7 +156,7 @@ def read_model(
         ),
         capacities={name: unit.capacity for name, unit in machine.units.items()},
         memories={
-            name: memory.capacity * (2 if isinstance(memory, TensorMemory) else 1)
+            name: available(memory) * (2 if isinstance(memory, TensorMemory) else 1)
             for name, memory in machine.memories.by_name.items()
         },
         fixed={
@@ -284,6 +284,12 @@ def halved(tile: Tile, memory: TensorMemory | None) -> bool:
     """Return whether a tile takes half the lanes of its columns of TMEM (Addresses)."""
     few = len(tile.shape) > 1 and memory is not None and _rows(tile) <= memory.half.value
     return few and tile.memory == "tmem"
+
+
+def available(memory: SharedMemory | TensorMemory) -> int:
+    """Return the bytes or columns that values can have of a memory (4. Memory)."""
+    aside = memory.set_aside if isinstance(memory, SharedMemory) else None
+    return memory.capacity - (0 if aside is None else aside.value)
 
 
 def slot_size(tile: Tile, machine: Machine) -> int:
