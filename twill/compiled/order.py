@@ -84,6 +84,7 @@ class SteadyLoop:
     first: int  # line
     last: int
     marks: tuple[Mark, ...]
+    written_out: bool = False  # whether its iterations are so many that a compiler can see
 
 
 @dataclass(frozen=True)
@@ -160,12 +161,22 @@ def _steady(
         if _counts(node) and not any(_counts(n) for n in ast.walk(node) if n is not node):
             assert isinstance(node, ast.For)
             marks = tuple(_marks(node.body, functions))
-            yield SteadyLoop(node.lineno, node.end_lineno or 0, marks)
+            yield SteadyLoop(node.lineno, node.end_lineno or 0, marks, _is_written_out(node))
 
 
 def _counts(node: ast.AST) -> bool:
     """Whether it is a loop whose iterations are counted at run time."""
     return isinstance(node, ast.For) and _called(node.iter).split(".")[-1] == "range"
+
+
+def _is_written_out(loop: ast.For) -> bool:
+    """Whether a loop ends a number behind its beginning, or at a number, and steps by numbers."""
+    bounds = getattr(loop.iter, "args", [])
+    start, stop = bounds[:2] if len(bounds) > 1 else (ast.Constant(0), bounds[0])
+    if isinstance(stop, ast.BinOp) and isinstance(stop.op, ast.Add):
+        behind = ast.unparse(stop.left) == ast.unparse(start)
+        start, stop = (ast.Constant(0), stop.right) if behind else (start, stop)
+    return all(isinstance(bound, ast.Constant) for bound in (start, stop, *bounds[2:]))
 
 
 def _called(node: ast.AST) -> str:
