@@ -260,7 +260,19 @@ class Occupancy:
         if registers is not None:
             for place in self._groups:
                 found[place] += round(registers.reserve.value)
+            kept = 0 if registers.product is None else registers.product.value
+            for product in self._products():
+                found[f"registers of {self._home[product]}"] += kept
         return dict(found)
+
+    def _products(self) -> Iterator[str]:
+        """Yield the products that leave their results in registers."""
+        schedule = self._schedule
+        for operation in schedule.loop.operations if schedule.rules == "issue" else ():
+            cost, result = schedule.machine.cost(operation), operation.result
+            accumulates = cost.asynchronous and schedule.machine.units[cost.steps[0].unit].in_order
+            if accumulates and result is not None and result.memory == "registers":
+                yield operation.name
 
     def report(self, cycles: float, live: Mapping[str, int] | None = None) -> dict[str, Occupied]:
         """Return how full everything was, by the keys of `series`, and the register file.
@@ -373,17 +385,6 @@ def _covered(intervals: Iterable[tuple[int, int]]) -> int:
     return total
 
 
-def _sums(start: int, changes: Mapping[float, Fraction]) -> Iterator[tuple[float, float]]:
-    amount = Fraction(start)
-    for cycle in sorted(changes):
-        if changes[cycle] or not cycle:
-            amount += changes[cycle]
-            yield cycle, float(amount)
-
-
-def _mean(series: list[tuple[float, float]], cycles: float) -> float:
-    ends = [cycle for cycle, _ in series[1:]] + [max(cycles, series[-1][0])]
-    whole = sum(amount * (end - begin) for (begin, amount), end in zip(series, ends, strict=True))
 def _beside(storage: Iterable[Storage]) -> int:
     """Return the columns for second halves of lanes where another value has all of them.
 
@@ -402,4 +403,15 @@ def _beside(storage: Iterable[Storage]) -> int:
     )
 
 
+def _sums(start: int, changes: Mapping[float, Fraction]) -> Iterator[tuple[float, float]]:
+    amount = Fraction(start)
+    for cycle in sorted(changes):
+        if changes[cycle] or not cycle:
+            amount += changes[cycle]
+            yield cycle, float(amount)
+
+
+def _mean(series: list[tuple[float, float]], cycles: float) -> float:
+    ends = [cycle for cycle, _ in series[1:]] + [max(cycles, series[-1][0])]
+    whole = sum(amount * (end - begin) for (begin, amount), end in zip(series, ends, strict=True))
     return whole / ends[-1] if ends[-1] else series[0][1]

@@ -130,8 +130,9 @@ def _allowed(ranges: Sequence[Range], pairs: list[tuple[int, int]]) -> bool:
         }
         for r in ranges
     ]
-    whole = {cell for cell, r in zip(cells, ranges, strict=True) if r.half is None for cell in cell}
-    second = {cell for cell, r in zip(cells, ranges, strict=True) if r.half == 1 for cell in cell}
+    each = [(r.half, cell) for r, taken in zip(ranges, cells, strict=True) for cell in taken]
+    whole = {cell for half, cell in each if half is None}
+    second = {cell for half, cell in each if half == 1}
     return not whole & second and not any(cells[a] & cells[b] for a, b in pairs)
 
 

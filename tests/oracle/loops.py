@@ -241,6 +241,7 @@ class _Draw:
             "warps": quantity(4),
             "launch": self.random.choice([None, quantity(8)]),
             "reserve": quantity(reserve),
+            "product": quantity(self.seed % 4) if self.seed % 4 else None,
         }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
+from ortools.sat.python.cp_model_helper import Literal
 
 from twill.artifacts.hardware import SharedMemory, TensorMemory
 
@@ -116,7 +117,7 @@ def _apart(
     before, after = model.new_bool_var(""), model.new_bool_var("")
     model.add(one.address + one.extent <= other.address).only_enforce_if(before)
     model.add(other.address + other.extent <= one.address).only_enforce_if(after)
-    ways = [before, after]
+    ways: list[Literal] = [before, after]
     if one.half is not None and other.half is not None:
         aside = model.new_bool_var("")
         model.add(one.half + other.half == 1).only_enforce_if(aside)

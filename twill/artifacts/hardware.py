@@ -259,6 +259,9 @@ class Registers(Part):
         groups share out again what it gave; without it they share out the whole file.
     reserve : Quantity
         Registers per thread kept for addresses, descriptors and loop counters.
+    product : Count, optional
+        Registers per thread kept beside those for each product with its result in registers that a
+        group issues.
     """
 
     file: Count
@@ -269,6 +272,7 @@ class Registers(Part):
     warps: Count
     launch: Count | None = None
     reserve: Quantity
+    product: Count | None = None
 
 
 class GroupPool(Part):

@@ -292,12 +292,13 @@ def _print_warps(machine: Machine) -> None:
     if registers is None:
         say("registers are not limited")
         return
+    product = f", {registers.product.value} more for each product" if registers.product else ""
     launch = f"; a launch gives multiples of {registers.launch.value}" if registers.launch else ""
     say(
         f"registers: {registers.file.value} of 32 bit; {registers.least.value} to "
         f"{registers.most.value} per thread in steps of {registers.step.value} for "
         f"{registers.warps.value} warps together; {registers.limit.value} usable, "
-        f"{number(registers.reserve.value)} of them reserved{launch}"
+        f"{number(registers.reserve.value)} of them reserved{product}{launch}"
     )
 
 

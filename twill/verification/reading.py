@@ -86,6 +86,7 @@ class RegisterFile:
     warps: int
     threads: int
     reserve: int
+    product: int | None
     launch: int | None
 
 
@@ -163,7 +164,7 @@ def read_model(
             name: sum(footprint(i.tile, machine) for i in loop.invariants if i.tile.memory == name)
             for name in ("smem", "tmem")
         },
-        pinned=tuple(_pinned(loop, machine, works)),
+        pinned=tuple(_pinned(loop, machine, works, rules)),
         registers=_registers(machine),
         hop=hop,
     )
@@ -369,7 +370,8 @@ def _edge(d: Dependence, works: dict[str, Work], units: Units, hop: int, *, kept
     )
 
 
-def _pinned(loop: Loop, machine: Machine, works: dict[str, Work]) -> list[Pinned]:
+def _pinned(loop: Loop, machine: Machine, works: dict[str, Work], rules: Rules) -> list[Pinned]:
+    """Read what groups have throughout: invariants, and what they keep for products (rule 5)."""
     found = []
     for invariant in loop.invariants:
         if invariant.tile.memory == "registers" and invariant.used_by:
@@ -377,6 +379,10 @@ def _pinned(loop: Loop, machine: Machine, works: dict[str, Work]) -> list[Pinned
             threads = widest * machine.threads_per_warp.value
             users = tuple(works[name].index for name in invariant.used_by)
             found.append(Pinned(invariant.tile.registers_each(threads), users))
+    kept = machine.registers and machine.registers.product
+    if kept and rules == "issue":
+        products = (w.index for w in works.values() if w.registers and w.in_order_unit)
+        found += [Pinned(kept.value, (index,)) for index in products]
     return found
 
 
