@@ -28,8 +28,8 @@ from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.work import works
 
 # Programs that are simulated of a loop of up to USUAL operations; those of larger ones take longer.
-EFFORTS = {"quick": 40, "normal": 800, "thorough": 6000}
-USUAL = 32
+EFFORTS = {"quick": 128, "normal": 4000, "thorough": 24_000}
+USUAL = 10
 AT_A_TIME = 16  # programs that are simulated side by side before a search begins
 LOOKED_AT_AGAIN = 3  # times as many as chains are simulated with all contexts
 CHAINS = 8  # programs that a search goes on from at first

@@ -20,7 +20,6 @@ FIRST_ITERATIONS = 16  # iterations in which a program is looked at first
 LEAST_ITERATIONS, SPAN = 7, 4
 # It is where these are longer, by that factor, than the interval that it has to beat.
 HOPELESS = 1.1
-NEAR = 1.05  # an estimate above a limit by less than that factor may be too high
 OTHERS = 0.1  # part that counts of what a program takes longer under other conditions
 
 
@@ -56,23 +55,6 @@ class Judge:
         """
         conditions = replace(self.conditions[0], iterations=FIRST_ITERATIONS)
         return _executed(StreamingMultiprocessor(schedule, conditions, estimate=True), limit)
-
-    def energy(self, schedule: Schedule, limit: float = math.inf) -> float | None:
-        """Return the cycles of one iteration over few, None if they are more than a limit.
-
-        Estimated first: most programs are clearly slower, and one context tells.
-
-        Raises
-        ------
-        SimulationError
-            If the program deadlocks, or reads what it should not.
-        """
-        conditions = replace(self.conditions[0], iterations=FIRST_ITERATIONS)
-        sm = StreamingMultiprocessor(schedule, conditions, estimate=True)
-        found = _executed(sm, NEAR * limit)
-        if found is None or found > NEAR * limit:
-            return None
-        return found if sm.in_step else self.interval(schedule, FIRST_ITERATIONS, limit)
 
     def interval(
         self, schedule: Schedule, iterations: int, limit: float | None = None

@@ -154,7 +154,7 @@ class Walk:
             found = None
             self._simulations += 1
             with suppress(TwillError):
-                found = self._judge.energy(schedule, most / more)
+                found = self._judge.estimate(schedule, most / more)
             if found is not None or most >= self._chain.here.energy:
                 self._known[key] = found
         return None if found is None else replace(point, energy=found * more, lack=lack)
@@ -182,7 +182,7 @@ def looked_at(given: Schedule, judge: Judge, point: Point, *, exact: bool) -> Po
         return None
     found = None
     with suppress(TwillError):
-        found = judge.energy(schedule) if exact else judge.estimate(schedule)
+        found = judge.interval(schedule, FIRST_ITERATIONS) if exact else judge.estimate(schedule)
     energy = math.inf if found is None else found * (1 + LACK * lack)
     return replace(point, energy=energy, lack=lack)
 
