@@ -30,7 +30,7 @@ Jobs = Annotated[
     int, Option("--jobs", "-j", min=1, max=MOST_JOBS, help="Processes that run at a time.")
 ]
 EffortName = StrEnum("EffortName", {"quick": "quick", "normal": "normal", "thorough": "thorough"})
-PROGRAMS = "40, 800 or 6,000, fewer of more than 32 operations"  # that are simulated, by effort
+PROGRAMS = "128, 4,000 or 24,000, fewer of more than 10 operations"  # simulated, by effort
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 LoopName = Annotated[
     str,

@@ -27,9 +27,9 @@ from twill.sim.engine import Conditions
 from twill.sim.engine.latency import parse_latencies
 from twill.sim.engine.work import works
 
-# Programs that are simulated of a loop of up to USUAL operations; those of larger ones take longer.
+# Programs that are simulated of a loop of up to SMALL operations; those of larger ones take longer.
 EFFORTS = {"quick": 128, "normal": 4000, "thorough": 24_000}
-USUAL = 10
+SMALL = 10
 AT_A_TIME = 16  # programs that are simulated side by side before a search begins
 LOOKED_AT_AGAIN = 3  # times as many as chains are simulated with all contexts
 CHAINS = 8  # programs that a search goes on from at first
@@ -40,7 +40,7 @@ DEFAULT_CONDITIONS = (Conditions(), Conditions(warp_scheduler="oldest"))
 
 def programs_of(effort: str, loop: Loop) -> int:
     """Return how many programs of a loop are simulated: fewer of more operations."""
-    return EFFORTS[effort] * USUAL // max(USUAL, len(loop.operations))
+    return EFFORTS[effort] * SMALL // max(SMALL, len(loop.operations))
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ CONFIRMING, LAST = 64, 200
 BETTER = 0.9995  # what is new is best if it takes less than that part of the best
 HOT, COLD = 0.012, 0.001  # temperature at the beginning and at the end, as parts of the interval
 ROUNDS = 4  # after each, chains are compared
+LEAST_CHAINS = 2  # that go on
 PATIENCE = 100  # simulations without a new lowest energy after which a chain goes back to it
 RECORDED = 20  # accepted changes after which the critical chain is looked at again
 # A program that lacks a part of the register file has so many times that part more energy, so that
@@ -267,4 +268,4 @@ def anneal(
         chains.sort(key=lambda chain: chain.worth)
         if report([chain.best for chain in chains if chain.best is not None]):
             break
-        chains = chains[: max(2, len(chains) // 2)]
+        chains = chains[: max(LEAST_CHAINS, len(chains) // 2)]
